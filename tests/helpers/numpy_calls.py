@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arraytape._util.versions import NUMPY
+
 A = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.66]])
 B = np.asarray([[1.3, -0.4, 0.9], [0.2, 1.1, -2.3]])
 C = np.asarray([[2.0, 0.3, 0.7], [0.4, 1.9, 0.6], [0.2, 0.5, 3.1]])
@@ -113,6 +115,14 @@ QUANTILES = [
     (0.3,), (Q,), (0.0,), (1.0,), (np.asarray([[0.1], [0.45]]),), (0.5,),
 ]  # fmt: skip
 
+# What NumPy has from 2.5 on.
+DESCENDING = [] if NUMPY < (2, 5) else [
+    call(V, descending=True), call(A, 0, descending=True), call(A, axis=None, descending=True),
+    call(A, stable=True, descending=True), call(A, descending=False), call(Z, descending=True),
+    rough(N, descending=True), rough(INFINITE, descending=True), call(K, descending=True),
+    call(M, stable=True, descending=True),
+]  # fmt: skip
+
 
 def quantiles(per, data):
     """Calls of ``np.quantile`` and its kin, whose q counts to ``per``."""
@@ -176,6 +186,7 @@ CALLS = {
     ],
     "np.argsort": [
         call(V), call(A, 0), call(A, axis=None), call(A, kind="stable"), call(A, stable=True),
+        *DESCENDING,
     ],
     "np.argwhere": [call(M), call(V > 0)],
     "np.around": [call(10 * A), call(A, 1), call(100 * A, decimals=-1), call(Z, 1), call(K, -1)],
@@ -535,6 +546,7 @@ CALLS = {
     "np.size": [call(A), call(A, 1), call(A, axis=0)],
     "np.sort": [
         call(V), call(A, 0), call(A, axis=None), call(A, kind="stable"), call(A, stable=True),
+        *DESCENDING,
     ],
     "np.sort_complex": [call(Z), call(V), call(IX)],
     "np.split": [call(V, 2), call(A, [1], axis=1)],

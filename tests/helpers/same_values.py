@@ -10,9 +10,10 @@ import arraytape as xp
 
 @contextlib.contextmanager
 def quiet():
-    """Without NumPy's warnings, which are not compared: 0 / 0, the mean of nothing..."""
+    """Without NumPy's warnings, which are not compared: 0 / 0, the mean of nothing, the end of fix..."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.filterwarnings("ignore", "numpy.fix is deprecated", DeprecationWarning)
         yield
 
 

@@ -13,6 +13,7 @@ import pytest
 import arraytape as xp
 from arraytape import testing
 from arraytape._numpy_api import exact, protocols
+from arraytape._util.versions import NUMPY
 from helpers.same_values import bits, quiet
 
 DTYPES = "bool", "int8", "uint8", "int64", "float32", "float64", "complex64", "complex128"
@@ -67,6 +68,8 @@ def given(*args, **keywords):
 
 W = {"where": np.asarray([True, False, True])}
 R = ({}, {"axis": 0}, {"axis": -1, "keepdims": True})
+BACKWARDS = ({"descending": True}, {"axis": 0, "descending": True, "stable": True})
+DESCENDING = BACKWARDS if NUMPY >= (2, 5) else ()
 PAIRS = [
     (lambda f, x: f(x, x)),
     (lambda f, x: f(x, 2)),
@@ -124,12 +127,13 @@ CALLS = {
     np.nanargmin: by(*R[:2]),
     np.argmax: by(*R),
     np.argmin: by(*R),
-    np.argsort: by({}, {"axis": 0}, {"axis": None}, {"kind": "stable"}),
+    np.argsort: by({}, {"axis": 0}, {"axis": None}, {"kind": "stable"}, *DESCENDING),
     np.cumsum: by(*R[:2], {"dtype": np.float64}),
     np.cumprod: by(*R[:2]),
     np.diff: by({}, {"n": 2}, {"axis": 0}, {"prepend": 0}, {"append": 1.5}),
     np.ediff1d: by({}, {"to_end": 1}),
-    np.sort: by({}, {"axis": 0}, {"axis": None}),
+    np.fix: by({}),
+    np.sort: by({}, {"axis": 0}, {"axis": None}, *DESCENDING),
     np.partition: [given(0)],
     np.round: by({}, {"decimals": 1}, {"decimals": -1}),
     np.around: by({}),

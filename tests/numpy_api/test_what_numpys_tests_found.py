@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape._util.versions import NUMPY
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = (*INTEGERS, "bool", "float32", "float64", "complex64", "complex128")
@@ -260,6 +261,7 @@ def test_numbers_that_overflow_in_single_precision_warn_at_the_users_line(size):
         assert [warning.filename for warning in caught] == [__file__]
 
 
+@pytest.mark.skipif(NUMPY >= (2, 5), reason="NumPy 2.5 has lost them")
 @pytest.mark.parametrize("lengths", [(2, 2), (2, 3), (3, 2)])
 def test_cross_takes_vectors_of_length_2_and_says_that_numpy_is_to_lose_them(lengths):
     a, b = (of("float64", 4, n) / (1.0 + i) for i, n in enumerate(lengths))
@@ -268,6 +270,58 @@ def test_cross_takes_vectors_of_length_2_and_says_that_numpy_is_to_lose_them(len
     assert {warning.filename for warning in caught} == {__file__}
     with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
         same(lambda a, b: np.cross(a.T, b, axisa=0, axisc=0), a, b)
+
+
+@pytest.mark.skipif(NUMPY < (2, 5), reason="NumPy takes them")
+@pytest.mark.parametrize("lengths", [(2, 2), (2, 3), (3, 2), (4, 4)])
+def test_cross_takes_vectors_of_length_3_alone(lengths):
+    a, b = (xp.ones((4, n)) for n in lengths)
+    with pytest.raises(ValueError, match=rf"np\.cross: vectors of length 3, got .*{__file__}"):
+        np.cross(a, b)
+
+
+@pytest.mark.skipif(NUMPY < (2, 5), reason="NumPy has it without a word")
+def test_fix_says_that_it_is_to_go_at_the_users_line():
+    x = xp.asarray([1.5, -2.5])
+    with pytest.warns(DeprecationWarning, match="Use numpy.trunc") as caught:
+        found = [np.fix(x), np.fix(x, out=xp.zeros(2))]
+    assert [warning.filename for warning in caught] == [__file__] * 2
+    assert [y.tolist() for y in found] == [[1.0, -2.0]] * 2
+
+
+@pytest.mark.skipif(NUMPY < (2, 5), reason="NumPy raises LinAlgError")
+@pytest.mark.parametrize("p", [None, 2, -2, 1, "fro", "nuc"])
+def test_cond_of_what_is_not_finite_has_no_slope(p):
+    """NaN there, also in a stack, whose other matrices have the slope that they have alone."""
+    data = np.asarray([[[1.0, 2.0], [3.0, 4.5]], [[np.nan, 1.0], [2.0, 3.0]]])
+    x, alone = xp.asarray(data), xp.asarray(data[0])
+    y = np.linalg.cond(x, p)
+    np.testing.assert_array_equal(np.asarray(y), np.linalg.cond(data, p))
+    g = xp.grad(lambda x: xp.sum(np.linalg.cond(x, p)))(x)
+    np.testing.assert_allclose(g[0], xp.grad(lambda x: np.linalg.cond(x, p))(alone), rtol=1e-12)
+    assert not np.isfinite(np.asarray(g[1])).all()
+
+
+@pytest.mark.parametrize("call", [np.sort, np.argsort, xp.Array.sort, xp.Array.argsort])
+def test_an_order_is_said_by_kind_or_by_keywords(call):
+    keywords = {"stable": True} | ({"descending": True} if NUMPY >= (2, 5) else {})
+    for name, value in keywords.items():
+        with pytest.raises(ValueError, match="not both"):
+            call(xp.asarray([2.0, 1.0]), kind="stable", **{name: value})
+
+
+def test_methods_sort_in_descending_order_in_any_version():
+    """NaN comes last; equal elements keep their order, and the slope follows them."""
+    data = [2.0, np.nan, 3.0, 2.0, -np.inf, np.nan]
+    x = xp.asarray(data)
+    assert x.argsort(descending=True).tolist() == [2, 0, 3, 4, 1, 5]
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 1.0
+        y.sort(descending=True)
+        first = y[0] + 5.0 * y[2]
+    np.testing.assert_array_equal(np.asarray(y), [3.0, 2.0, 2.0, -np.inf, np.nan, np.nan])
+    assert tape.gradient(first, x).tolist() == [0.0, 0.0, 1.0, 5.0, 0.0, 0.0]
 
 
 def test_paths_of_einsum_that_leave_factors_are_refused():

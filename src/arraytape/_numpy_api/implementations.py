@@ -384,7 +384,7 @@ def as_results(value: Any) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     function: of_numpy(function)
     for function in (
-        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.geomspace,
+        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.fix, np.geomspace,
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,

@@ -18,7 +18,7 @@ from .._util.errors import describe, entrance, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
 from ..ops import indexing_functions as indexing
-from ..ops import linalg, sorting_functions
+from ..ops import linalg
 from ..ops import manipulation_functions as manipulation
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import copied
@@ -364,7 +364,7 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
 
 def argsort(
     x: Array, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None,
+    stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
     """Indices that sort along an axis: ``argsort`` as a method.
 
@@ -378,6 +378,8 @@ def argsort(
         Names of fields, which no Array has.
     stable : bool | None, default: None
         Whether equal elements keep their order; they do so in any case.
+    descending : bool | None, default: None
+        Whether the greatest comes first; NaN comes last all the same.
 
     Returns
     -------
@@ -388,12 +390,14 @@ def argsort(
     ------
     IndexError
         When there is no such axis.
+    ValueError
+        When kind is given beside stable or descending.
     """
-    reductions.without_fields(order)
+    reductions.check_order("argsort", kind, order, stable, descending)
     if not x.ndim and axis in (0, -1):
         return argsort(reshape(x, (1,)), 0)
     x, at = on_axis("argsort", x, axis)
-    return sorting_functions.argsort(x, axis=at)
+    return reductions.places_in_order(x, at, bool(descending))
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
@@ -526,7 +530,10 @@ def fill(x: Array, value: Any) -> None:
     setitem(x, ..., value)
 
 
-def sort(x: Array, axis: int = -1, kind: str | None = None) -> None:
+def sort(
+    x: Array, axis: int = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None, descending: bool | None = None,
+) -> None:  # fmt: skip
     """Put the elements of x itself in order along an axis.
 
     Parameters
@@ -535,15 +542,23 @@ def sort(x: Array, axis: int = -1, kind: str | None = None) -> None:
         The axis; a negative one counts from the end.
     kind : str | None, default: None
         Not used.
+    order : None, default: None
+        Names of fields, which no Array has.
+    stable : bool | None, default: None
+        Whether equal elements keep their order; they do so in any case.
+    descending : bool | None, default: None
+        Whether the greatest comes first; NaN comes last all the same.
 
     Raises
     ------
     ValueError
-        When the array is read-only.
+        When the array is read-only, or kind is given beside stable or descending.
     IndexError
         When there is no such axis.
     """
-    setitem(x, ..., sorting_functions.sort(x, axis=axis))
+    at = normalize_axis_index("sort", x, axis)
+    options = {"stable": stable, "descending": descending}
+    setitem(x, ..., reductions.ordered(x, at, kind, order, **options))
 
 
 def partition(x: Array, kth: Any, axis: int = -1) -> None:

@@ -15,6 +15,7 @@ from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.blocks import Quiet
 from .._util.errors import describe, refuse, shown, stacklevel, user_line
+from .._util.versions import NUMPY
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
 from ..ops import statistical_functions as statistics
@@ -148,6 +149,9 @@ def kron(a: Any, b: Any) -> Array:
     return reshape(spread[0] * spread[1], tuple([i * j for i, j in zip(of_a, of_b, strict=True)]))
 
 
+LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # of vectors that have a vector product
+
+
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
@@ -155,12 +159,12 @@ def cross(
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
     lengths = {a.shape[-1], b.shape[-1]}
-    if 2 in lengths <= {2, 3}:  # NumPy says that it is to lose them
+    if 2 in lengths <= LENGTHS:  # NumPy says that it is to lose them
         return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
     if lengths != {3}:
         raise ValueError(
-            f"np.cross: vectors of length 2 or 3, got {describe(a)} and {describe(b)} "
-            f"[at {user_line()}]"
+            f"np.cross: vectors of length {' or '.join(map(str, sorted(LENGTHS)))}, got "
+            f"{describe(a)} and {describe(b)} [at {user_line()}]"
         )
     return moveaxis(in_order(linalg.cross(a, b), "C"), -1, axisc)
 
@@ -249,24 +253,29 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 
 
 def eigvals(a: Any) -> Array:
-    """See ``numpy.linalg.eigvals``: real numbers, where all of a real matrix's are."""
+    """See ``numpy.linalg.eigvals``: complex, but before NumPy 2.5 if a real matrix's are real."""
     a = array_of(a)
     values = linalg.eigvals(a)
-    return elementwise.real(values) if all_real(a, values) else values
+    return elementwise.real(values) if are_given_as_real(a, values) else values
 
 
-def all_real(a: Array, values: Array) -> bool:
-    """Whether a and its eigenvalues are real; not known under ``vmap``, where they stay complex."""
+def are_given_as_real(a: Array, values: Array) -> bool:
+    """Whether NumPy gives eigenvalues as real numbers: before 2.5, where a and all of them are real.
+
+    That is not known under ``vmap``, where they stay complex.
+    """
+    if NUMPY >= (2, 5):
+        return False
     data = current(values)[1]
     many = storage_of(data).many
     return a.dtype.kind != "c" and not many and not np.any(np.imag(on_host(values)))
 
 
 def eig(a: Any) -> Any:
-    """See ``numpy.linalg.eig``: real numbers, where all eigenvalues of a real matrix are."""
+    """See ``numpy.linalg.eig``: of the dtypes that ``eigvals`` has."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
-    if not all_real(a, values):
+    if not are_given_as_real(a, values):
         return found
     return type(found)(elementwise.real(values), elementwise.real(vectors))
 
@@ -303,10 +312,15 @@ def cond(x: Any, p: Any = None) -> Array:
         raise np.linalg.LinAlgError(
             f"np.linalg.cond is not defined on empty matrices: {describe(x)} [at {user_line()}]"
         )
+    data = current(x)[1]
+    if type(data) is np.ndarray and not np.isfinite(data).all():
+        # NumPy gives NaN or infinity, from 2.5 on for every p: the slope is not finite, either.
+        infinite = asarray_like(x, ~np.isfinite(data).all(axis=(-2, -1)))
+        finite = where(infinite[..., None, None], eye(*x.shape[-2:], dtype=x.dtype), x)
+        return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
         values = linalg.svdvals(x)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
-    data = current(x)[1]
     if type(data) is not np.ndarray:
         return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
     with Quiet():

@@ -82,7 +82,7 @@ COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
 # NumPy's other names for functions of the standard, and for their parameters.
-FUNCTIONS = {"concatenate": "concat", "fix": "trunc"}
+FUNCTIONS = {"concatenate": "concat"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
 # Functions that take ``like=x`` and make their result where x lies.
 LIKE = {

@@ -17,6 +17,7 @@ from ..ops import statistical_functions as statistics
 from ..ops import utility_functions as utilities
 from ..ops.data_type_functions import astype, result_type
 from ..ops.extras import median as middle
+from ..ops.indexing_functions import take_along_axis
 from ..ops.manipulation_functions import (
     broadcast_to,
     concat,
@@ -25,7 +26,7 @@ from ..ops.manipulation_functions import (
     permute_dims,
     reshape,
 )
-from ..ops.sorting_functions import sort
+from ..ops.sorting_functions import argsort, sort
 from . import exact
 from .arguments import (
     Axis,
@@ -363,12 +364,35 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
 def ordered(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None,
+    stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
     """See ``numpy.sort``; equal elements keep their order in any case."""
-    without_fields(order)
+    check_order("sort", kind, order, stable, descending)
     x, at = on_axis("sort", array_of(a), axis)
-    return sort(x, axis=at)
+    if not descending:
+        return sort(x, axis=at)
+    return laid_out(take_along_axis(x, places_in_order(x, at, True), axis=at), x)
+
+
+def places_in_order(x: Array, axis: int, descending: bool) -> Array:
+    """Indices that sort x, with NaN at the end in either order."""
+    places = argsort(x, axis=axis, descending=descending)
+    if not descending or x.dtype.kind not in "fc":
+        return places
+    missing = astype(elementwise.isnan(elementwise.real(x)), np.int8)
+    if x.dtype.kind == "c":
+        missing = 2 * missing + astype(elementwise.isnan(elementwise.imag(x)), np.int8)
+    last = argsort(take_along_axis(missing, places, axis=axis), axis=axis)
+    return take_along_axis(places, last, axis=axis)
+
+
+def check_order(name: str, kind: Any, order: Any, stable: Any, descending: Any) -> None:
+    """ValueError, as NumPy's, for fields, and for a kind beside what says the same by keywords."""
+    without_fields(order)
+    if kind is not None and (stable is not None or descending is not None):
+        raise ValueError(
+            f"np.{name}: kind={shown(kind)} or stable= and descending=, not both [at {user_line()}]"
+        )
 
 
 def without_fields(order: Any) -> None:

@@ -16,6 +16,7 @@ from .._array.exits import followers
 from .._array.views import current
 from .._storage.batched.data import lengths_of
 from .._util import nest
+from ._context import has_array
 
 DEEPEST = 4  # functions within functions
 LIBRARIES = ("scipy", __name__.partition(".")[0])
@@ -25,6 +26,11 @@ def is_wanted(values: Iterable[Any]) -> bool:
     """Whether an Array among values is followed, or mapped."""
     arrays = [x for value in values for x in leaves_of(value) if isinstance(x, Array)]
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
+
+
+def uses_arrays(function: Any, values: Iterable[Any]) -> bool:
+    """Whether Arrays are among values, or a function of the user's uses one from outside."""
+    return has_array(values) or (not is_librarys(function) and has_array(used(function)))
 
 
 def leaves_of(value: Any) -> list[Any]:

@@ -53,8 +53,7 @@ def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -> Any:
     """``array_api_extra.apply_where`` of Arrays and NumPy data together."""
-    import scipy._lib.array_api_extra as extra
-
+    extra = distributions().xpx._real  # where SciPy keeps its copy differs from version to version
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
     return extra.apply_where(cond, args, kept(f1), kept(f2), **options)
@@ -76,16 +75,6 @@ def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
     return original(*args, xp=xp, **options)
 
 
-def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
-    """SciPy's quadrature, which takes its namespace from the limits: Arrays if f depends on Arrays."""
-    from scipy.integrate import tanhsinh as original
-
-    if has_array(args):
-        a, b, *args = all_arrays((a, b, *args))
-    return original(f, a, b, args=tuple(args), **options)
-
-
-replaces(NEW, "_tanhsinh", tanhsinh)
 for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE):
     stands_in(_module, "xpx", apply_where=apply_where)
 replaces(CONTINUOUS, "xp_promote", xp_promote)

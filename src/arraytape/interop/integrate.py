@@ -6,6 +6,7 @@ is applied once more to these pieces, on Arrays.  ``solve_ivp`` is in ``optimize
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import warnings
@@ -22,7 +23,7 @@ from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
 from ._hooks import original_of
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, replaces
-from ._wanted import is_librarys, is_wanted, used
+from ._wanted import is_librarys, is_wanted, used, uses_arrays
 
 Integrand = Callable[[Any], Any]
 NEAR = 1e-7  # how near the sum over the pieces must be to SciPy's value, relative to it
@@ -93,6 +94,29 @@ def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords
     if not is_librarys(func) and is_wanted([y0, t, args, *used(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
     return original_of(integrate.odeint)(func, y0, t, args, *options, **keywords)
+
+
+def in_our_namespace(name: str) -> None:
+    """A sum of values whose namespace SciPy takes from its limits: ours if the terms hang on Arrays."""
+    module = "scipy.integrate._tanhsinh"
+
+    @hooks(module, name, always=True)
+    def rule(*args: Any, **keywords: Any) -> Any:
+        original = original_of(getattr(importlib.import_module(module), name))
+        given = inspect.signature(original).bind(*args, **keywords).arguments
+        more, named = given.get("args", ()), given.get("kwargs") or {}
+        if not uses_arrays(given["f"], [given["a"], given["b"], more, named]):
+            return original(*args, **keywords)
+        more = more if isinstance(more, tuple) else (more,)
+        given |= {"a": asarray(given["a"]), "b": asarray(given["b"])}
+        given["args"] = tuple([asarray(x) for x in more])
+        if named:
+            given["kwargs"] = {key: asarray(x) for key, x in named.items()}
+        return original(given.pop("f"), given.pop("a"), given.pop("b"), **given)
+
+
+for _name in ("nsum", "tanhsinh"):
+    in_our_namespace(_name)
 
 
 def value_of(x: Any) -> float:

@@ -1,5 +1,7 @@
 """scipy.optimize's solvers, and ``solve_ivp``: where a derivative is wanted, those of ``implicit``.
 
+``elementwise``'s roots and minima are SciPy's, with the derivative of Newton's step from there.
+
 They have SciPy's signatures and values.  A solver is theirs where its ``args`` (the data of
 ``curve_fit``) hold Arrays that a tape follows or ``vmap`` maps; ``solve_ivp`` also where its function
 uses such Arrays from outside.
@@ -13,10 +15,20 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
+import arraytape as xp
+
 from .. import implicit
+from .._array.array import Array
+from .._tape.tape import GradientTape
+from .._util.blocks import Quiet
+from ._context import has_array
+from ._facades import asarray
 from ._hooks import original_of
+from ._slopes import values_of, with_slope
 from ._statements import hooks
-from ._wanted import is_librarys, is_wanted, used
+from ._wanted import is_librarys, is_wanted, used, uses_arrays
 
 Function = Callable[..., Any]
 
@@ -58,6 +70,118 @@ def by_keywords(function: Function) -> list[str]:
     return [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
 
 
+# --- element by element -----------------------------------------------------------------------------
+ELEMENTWISE = "scipy.optimize._chandrupatla"
+BRACKETS = "scipy.optimize._bracket"
+
+
+class Call:
+    """A call of a function of ``scipy.optimize.elementwise``, as its algorithm gets it.
+
+    places : the names of the arguments at which it starts.
+    """
+
+    def __init__(self, module: str, name: str, places: tuple[str, ...], args: Any, keywords: Any):
+        self.original = original_of(getattr(importlib.import_module(module), name))
+        self.given = inspect.signature(self.original).bind(*args, **keywords).arguments
+        more = self.given.get("args", ())
+        self.more = more if isinstance(more, tuple) else (more,)
+        self.named = self.given.get("kwargs") or {}
+        self.function = self.given.pop("func")
+        self.starts = {place: self.given.pop(place) for place in places if place in self.given}
+
+    def is_ours(self) -> bool:
+        """Whether it hangs on Arrays."""
+        return uses_arrays(self.function, [self.starts, self.more, self.named])
+
+    def on_values(self) -> Any:
+        """SciPy's answer, on NumPy data."""
+        given = self.given | {"args": tuple([values_of(x) for x in self.more])}
+        if self.named:
+            given["kwargs"] = {key: values_of(x) for key, x in self.named.items()}
+        starts = {place: values_of(x) for place, x in self.starts.items()}
+        return self.original(
+            lambda *args, **keywords: values_of(self.function(*args, **keywords)), **starts, **given
+        )
+
+    def at(self, x: Array) -> Array:
+        """The function there, recorded."""
+        spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
+        named = {key: spread(value) for key, value in self.named.items()}
+        return asarray(self.function(x, *[spread(value) for value in self.more], **named))
+
+
+def slope(function: Function, x: Array) -> Array:
+    """The derivative of a function of each element, recorded."""
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    found: Array = tape.gradient(y, x, unconnected_gradients="zero")
+    return found
+
+
+def newton(function: Function, x: Array, anchor: Function) -> Array:
+    """x after two steps of Newton's: from a root it stays there, with derivatives of order 1 to 3.
+
+    Where the function's slope is 0 they are NaN, by all on which ``anchor`` depends.
+    """
+    found = x
+    with Quiet():
+        for _ in range(2):
+            found = found * 1.0
+            found = found - function(found) / slope(function, found)
+        flat = slope(function, x) == 0.0
+        return xp.where(flat, np.nan * anchor(x), found) if bool(xp.any(flat)) else found
+
+
+def as_arrays(found: Any) -> Any:
+    """A result of SciPy's, with Arrays for NumPy data."""
+    kinds = np.ndarray | np.generic
+    return type(found)({k: asarray(x) if isinstance(x, kinds) else x for k, x in found.items()})
+
+
+@hooks(ELEMENTWISE, "_chandrupatla", always=True)
+def root_of_elements(*args: Any, **keywords: Any) -> Any:
+    """By the implicit function theorem; the value there, which is 0, does not move."""
+    call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
+    if not call.is_ours():
+        return call.original(*args, **keywords)
+    found = as_arrays(call.on_values())
+    found.x = with_slope(found.x, newton(call.at, found.x, call.at))
+    return found
+
+
+@hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
+def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
+    """The place as a root of the slope."""
+    call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
+    if not call.is_ours():
+        return call.original(*args, **keywords)
+    found = as_arrays(call.on_values())
+    found.x = with_slope(found.x, newton(lambda x: slope(call.at, x), found.x, call.at))
+    found.fun = with_slope(found.fun, call.at(found.x))
+    return found
+
+
+def bracket(name: str, *places: str) -> None:
+    """What finds places around a root or minimum: they hang on where it starts alone."""
+
+    @hooks(BRACKETS, name, always=True)
+    def rule(*args: Any, **keywords: Any) -> Any:
+        call = Call(BRACKETS, name, places, args, keywords)
+        if not call.is_ours():
+            return call.original(*args, **keywords)
+        if not has_array(call.starts.values()):
+            return call.on_values()
+        starts = {key: x if x is None else asarray(x) for key, x in call.starts.items()}
+        return call.original(call.function, **starts, **call.given)
+
+
+bracket("_bracket_root", "xl0", "xr0", "xmin", "xmax")
+bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
+
+
+# --- in a solver of ours ------------------------------------------------------------------------------
 for _name, (_module, _f, _by) in SOLVERS.items():
     solver(_module, _name, _f, _by, f"scipy.{_name}")
 solver("scipy.integrate._ivp.ivp", "solve_ivp", "fun", ("args", "y0", "t_span", "t_eval"), "odeint")

@@ -22,7 +22,7 @@ from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._power import box_cox, yeo_johnson
 from ._recorded import refused
-from ._slopes import with_slope
+from ._slopes import values_of, with_slope
 from ._statements import hooks, keeps_arrays, replaces
 
 COMMON, MORE = "scipy.stats._stats_py", "scipy.stats._morestats"
@@ -34,18 +34,13 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 
 # --- compiled functions ---------------------------------------------------------------------------
-def plain(x: Any) -> Any:
-    """An Array's value as NumPy data."""
-    return np.asarray(xp.stop_gradient(x)) if isinstance(x, Array) else x
-
-
 def of_ranks(name: str) -> None:
     """A compiled function that counts, of ranks or of the order of its data: it gets values."""
 
     def function(*args: Any) -> Any:
         from scipy.stats import _stats
 
-        return getattr(_stats, name)(*[plain(x) for x in args])
+        return getattr(_stats, name)(*[values_of(x) for x in args])
 
     replaces(COMMON, name, function)
 
@@ -78,7 +73,7 @@ class Estimate:
             given = points, values, xi, factor
             if not has_array(given):
                 return compiled(*given, dtype)
-            data = [np.ascontiguousarray(plain(x)) for x in given]
+            data = [np.ascontiguousarray(values_of(x)) for x in given]
             points, values, xi, factor = [asarray(x, dtype) for x in given]
             # Silverman 1986, "Density Estimation", equation 4.7: of whitened points.
             white = xp.linalg.inv(factor)

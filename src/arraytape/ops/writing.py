@@ -38,13 +38,14 @@ from .._util.attach import method
 from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
 from .._util.locks import in_one_step
+from .._util.versions import NUMPY
 from .data_type_functions import astype
 from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_integers
 
 # Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
 __warningregistry__ = ()
 # NumPy 2.2 reads integers of a key after it has written there: x[x] = v writes beyond x's memory.
-READS_KEYS_LATE = tuple(map(int, np.__version__.split(".")[:2])) < (2, 3)
+READS_KEYS_LATE = NUMPY < (2, 3)
 
 
 @method(Array, "__setitem__")
