@@ -24,9 +24,11 @@ DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64"]
 
 
 def selected(u, x, *others):
-    out = x * 0 + x[:1]
+    kinds = [t[-u.nout :] for t in u.types if t.startswith("d" * u.nin)]
+    dtypes = list(kinds[0]) if u.nout > 1 and kinds else [x.dtype]
+    outs = tuple([(x * 0 + x[:1]).astype(dtype) for dtype in dtypes])
     mask = xp.asarray(M) if isinstance(x, xp.Array) else M
-    return u(x, *others, out=out, where=mask) if u.nout == 1 else u(x, *others)
+    return u(x, *others, out=outs, where=mask)
 
 
 def added(u, x, y):

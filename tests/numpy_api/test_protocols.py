@@ -221,10 +221,27 @@ def test_out_holds_what_casting_allows():
     np.testing.assert_array_equal(np.asarray(whole), (3.0 * VALUES).astype(int))
 
 
-def test_several_results_are_not_written_by_out():
+def test_several_results_are_written_by_out_and_followed():
     x = xp.asarray(VALUES)
-    with pytest.raises(TypeError, match="cannot write several results by out="):
-        np.divmod(x, 0.5, out=(xp.zeros((2, 3)), xp.zeros((2, 3))))
+    quotient, rest = xp.zeros((2, 3)), xp.zeros((2, 3))
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        found = np.divmod(x * x, 0.5, out=(quotient, rest))
+    assert found[0] is quotient
+    assert found[1] is rest
+    assert np.array_equal(np.asarray(rest), VALUES**2 % 0.5)
+    assert np.array_equal(np.asarray(tape.gradient(rest, x)), 2.0 * VALUES)
+
+
+def test_one_of_several_results_may_be_written_by_out():
+    x, rest = xp.asarray(VALUES), xp.zeros((2, 3))
+    found = np.divmod(x, 0.5, out=(None, rest))
+    assert found[1] is rest
+    assert np.array_equal(np.asarray(found[0]), VALUES // 0.5)
+    with pytest.raises(
+        TypeError, match=r"np\.divmod with where"
+    ):  # what it makes has no values there
+        np.divmod(x, 0.5, out=(None, rest), where=x > 0.0)
 
 
 def test_windows_along_axes_counted_from_the_end_are_numpys():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape import special
 from arraytape._record.plan import Unknown
 from arraytape._storage.special import of_scipy
 from arraytape.special._statement import STATEMENTS, Statement
@@ -41,6 +42,66 @@ def test_values_are_scipys(name):
         np.testing.assert_array_equal(
             np.asarray(function(*[xp.asarray(v) for v in values])), expected
         )
+
+
+UFUNCS = {
+    ufunc.__name__: (ufunc, ours)
+    for ufunc, ours in special.ufuncs().items()
+    if ufunc.__name__ not in special.OTHER_NAMES
+}
+
+
+@pytest.mark.parametrize("name", sorted(UFUNCS))
+def test_out_is_written_and_returned_and_followed(name):
+    """As SciPy's ufunc, and as what SciPy calls when it dispatches by namespace."""
+    ufunc, ours = UFUNCS[name]
+    parts = (s for part, s in STATEMENTS.items() if part.startswith(f"{name}_"))
+    statement = STATEMENTS.get(name) or next(parts, None)
+    values = arguments(statement, 6) if statement else [np.linspace(0.2, 0.7, 6)]
+    mask = np.arange(6) % 3 > 0
+    plain = ufunc(*values)
+    results = plain if ufunc.nout > 1 else (plain,)
+    expected = [np.where(mask, y, 2.5) for y in results]  # some of SciPy's loops err by where=
+    for call in (ufunc, ours) if statement and ours is statement.function else (ufunc,):
+        factor, operands = xp.asarray(2.5), [xp.asarray(v) for v in values]
+        with xp.GradientTape(persistent=True) as tape:
+            tape.watch(factor)
+            outs = tuple([factor * xp.ones(y.shape, dtype=y.dtype) for y in results])
+            found = call(*operands, out=outs, where=mask)
+        found = found if ufunc.nout > 1 else (found,)
+        for y, out, other in zip(found, outs, expected, strict=True):
+            assert y is out
+            np.testing.assert_array_equal(np.asarray(y), other)
+            # What was not written is what it was.
+            assert tape.gradient(y, factor) == np.sum(~mask)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_gradient_flows_through_out(name):
+    statement = STATEMENTS[name]
+    floats = [
+        i
+        for i, (x, rule) in enumerate(zip(statement.op.inputs, statement.op.rules, strict=True))
+        if callable(rule) and not isinstance(rule, Unknown) and x not in statement.integers
+    ]
+    if name not in UFUNCS or not floats:
+        return
+    i, values = floats[-1], arguments(statement, 6)
+
+    def gradient(call):
+        operands = [xp.asarray(v) for v in values]
+        with xp.GradientTape() as tape:
+            tape.watch(operands[i])
+            y = call(operands)
+        return np.asarray(tape.gradient(y, operands[i]))
+
+    def in_place(operands):
+        moved = [*operands[:i], operands[i] * 1.0, *operands[i + 1 :]]
+        y = statement.function(*operands)
+        out = moved[i] if moved[i].dtype == y.dtype else xp.zeros_like(y)
+        return statement.function(*moved, out=out)
+
+    np.testing.assert_array_equal(gradient(in_place), gradient(lambda x: statement.function(*x)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -66,12 +66,14 @@ def public_module(op: Op) -> str:
 def compile_function(
     op: Op, signature: inspect.Signature, *, operator: bool = False, raw: str | None = None,
     convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
+    into: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """The public function of ``op`` (or an operator's method), with a real signature.
 
     ``raw`` names the storage's function when it differs from the op's name, ``given`` has it by type
     of data when it is no storage's; ``convert`` makes Python scalars 0-d data once, where NumPy would
-    convert them in forward and backward pass.
+    convert them in forward and backward pass.  ``into`` runs calls with NumPy's
+    ``out=`` and ``where=``, which the signature does not show.
     """
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {}
@@ -86,7 +88,9 @@ def compile_function(
             scope.update(NO_REGISTRY, call_again=call_again)
         else:  # a user's own function: its warnings have a line, and it is not run twice
             scope["call_again"] = fail
-        source = source_of(Form(op, signature, operator, convert, condition))
+        scope["into"] = into
+        form = Form(op, signature, operator, convert, condition, into is not None)
+        source = source_of(form)
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         exec(compiled(source), scope)
@@ -156,6 +160,7 @@ class Form(NamedTuple):
     operator: bool = False  # whether it answers NotImplemented to what it does not take
     convert: bool = True  # whether Python scalars become 0-d data
     condition: str = ""  # when NumPy's ufunc is called without a look-up: see CONDITIONS
+    like_ufunc: bool = False  # whether it takes NumPy's out= and where=
 
     @property
     def several(self) -> bool:
@@ -182,6 +187,10 @@ class Form(NamedTuple):
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
+HIDDEN_OF_UFUNCS = [  # positional ones, as in ``keywords``
+    inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    for name in ("out", "where")
+]
 CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
 
 
@@ -189,8 +198,12 @@ def source_of(form: Form) -> str:
     """The source text of a compiled function."""
     s = Source()
     others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
-    with s.block(f"def function{inspect.Signature(by_reference(others.parameters))}:"):
+    hidden = HIDDEN_OF_UFUNCS if form.like_ufunc else []
+    with s.block(f"def function{inspect.Signature(by_reference(others.parameters) + hidden)}:"):
         others.check(s, "NAME")
+        if hidden:
+            given = ", ".join(form.order)
+            s.line(f"if out is not None or where is not None: return into(({given},), out, where)")
         check_dtype_parameter(s, form)
         if form.op.variadic:
             read_sequence(s, form)

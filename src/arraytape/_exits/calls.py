@@ -51,6 +51,7 @@ class Calls(Interpreter):
     """The part of the interpretation that is about calls."""
 
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
+        for_effect = node is self.for_effect
         given = self.arguments(node, scope)
         spot = Spot(
             scope.file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
@@ -66,6 +67,8 @@ class Calls(Interpreter):
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
             found |= self.made(node, scope, taint, "left")
             self.wrote_by_call(given, taint)
+        if for_effect and not known:
+            self.wrote_for_effect(given, taint_of((found,)), scope)
         return found
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
@@ -459,6 +462,18 @@ class Calls(Interpreter):
             for thing in given.owner:
                 self.mark(thing, taint)
         self.write_out(given, taint)
+
+    def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
+        """Compiled code that is called for its effect writes to its arguments what it computes.
+
+        In an installed package, or where it calls functions back: what a user hands to ``print`` stays
+        as it is.
+        """
+        calls_back = any(t.closure is not None for value in given.all for t in value)
+        compiled = all(t.closure is None for t in given.functions)
+        if compiled and (calls_back or is_installed(scope.file)):
+            for thing in frozenset().union(*given.all):
+                self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
         """A container takes elements."""

@@ -114,6 +114,7 @@ class Interpreter(abc.ABC):
         self.visited = VISITED[0]
         self.running: list[ast.AST] = []
         self.only_seen = False  # whether only calls that were seen to run are run
+        self.for_effect: ast.expr | None = None  # the call that is a statement, before it runs
 
     def remember_callees(self, stack: Stack) -> None:
         """Which functions ran in which calls."""
@@ -314,6 +315,7 @@ class Interpreter(abc.ABC):
         scope.alive = False
 
     def do_Expr(self, node: ast.Expr, scope: Scope) -> None:
+        self.for_effect = node.value
         self.value(node.value, scope)
 
     def do_Import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:

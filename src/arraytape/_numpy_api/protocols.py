@@ -181,7 +181,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
 
 def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
     """What a method of a ufunc does, and ``np.add(x, y, out=z)``."""
-    out = out_of(ufunc, options.pop("out", None))
+    outs = outs_of(ufunc, options.pop("out", ()))
     casting = options.get("casting", "same_kind")
     if method != "__call__":
         options.pop("casting", None)
@@ -189,45 +189,57 @@ def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, A
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
-    result: Any = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
+    result: Any = USES[method](ufunc, inputs, options, outs) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
-    if out is None:
+    if not outs:
         return ufuncs.result_of(result)
-    return (written if method in SPREADING else into)(out, result, casting)
+    put = written if method in SPREADING else into
+    results = result if isinstance(result, tuple) else (result,)
+    found = [
+        ufuncs.result_of(part) if out is None else put(out, part, casting)
+        for part, out in zip(results, outs, strict=True)
+    ]
+    return tuple(found) if len(found) > 1 else found[0]
 
 
-def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
-    """The one Array of ``out=``; TypeError for a NumPy array, and for several results."""
-    if out is None:
-        return None
-    if len(out) > 1:
-        raise unknown(ufunc.__name__, "cannot write several results by out=")
-    if not isinstance(out[0], Array):
-        raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
-    return selection.target(ufunc.__name__, out[0])
+def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
+    """The Arrays of ``out=``, one for each result, or None where NumPy makes it; () without any.
+
+    TypeError for a NumPy array.
+    """
+    for out in outs:
+        if out is not None and not isinstance(out, Array):
+            raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
+        if out is not None:
+            selection.target(ufunc.__name__, out)
+    return () if all(out is None for out in outs) else outs
 
 
-def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
         asked = {name: options.pop(name) for name in core_axes.OPTIONS & {*options}}
         function = functools.partial(core_axes.with_core_axes, ufunc, function, asked)
     mask = options.get("where", True)
-    taken = {"casting", "dtype"} | ({"where"} if mask is True or out is not None else set())
+    into_all = bool(outs) and all(out is not None for out in outs)
+    taken = {"casting", "dtype"} | ({"where"} if mask is True or into_all else set())
     if function is None or options.keys() - taken:
         return MISSING
     dtype, casting = options.get("dtype"), options.get("casting", "same_kind")
     given = inputs
     if dtype is not None or casting in ("no", "equiv", "safe"):
         inputs = in_dtype(ufunc, inputs, dtype, casting)
-    if mask is True or out is None:
+    if mask is True:
         y = function(*inputs)
         return y if inputs is given else as_laid_out(ufunc, given, y)
-    mask = mask_of(ufunc.__name__, out, mask)
+    masks = [mask_of(ufunc.__name__, out, mask) for out in outs]
     with Quiet():  # NumPy does not compute what is not taken
-        return where(mask, function(*inputs), out)
+        y = function(*inputs)
+    parts = y if isinstance(y, tuple) else (y,)
+    taken_of = [where(*each) for each in zip(masks, parts, outs, strict=True)]
+    return tuple(taken_of) if len(taken_of) > 1 else taken_of[0]
 
 
 def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
@@ -273,26 +285,30 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any
     ]
 
 
-def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """``np.add.reduce(x)``: over the first axis unless told."""
     function = REDUCTIONS.get(ufunc)
-    if out is not None and ufunc in (np.add, np.multiply):
-        options = in_dtype_of_out(inputs[0], options, out)
+    if outs and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, *outs)
     if function is None or options.keys() - accepted(function)[1]:
         return MISSING
     return function(*inputs, **{"axis": 0, **options})
 
 
-def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+def of_all_pairs(
+    ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
     """``np.add.outer(x, y)``."""
     return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.outer(ufunc, *inputs)
 
 
-def accumulated(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+def accumulated(
+    ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
     """``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
-    if out is not None and ufunc in (np.add, np.multiply):
-        options = in_dtype_of_out(inputs[0], options, out)
+    if outs and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, *outs)
     return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
 
 
@@ -303,7 +319,7 @@ def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, An
     return options | {"dtype": out.dtype} if fits else options
 
 
-def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """``np.add.at(x, indices, values)``: written into x, which must be an Array."""
     known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
     return ufuncs.at(ufunc, *inputs) if known else MISSING

@@ -9,6 +9,7 @@ stated in parts, each an elementwise op.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from .._define.docstrings import derivative, keeps
 from .._define.words import operands
 from .._record.op import Op, Sample, register, sample
 from .._record.plan import Rule, Unknown
+from .._storage.special import of_scipy
+from ..ops.creation_functions import asarray
 
 Interval = tuple[float, float]
 
@@ -84,14 +87,21 @@ def special(
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
-        op, operands(names), convert=False
-    )  # as SciPy: a ufunc may ask for integers
+        op, operands(names), convert=False,  # as SciPy: a ufunc may ask for integers
+        into=functools.partial(by_ufunc, name),
+    )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
     register(op).public = function
     STATEMENTS[name] = Statement(
         name, function, op, intervals, of_integers | of_counts, of_counts, complex, source, public
     )
     return function
+
+
+def by_ufunc(name: str, operands: tuple[Any, ...], out: Any, where: Any) -> Any:
+    """A call with ``out=`` or ``where=``, as SciPy's ufunc of this name runs it on Arrays."""
+    found = of_scipy(name)(*operands, out=out, where=True if where is None else where)
+    return asarray(found) if out is None else found
 
 
 def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
