@@ -20,6 +20,7 @@ from .._array.array import Array
 from .._util.errors import stacklevel
 from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
 from ._hooks import original_of
+from ._plain import plain
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, replaces
 from ._wanted import is_librarys, is_wanted, used
@@ -97,7 +98,7 @@ def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords
 
 def value_of(x: Any) -> float:
     """A number without its derivative."""
-    return float(xp.stop_gradient(x)) if isinstance(x, Array) else float(x)
+    return float(plain(x))
 
 
 def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:

@@ -20,6 +20,7 @@ from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
 from ._hooks import original_of
+from ._plain import plain
 from ._power import box_cox, yeo_johnson
 from ._recorded import refused
 from ._slopes import with_slope
@@ -34,11 +35,6 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 
 # --- compiled functions ---------------------------------------------------------------------------
-def plain(x: Any) -> Any:
-    """An Array's value as NumPy data."""
-    return np.asarray(xp.stop_gradient(x)) if isinstance(x, Array) else x
-
-
 def of_ranks(name: str) -> None:
     """A compiled function that counts, of ranks or of the order of its data: it gets values."""
 

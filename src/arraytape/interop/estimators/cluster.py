@@ -14,6 +14,7 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import plain
 from ._answers import answers
 from ._fits import Fit, as_float, fits, refuses
 
@@ -29,8 +30,8 @@ def members(labels: Any, count: int) -> Array:
 def means(fit: Fit, X: Array, weights: Array) -> Array:
     """The weighted mean of each column of weights, if the fit found these centers."""
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
-    found_data, centers = np.asarray(xp.stop_gradient(found)), fit.twin.cluster_centers_
-    size = np.max(np.abs(np.asarray(xp.stop_gradient(X))), initial=0.0)
+    found_data, centers = plain(found), fit.twin.cluster_centers_
+    size = np.max(np.abs(plain(X)), initial=0.0)
     if not np.max(np.abs(found_data - centers), initial=0.0) <= NEAR * size:
         fit.refuse(
             "it stopped before the assignments of samples to clusters were settled, so its centers are "
@@ -88,7 +89,7 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
     from sklearn.cluster import estimate_bandwidth
 
     X = fit.data("X")
-    data, twin = np.asarray(xp.stop_gradient(X)), fit.twin
+    data, twin = plain(X), fit.twin
     bandwidth = estimate_bandwidth(data) if twin.bandwidth is None else twin.bandwidth
     apart = np.linalg.norm(data[:, None, :] - twin.cluster_centers_[None, :, :], axis=2)
     within = xp.asarray((apart <= bandwidth).astype(np.float64))

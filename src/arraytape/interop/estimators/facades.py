@@ -12,6 +12,7 @@ import arraytape
 from ..._array.array import Array
 from .._context import has_array, held_by
 from .._hooks import original_of
+from .._plain import plain
 from .._statements import hooks, keeps_arrays
 
 for module in (
@@ -80,7 +81,7 @@ def plain_labels(module: str, method: str) -> None:
         bound = inspect.signature(original).bind(estimator, *args, **keywords)
         y = bound.arguments.get("y")
         if isinstance(y, Array) and y.dtype.kind in "biu":
-            bound.arguments["y"] = np.asarray(arraytape.stop_gradient(y))
+            bound.arguments["y"] = plain(y)
         return original(*bound.args, **bound.kwargs)
 
 

@@ -11,6 +11,7 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
+from .._plain import plain
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._fits import Fit, as_float, detached, detached_object, fits, refuses
@@ -78,7 +79,7 @@ def length(model: Any, apart: Array) -> Array:
 def within(model: Any, X: Any) -> Array:
     """(queries, samples): the weights of the samples within the radius, which sum to 1."""
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
-    data = np.asarray(xp.stop_gradient(apart))
+    data = plain(apart)
     near = data <= model.radius
     if model.weights == "distance":
         hit = near & (data == 0.0)
@@ -193,7 +194,7 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
     """The components; a gradient that asks how they rotate is an error."""
 
     def pull(g: Array) -> Array:
-        turning = np.asarray(xp.stop_gradient(g @ xp.matrix_transpose(components)))
+        turning = plain(g @ xp.matrix_transpose(components))
         if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
             raise ValueError(
                 "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "

@@ -24,6 +24,7 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
+from .._plain import plain
 from .._slopes import with_slope
 from .._statements import hooks
 from ._fits import Fit, as_float, detached, detached_object, fits
@@ -169,11 +170,6 @@ class Dual:
             f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to "
             f"tell. Change the parameters, or lower tol [at {user_line()}]"
         )
-
-
-def plain(x: Any) -> Any:
-    """Numbers without what they depend on."""
-    return np.asarray(xp.stop_gradient(xp.asarray(x)))
 
 
 # --- kernels ---------------------------------------------------------------------------------------
@@ -409,9 +405,7 @@ def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     k = 0
-    wins = (
-        np.asarray(xp.stop_gradient(predictions)) if isinstance(predictions, Array) else predictions
-    )
+    wins = plain(predictions)
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
