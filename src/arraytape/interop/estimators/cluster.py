@@ -16,7 +16,9 @@ import arraytape as xp
 from ..._array.array import Array
 from .._plain import plain
 from ._answers import answers
+from ._distances import distances
 from ._fits import Fit, as_float, fits, refuses
+from ._labels import indicators
 
 KMEANS = "sklearn.cluster._kmeans"
 NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its samples
@@ -24,7 +26,7 @@ NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its 
 
 def members(labels: Any, count: int) -> Array:
     """(samples, clusters): 1 where a sample belongs to a cluster."""
-    return xp.asarray((np.asarray(labels)[:, None] == np.arange(count)).astype(np.float64))
+    return xp.asarray(indicators(np.asarray(labels), np.arange(count)))
 
 
 def means(fit: Fit, X: Array, weights: Array) -> Array:
@@ -74,13 +76,6 @@ def score(model: Any, given: Mapping[str, Any]) -> Array:
 @answers(KMEANS, "_BaseKMeans.transform")
 def transform(model: Any, given: Mapping[str, Any]) -> Array:
     return distances(as_float(given["X"]), as_float(model.cluster_centers_))
-
-
-def distances(X: Array, Y: Array) -> Array:
-    """(samples, samples of Y): Euclidean distances; one of 0 has the gradient 0."""
-    squares = xp.sum((X[:, None, :] - Y[None, :, :]) ** 2, axis=2)
-    apart = squares > 0.0
-    return xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0)
 
 
 @fits("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))

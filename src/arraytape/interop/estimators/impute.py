@@ -12,6 +12,7 @@ from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
 from .._statements import hooks
+from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
 
 
@@ -62,18 +63,7 @@ def calc_impute(
     rows = np.arange(nearest.shape[0])[:, None]
     there = ~(np.isnan(distances[rows, nearest]) | missing[nearest])
     apart = as_float(dist_pot_donors)[rows, nearest]
-    if imputer.weights == "distance":
-        hit = there & (distances[rows, nearest] == 0.0)
-        there = np.where(hit.any(axis=1, keepdims=True), hit, there)
-        near = there & ~hit
-        weights = xp.where(near, 1.0 / xp.where(near, apart, 1.0), hit.astype(np.float64))
-    elif imputer.weights == "uniform":
-        weights = xp.asarray(there.astype(np.float64))
-    else:
-        raise TypeError(
-            "KNNImputer with a function as weights has no derivative here: take 'distance' or 'uniform' "
-            f"[at {user_line()}]"
-        )
+    weights = weights_by_distance(imputer, apart, there)
     donors = as_float(fit_X_col)[nearest]
     total = xp.sum(weights * xp.where(there, donors, 0.0), axis=1)
     return connect(value, total / xp.sum(weights, axis=1))

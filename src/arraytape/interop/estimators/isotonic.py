@@ -12,6 +12,7 @@ from ..._array.array import Array
 from .._hooks import original_of
 from .._statements import hooks, keeps_arrays
 from ._fits import as_float, connect, detached, detached_object
+from ._labels import indicators
 
 keeps_arrays("sklearn.isotonic")
 
@@ -19,7 +20,7 @@ keeps_arrays("sklearn.isotonic")
 def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> Array:
     """The mean of y in each block; a value at a bound does not move."""
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
-    of = xp.asarray((np.arange(block[-1] + 1)[:, None] == block).astype(np.float64))
+    of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
     mean = ((of @ (weights * y)) / (of @ weights))[block]
     bound = (fitted == y_min) | (fitted == y_max)
     return xp.where(bound, fitted, mean)
@@ -38,7 +39,7 @@ def build_y(model: Any, X: Any, y: Any, sample_weight: Any, trim_duplicates: boo
     x, target = xp.reshape(as_float(X), (-1,)), as_float(y)
     weights = as_float(np.ones(x.shape) if sample_weight is None else sample_weight)
     nearest = np.argmin(np.abs(detached(x)[None, :] - places[:, None]), axis=0)  # ties are merged
-    of = (np.arange(len(places))[:, None] == nearest).astype(np.float64)
+    of = indicators(np.arange(len(places)), nearest)
     of = of * (detached(weights) > 0.0)
     each = xp.asarray(of) * weights
     total = xp.sum(each, axis=1)

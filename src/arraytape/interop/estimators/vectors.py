@@ -28,7 +28,7 @@ from .._plain import plain
 from .._slopes import with_slope
 from .._statements import hooks
 from ._fits import Fit, as_float, detached, detached_object, fits
-from ._labels import weights_of_classes
+from ._labels import indicators, weights_of_classes
 from ._solutions import root
 
 BASE = "sklearn.svm._base"
@@ -335,7 +335,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
         more = {"mass": fit.parameter("nu") * xp.sum(weights), "free": "scale"}
     else:
         by_class = weights_of_classes(fit)
-        columns = (labels[rows][:, None] == twin.classes_).astype(np.float64)
+        columns = indicators(labels[rows], twin.classes_)
         weights = fit.parameter("C") * weights * xp.matmul(xp.asarray(columns), by_class)
     dual = Dual(
         fit.name, kernel, rows, signs, xp.asarray(signs), weights, signs * beta[rows], b, **more
