@@ -15,7 +15,7 @@ from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
 from .reach.state import PLAIN, Changed, State, same_data
-from .taped import Recorded
+from .recorded import Recorded
 from .tracing.lift import Lifter, commit
 from .tracing.trace import Trace, shares_memory
 from .tracing.traced import Traced

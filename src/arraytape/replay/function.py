@@ -32,7 +32,7 @@ from .compare import decided_by, difference, state_differs
 from .export import Export
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
-from .taped import followed_here, tape_here
+from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
 
 P = ParamSpec("P")
