@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, KEPT, SCALAR, Array
 from .._array.paths import Path
-from .._array.views import below, current, refresh
+from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
@@ -141,7 +141,7 @@ class Call:
             elif id(value) in self.state.known:
                 self.spoil("a container in its result is one that it found. Return a copy of it")
             met.add(id(value))
-        for part in parts.values() if isinstance(parts, dict) else parts:
+        for _, part in nest.items_of(parts):
             self.containers(part, met)
 
     def close(self) -> None:
@@ -226,7 +226,7 @@ class Call:
     def view(self, leaf: Array) -> dict[str, Any]:
         """Which view it is, and the path from its root; a path by data cannot be cut again."""
         path = leaf._view.path
-        if not is_plain(path):
+        if not has_no_data(path):
             self.spoil("a result is a view at an index that is an array")
         number = self.views.setdefault(id(leaf), len(self.views))
         return {"path": path, "view": number}
@@ -307,15 +307,10 @@ class Call:
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
-def root_of(x: Array) -> Array:
-    """The Array in whose memory it lies."""
-    return x._view.root if x._state & IS_VIEW else x
-
-
-def is_plain(path: Any) -> bool:
+def has_no_data(path: Any) -> bool:
     """Whether a path, or a part of it, holds no data."""
     if type(path) is tuple:
-        return all(map(is_plain, path))
+        return all(map(has_no_data, path))
     return type(path) in PLAIN
 
 
@@ -324,5 +319,5 @@ def structure(value: Any, same: dict[int, int]) -> Any:
     parts = nest.parts_of(value)
     if parts is None or id(value) in same:
         return same.get(id(value))
-    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    items = nest.items_of(parts)
     return type(value), tuple([(name, structure(part, same)) for name, part in items])

@@ -26,12 +26,13 @@ from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
-from .arguments import Apart, Form, Identity, arrays_in, signature_of
+from .arguments import Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
 from .export import Export
-from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
+from .plan import MISFIT, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
+from .reach.state import Apart, Changed
 from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
 

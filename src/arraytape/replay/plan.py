@@ -15,12 +15,13 @@ from .._array.array import ALIASED, KEPT, SCALAR, Array
 from .._array.paths import Path, walk
 from .._array.views import current, make_view
 from .._storage import numpy_namespace
+from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.blocks import error_state, set_error_state
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
-from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
+from .arguments import ambient, check_apart, is_flat, leaves_of, marks_of
 from .call import Call, Given
 from .callback import Effect
 from .export import Export
@@ -30,7 +31,7 @@ from .passes.looks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
 from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
-from .reach.state import PLAIN, Changed, changed, same, same_data
+from .reach.state import PLAIN, Apart, changed, same, same_data
 from .taped import Taped
 from .text.source import Source
 from .tracing.lift import commit
@@ -403,6 +404,3 @@ def said_of(call: Call) -> str:
             text = f"{type(value).__name__}{' of ' if inner else ''}{', '.join(inner)}"
         parts.append(f"{name}: {text}")
     return f"({', '.join(parts)})"
-
-
-__all__ = ["MISFIT", "Changed", "NotCommitted", "Plan", "TraceInfo"]

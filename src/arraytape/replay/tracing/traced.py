@@ -109,8 +109,13 @@ class Traced:
 
 
 # --- values -------------------------------------------------------------------------------------------
+def untraced(x: Any) -> Any:
+    """The value of traced data, or plain data itself, for the machinery of a trace."""
+    return x.value if type(x) is Traced else x
+
+
 def value_of(x: Any) -> Any:
-    """The value of data; who takes it outside of the trace, which goes on, spoils that."""
+    """The value of data, for a computation: it spoils a trace that is open and not active here."""
     if type(x) is not Traced:
         return x
     trace = x.trace
