@@ -101,15 +101,13 @@ class Plan:
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
             "ambient": ambient,
         }  # fmt: skip
-        self.same: dict[
-            int, int
-        ] = {}  # which containers of the result are arguments: in exports none
+        self.same: dict[int, int] = {}  # as ``Call.same``; an export has none
         leaves = iter([f"leaves[{i}]" for i in range(len(call.given))])
         build = eval(f"lambda leaves: {self.rebuilt(call.result, leaves)}", self.scope)
         self.export = Export(call, simple, name, build)
         self.handles: list[str] = []
         self.arguments(call)
-        self.found(call)
+        self.state(call)
         self.apart(call)
         self.foreign(call)
         self.execution(call)
@@ -143,7 +141,7 @@ class Plan:
             around, within = known
             if error_state() is not around:
                 known = around, within = error_state(), copy_context().run(quiet_state)
-            return copy_context().run(quietly, within, run, data)
+            return copy_context().run(in_state, within, run, data)
 
         return silent
 
@@ -212,8 +210,8 @@ class Plan:
         self.handles.append(name)
 
     # --- what the call found ----------------------------------------------------------------------
-    def found(self, call: Call) -> None:
-        """Python state, and the Arrays that are no arguments, by the paths to them where there are."""
+    def state(self, call: Call) -> None:
+        """Compare the Python state, and take the Arrays that are no arguments, by their paths if any."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -265,6 +263,7 @@ class Plan:
 
     # --- running ----------------------------------------------------------------------------------
     def execution(self, call: Call) -> None:
+        """Run the program, wrap its outputs, write what it wrote, and give the result."""
         for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
@@ -362,8 +361,8 @@ def quiet_state() -> Any:
     return error_state()
 
 
-def quietly(state: Any, run: Callable[..., Any], data: Any) -> Any:
-    """Run a program in a copy of the context, with which the setting goes even after an interrupt."""
+def in_state(state: Any, run: Callable[..., Any], data: Any) -> Any:
+    """Run a program in an error state: in a copy of the context, with which that goes in any case."""
     set_error_state(state)
     return run(*data)
 

@@ -15,6 +15,7 @@ from ..._define.define_op import read_only
 from ..._storage import numpy_namespace
 from ..._storage.batched.data import Batched
 from ..._storage.storage import HOST, MAKING
+from ..._util.blocks import Setting
 
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
 HANDLE = "_tid"  # what Arrays have, whose own operators take traced data
@@ -210,12 +211,9 @@ def protected(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
-        tokens = ACTIVE.set(None), MAKING.set(None)
-        try:
-            return function(*given, **{name: read_only(x) for name, x in keywords.items()})
-        finally:
-            MAKING.reset(tokens[1])
-            ACTIVE.reset(tokens[0])
+        named = {name: read_only(x) for name, x in keywords.items()}
+        with Setting(ACTIVE, None), Setting(MAKING, None):
+            return function(*given, **named)
 
     return call
 
