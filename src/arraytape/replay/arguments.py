@@ -94,9 +94,6 @@ class Identity:
             type(other) is Identity and found is not None and found is other.of()
         )
 
-    def __repr__(self) -> str:
-        return f"{type(self.of()).__name__}"
-
 
 def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
     """What calls must have in common to run one program; Apart for a call that cannot be replayed."""
@@ -141,8 +138,6 @@ def layout_of(x: Array) -> Any:
         if name == "Traced":
             raise Apart("another thread traces with one of its arguments")
         raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")
-    if data.dtype.kind == "O":
-        raise Apart("data of dtype object is not traced")
     return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
 
 

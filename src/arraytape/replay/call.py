@@ -14,7 +14,7 @@ from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
-from .reach.state import PLAIN, Changed, State, same_data
+from .reach.state import PLAIN, Changed, State, same_data, unreadable
 from .recorded import Recorded
 from .tracing.lift import Lifter, commit
 from .tracing.trace import Trace, shares_memory
@@ -275,7 +275,7 @@ class Call:
             self.spoil(f"it changes {change}. Make it an Array, or pass and return it")
             return
         except Exception as error:
-            self.spoil(f"what it reads cannot be looked at ({type(error).__name__}: {error})")
+            self.spoil(unreadable(error))
             return
         for path, x, y in zip(self.state.paths, self.reached, after, strict=True):
             if x is not y:

@@ -59,6 +59,13 @@ class Changed(Exception):
     """Why a program does not hold for a call: the path of what is another value."""
 
 
+def unreadable(error: Exception) -> str:
+    """Why a call runs as it is whose arguments or state cannot be looked at."""
+    if isinstance(error, Apart):
+        return str(error)
+    return f"what it takes or reads cannot be looked at ({type(error).__name__}: {error})"
+
+
 class State:
     """What a call can read, as it was when this was made.
 
