@@ -210,3 +210,22 @@ def test_what_the_wrapper_of_a_method_has():
 def test_strict_must_be_a_bool():
     with pytest.raises(TypeError, match="strict must be a bool"):
         xp.function(lambda x: x, strict=1)
+
+
+USED = ["failed", "guards", "memory", "idle", *[f"c{i}" for i in range(4, 10)]]
+
+
+@pytest.mark.parametrize("name", USED)
+def test_a_function_whose_name_the_text_of_a_program_uses(name):
+    def f(x):
+        if xp.sum(x) > 0.0:
+            x = x * xp.asarray([1.5, 2.5]) + 0.75
+        return x / xp.asarray([7.5, 0.5])
+
+    f.__name__ = f.__qualname__ = name
+    g = xp.function(f)
+    for _ in range(4):
+        assert g(xp.asarray(X)).tolist() == f(xp.asarray(X)).tolist()
+    assert g.counts["replayed"] == 2, g.reasons
+    g(xp.asarray([-1.0, -1.0]))
+    assert [*g.reasons] == [reason for reason in g.reasons if "another value" in reason]

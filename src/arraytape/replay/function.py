@@ -30,7 +30,8 @@ from .arguments import Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
 from .export import Export
-from .plan import MISFIT, NotCommitted, Plan, TraceInfo
+from .plan import Plan, TraceInfo
+from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
 from .reach.state import Apart, Changed, unreadable
 from .recorded import followed_here, tape_here
