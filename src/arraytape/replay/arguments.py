@@ -18,7 +18,8 @@ from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
 from ..variable import Variable
-from .reach.state import PLAIN, Apart
+from .reach.reasons import Apart
+from .reach.sameness import PLAIN
 
 EMPTY = inspect.Parameter.empty
 

@@ -14,7 +14,9 @@ from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
-from .reach.state import PLAIN, Changed, State, same_data, unreadable
+from .reach.reasons import Changed, unreadable
+from .reach.sameness import PLAIN, same_data
+from .reach.state import State
 from .recorded import Recorded
 from .tracing.lift import Lifter, commit
 from .tracing.trace import Trace, shares_memory

@@ -7,7 +7,8 @@ from typing import Any
 from .call import Call
 from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
-from .reach.state import Changed, same_data, same_value, unreadable
+from .reach.reasons import Changed, unreadable
+from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:

@@ -33,7 +33,7 @@ from .export import Export
 from .plan import Plan, TraceInfo
 from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
-from .reach.state import Apart, Changed, unreadable
+from .reach.reasons import Apart, Changed, unreadable
 from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
 

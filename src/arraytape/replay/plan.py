@@ -25,7 +25,8 @@ from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
 from .plan_text import PlanText
 from .program import Program
-from .reach.state import PLAIN, Apart
+from .reach.reasons import Apart
+from .reach.sameness import PLAIN
 from .taped import Taped
 from .text.source import Source
 

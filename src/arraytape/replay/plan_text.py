@@ -19,7 +19,8 @@ from ..variable import Variable
 from .arguments import ambient, check_apart, is_flat, leaves_of, marks_of
 from .call import Call, Given
 from .callback import Effect
-from .reach.state import PLAIN, changed, same, same_data
+from .reach.reasons import changed
+from .reach.sameness import PLAIN, same, same_data
 from .taped import Taped
 from .tracing.lift import commit
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
 from ..._array.views import current
 from ...ops.leaving import to_numpy
-from ..reach.state import same_data
+from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
 CODE = to_numpy.__code__
