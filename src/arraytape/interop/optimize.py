@@ -7,15 +7,13 @@ uses such Arrays from outside.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 from .. import implicit
-from ._hooks import original_of
-from ._statements import hooks
+from ._statements import hooks, original
 from ._wanted import is_librarys, is_wanted, used
 
 Function = Callable[..., Any]
@@ -39,14 +37,12 @@ def solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> No
 
     @hooks(module, name, always=True)
     def solve(*args: Any, **keywords: Any) -> Any:
-        original = original_of(getattr(importlib.import_module(module), name))
-        given = inspect.signature(original).bind(*args, **keywords).arguments
+        theirs = original(module, name)
+        given = inspect.signature(theirs).bind(*args, **keywords).arguments
         values = [given.get(key) for key in by] + used(given[f])
         if is_librarys(given[f]) or not is_wanted(values):
-            return original(*args, **keywords)
-        others = {
-            key: x for name in by_keywords(original) for key, x in given.pop(name, {}).items()
-        }
+            return theirs(*args, **keywords)
+        others = {key: x for name in by_keywords(theirs) for key, x in given.pop(name, {}).items()}
         if given.get("args", ()) is None:
             given["args"] = ()
         return attrgetter(ours)(implicit)(given.pop(f), **given, **others)

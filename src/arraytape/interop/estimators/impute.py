@@ -10,8 +10,7 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._hooks import original_of
-from .._statements import hooks
+from .._statements import hooks, original
 from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
 
@@ -19,10 +18,8 @@ from ._fits import as_float, connect, detached
 @hooks("sklearn.impute._base", "SimpleImputer._dense_fit")
 def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_value: Any) -> Any:
     """The mean or median of each column."""
-    from sklearn.impute import SimpleImputer
-
-    original = original_of(SimpleImputer._dense_fit)
-    value = original(imputer, detached(X), strategy, missing_values, fill_value)
+    fit = original("sklearn.impute._base", "SimpleImputer._dense_fit")
+    value = fit(imputer, detached(X), strategy, missing_values, fill_value)
     if strategy == "constant":
         return value
     if strategy not in ("mean", "median"):
@@ -54,11 +51,9 @@ def calc_impute(
     imputer: Any, dist_pot_donors: Any, n_neighbors: int, fit_X_col: Any, mask_fit_X_col: Any
 ) -> Array:
     """The mean of the neighbours that have a value, by their weights."""
-    from sklearn.impute import KNNImputer
-
-    original = original_of(KNNImputer._calc_impute)
+    calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)
-    value = original(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)
+    value = calc(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)
     nearest = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
     rows = np.arange(nearest.shape[0])[:, None]
     there = ~(np.isnan(distances[rows, nearest]) | missing[nearest])

@@ -9,8 +9,7 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._hooks import original_of
-from .._statements import hooks, keeps_arrays
+from .._statements import hooks, keeps_arrays, original
 from ._fits import as_float, connect, detached, detached_object
 from ._labels import indicators
 
@@ -29,13 +28,11 @@ def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> 
 @hooks("sklearn.isotonic", "IsotonicRegression._build_y")
 def build_y(model: Any, X: Any, y: Any, sample_weight: Any, trim_duplicates: bool = True) -> Any:
     """The places and values between which the fit interpolates."""
-    from sklearn.isotonic import IsotonicRegression
-
-    original = original_of(IsotonicRegression._build_y)
+    build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)
-    kept, values = original(twin, *data, trim_duplicates=trim_duplicates)
-    places, fitted = original(twin, *data, trim_duplicates=False)
+    kept, values = build(twin, *data, trim_duplicates=trim_duplicates)
+    places, fitted = build(twin, *data, trim_duplicates=False)
     x, target = xp.reshape(as_float(X), (-1,)), as_float(y)
     weights = as_float(np.ones(x.shape) if sample_weight is None else sample_weight)
     nearest = np.argmin(np.abs(detached(x)[None, :] - places[:, None]), axis=0)  # ties are merged

@@ -25,9 +25,8 @@ from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
 from .._plain import plain
-from .._slopes import with_slope
 from .._statements import hooks
-from ._fits import Fit, as_float, detached, detached_object, fits
+from ._fits import Fit, as_float, connect, detached, detached_object, fits
 from ._labels import indicators, weights_of_classes
 from ._solutions import root
 
@@ -379,11 +378,8 @@ def of_plain(self: Any, method: str, X: Any) -> Any:
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: Any) -> Array:
     """libsvm's values."""
-    return connected(of_plain(self, "_decision_function", X), decision(self, X))
-
-
-def connected(value: Any, formula: Array) -> Array:
-    return with_slope(xp.asarray(np.asarray(value)), xp.reshape(formula, np.shape(value)))
+    found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
+    return found
 
 
 @hooks(CLASSES, "OneClassSVM.predict")
@@ -396,7 +392,7 @@ def predict_label(self: Any, X: Any) -> Any:
 @hooks(BASE, "BaseLibSVM.predict")
 def predict(self: Any, X: Any) -> Any:
     """Of a regression: f."""
-    return connected(of_plain(self, "predict", X), decision(self, X))
+    return connect(of_plain(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
