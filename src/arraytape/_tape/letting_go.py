@@ -33,10 +33,10 @@ from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .blockwise import by_blocks
+from .buffers import LARGE, is_large, size_of
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
-from .summary import LARGE, is_large, size_of
 
 if TYPE_CHECKING:
     from .recording import Recording

@@ -26,11 +26,11 @@ from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.places import block_frame
+from .buffers import LARGE, is_large
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
-from .summary import LARGE, is_large
 from .sweeping import sweeping
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
