@@ -197,7 +197,7 @@ class Call:
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain(self, leaf: Any) -> Given:
-        """A leaf that is no Array: an argument, or a value that nobody can write to."""
+        """A leaf that is no Array: an argument, or a value that cannot be written to."""
         for i, given in enumerate(leaves_of(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)

@@ -66,11 +66,8 @@ class Recorded:
         """Take the records, and give the tape values in the place of traced data; twice is as well."""
         tape = self.tape
         if tape.records is not self.all:
-            self.all, self.start, self.why = (
-                tape.records,
-                0,
-                "it stops or resets the tape around it",
-            )
+            self.all, self.start = tape.records, 0
+            self.why = "it stops or resets the tape around it"
         if not self.ended:
             try:
                 self.take(lifted)

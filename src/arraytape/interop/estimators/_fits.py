@@ -86,7 +86,7 @@ class Fit:
         return np.asarray(detached(self.given[name]))
 
     def examine_arrays(self) -> None:
-        """Refuse Arrays for which nobody asked: they would be left out in silence."""
+        """Refuse Arrays for which no statement asked: their derivatives would be missing in silence."""
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:

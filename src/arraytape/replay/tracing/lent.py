@@ -23,7 +23,7 @@ from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
 CODE = to_numpy.__code__
-OWN = 2  # references to a copy that nobody else has: the loan's, and that of the question
+OWN = 2  # references to a copy without other holders: the loan's, and that of the count itself
 
 
 class Loan:

@@ -100,7 +100,7 @@ class Traced:
         return complex(looked_at(self))
 
     def __deepcopy__(self, memo: Any) -> Traced:
-        return self  # nobody writes to it
+        return self  # traced data is not written to
 
     def __reduce__(self) -> Any:
         return looked_at(self).__reduce__()
