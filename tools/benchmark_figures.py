@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pages
 import readme_ratios
-from rooms import with_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks.svg"
@@ -151,7 +151,7 @@ def main(arguments: list[str] | None = None) -> int:
         return int(PICTURE.read_text(encoding="utf-8") != new)
     PICTURE.write_text(new, encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(with_table(page, table(), BEGIN, END), encoding="utf-8")
+    PAGE.write_text(pages.between(page, BEGIN, END, table()), encoding="utf-8")
     return 0
 
 

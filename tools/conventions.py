@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arraytape
+import pages
 from peers.libraries import PEERS, Jax, Library, Ours, Torch
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "numerics.md"
@@ -36,9 +37,7 @@ class Row(NamedTuple):
     found: tuple[str, ...]
 
     def __str__(self) -> str:
-        return (
-            "| " + " | ".join(f"`{part}`" for part in (self.code, self.point, *self.found)) + " |"
-        )
+        return pages.row([f"`{part}`" for part in (self.code, self.point, *self.found)])
 
 
 def row_of(line: str) -> Row | None:
@@ -167,10 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     libraries: dict[str, Library] = {"arraytape": Ours()}
     if given.peers:
         libraries |= {"PyTorch": PEERS["torch"](), "JAX": PEERS["jax"]()}
-    text, old = page(libraries), PAGE.read_text(encoding="utf-8")
-    if not given.check:
-        PAGE.write_text(text, encoding="utf-8")
-    return int(given.check and text != old)
+    return pages.finish(PAGE, page(libraries), given.check)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ All of it comes from the registry of ops and the public namespace.  A name of wh
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arraytape as xp
+import pages
 from arraytape import _numpy_hook
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import kept_names
@@ -245,10 +244,6 @@ def order(chapter: str) -> tuple[int, str]:
     return len(CHAPTERS) + (1 + LAST.index(chapter) if chapter in LAST else 0), chapter
 
 
-def line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def render(found: Sequence[Row] | None = None) -> str:
     """The whole page."""
     found = rows() if found is None else found
@@ -258,34 +253,21 @@ def render(found: Sequence[Row] | None = None) -> str:
     parts.append(f"{len(found)} names: {total}.\n")
     for chapter in sorted({r.chapter for r in found}, key=order):
         title = chapter if chapter in ("linalg", "fft") else chapter.replace("_", " ").capitalize()
-        lines = [f"## {title}", "", line(COLUMNS), line(["---"] * len(COLUMNS))]
+        lines = []
         for r in sorted(r for r in found if r.chapter == chapter):
             status = f"`{r.status}`" + (f" ({r.detail})" if r.detail else "")
-            lines.append(line([f"`{r.name}`", r.word, status, r.keeps, r.batched, r.storages]))
-        parts.append("\n".join(lines) + "\n")
+            lines.append([f"`{r.name}`", r.word, status, r.keeps, r.batched, r.storages])
+        parts.append(f"## {title}\n\n{pages.table(COLUMNS, lines)}\n")
     return "\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/coverage.md.")
-    parser.add_argument("--check", action="store_true", help="fail when the table is stale")
-    check = parser.parse_args(arguments).check
+    check = pages.is_check(arguments, TABLE)
     found = rows()
     if missing := without_status(found):
         print("No gradient status for", *missing, sep="\n  ", file=sys.stderr)
         return 1
-    page = render(found)
-    old = TABLE.read_text(encoding="utf-8") if TABLE.exists() else ""
-    if check:
-        sys.stdout.writelines(
-            difflib.unified_diff(
-                old.splitlines(True), page.splitlines(True), "docs/coverage.md", "generated"
-            )
-        )
-        return int(old != page)
-    TABLE.parent.mkdir(exist_ok=True)
-    TABLE.write_text(page, encoding="utf-8")
-    return 0
+    return pages.finish(TABLE, render(found), check)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy
 import scipy
 
+import pages
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "distributions.md"
 sys.path.insert(0, str(ROOT / "tests"))
@@ -87,17 +89,16 @@ def main() -> int:
         for method, (mark, wrong) in zip(totals, entries, strict=True):
             totals[method][mark] += 1
             faults += [f"{name}.{method} {what}" for what in wrong]
-        rows.append(f"| {name} | " + " | ".join(mark for mark, _ in entries) + " |")
+        rows.append(pages.row([name, *(mark for mark, _ in entries)]))
         print(rows[-1], flush=True)
     names = [*table.METHODS, "logpdf, 2nd order"]
     count = len(table.distributions())
     lines = [HEAD, f"Made with SciPy {scipy.__version__}, NumPy {numpy.__version__}.", ""]
-    lines += [
-        f"| {count} distributions | " + " | ".join(names) + " |",
-        "|---" * (len(names) + 1) + "|",
+    sums = [
+        [f"**{what}**", *(str(c[mark]) for c in totals.values())]
+        for what, mark in (("right", "yes"), ("refused", "refused"))
     ]
-    lines += ["| **right** | " + " | ".join(str(c["yes"]) for c in totals.values()) + " |"]
-    lines += ["| **refused** | " + " | ".join(str(c["refused"]) for c in totals.values()) + " |"]
+    lines.append(pages.table([f"{count} distributions", *names], sums))
     PAGE.write_text("\n".join([*lines, *rows, ""]), encoding="utf-8")
     print(*faults, sep="\n")
     return 1 if faults else 0

@@ -6,7 +6,6 @@ python tools/features_table.py --check    # exit code 1 when it is stale
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "features.md"
 sys.path.insert(0, str(ROOT / "tests"))
 
+import pages  # noqa: E402
 from helpers.features import CHAPTERS, FEATURES, Feature  # noqa: E402
 
 HEAD = """# Features, row by row
@@ -37,11 +37,6 @@ def features() -> list[Feature]:
     return [FEATURES[number] for number in sorted(FEATURES)]
 
 
-def row(cells: Sequence[str]) -> str:
-    """A line of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
-
-
 def render(found: Sequence[Feature]) -> str:
     """The page."""
     states = [one.state for one in found]
@@ -49,25 +44,18 @@ def render(found: Sequence[Feature]) -> str:
     lines = [HEAD.format(counts=f"{len(found)} rows: {counts}.")]
     for one in found:
         if one.number in CHAPTERS:
-            head = (row(COLUMNS), row(["---"] * len(COLUMNS)))
-            lines += [f"## {CHAPTERS[one.number]}\n", *head]
+            lines += [f"## {CHAPTERS[one.number]}\n", pages.table(COLUMNS, [])]
         why = one.lacks or one.partly
         here = f"{one.state}: {why}" if why else one.state
-        lines.append(row([str(one.number), one.text, here, one.spelling, f"`{one.test}`"]))
+        lines.append(pages.row([str(one.number), one.text, here, one.spelling, f"`{one.test}`"]))
         if one.number + 1 in CHAPTERS:
             lines.append("")
     return "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/features.md.")
-    parser.add_argument("--check", action="store_true", help="fail when the page is stale")
-    check = parser.parse_args(arguments).check
-    page = render(features())
-    if check:
-        return int(page != PAGE.read_text(encoding="utf-8"))
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    check = pages.is_check(arguments, PAGE)
+    return pages.finish(PAGE, render(features()), check)
 
 
 if __name__ == "__main__":

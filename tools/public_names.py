@@ -9,14 +9,13 @@ on a name that came into a ``dir`` unnoticed, such as an imported helper's, and 
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
 import arraytape as xp
+import pages
 
 LIST = Path(__file__).resolve().parents[1] / "docs" / "public_names.txt"
 PACKAGE = xp.__name__
@@ -60,25 +59,15 @@ def private(names: Iterable[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/public_names.txt.")
-    parser.add_argument("--check", action="store_true", help="fail when the list is stale")
-    check = parser.parse_args(arguments).check
+    check = pages.is_check(arguments, LIST)
     names = listing()
     if found := private(names):
         print("dir() lists private names:", *found, sep="\n  ", file=sys.stderr)
         return 1
-    text = "".join(f"{name}\n" for name in names)
-    if not check:
-        LIST.write_text(text, encoding="utf-8")
-        return 0
-    old = LIST.read_text(encoding="utf-8") if LIST.exists() else ""
-    if old != text:
-        changes = difflib.unified_diff(
-            old.splitlines(True), text.splitlines(True), "docs/public_names.txt", "dir()", n=0
-        )
-        sys.stdout.writelines(changes)
+    stale = pages.finish(LIST, "".join(f"{name}\n" for name in names), check)
+    if stale:
         print("The public names changed.  If that is meant: python tools/public_names.py")
-    return int(old != text)
+    return stale
 
 
 if __name__ == "__main__":

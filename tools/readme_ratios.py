@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import arraytape as xp
+import pages
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -193,22 +194,12 @@ def row_of(name: str, peers: dict[str, Peer]) -> str:
     seconds = dict(zip(bursts, least(list(bursts.values())), strict=True))
     columns = ["arraytape", "replayed", *PEERS]
     cells = [f"{seconds[key] / seconds['hand']:.2g}" if key in seconds else "" for key in columns]
-    return f"| {name} | {' | '.join(cells)} |"
+    return pages.row([name, *cells])
 
 
 def table(rows: Sequence[str]) -> str:
     heads = ["step", "arraytape", "`xp.function`", *PEERS.values()]
-    rule = " | ".join(["---"] * len(heads))
-    return "\n".join([f"| {' | '.join(heads)} |", f"| {rule} |", *rows])
-
-
-def put_in(text: str, written: str) -> str:
-    """README with another table."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise SystemExit(f"ratios: {README} lacks {BEGIN} or {END}")
-    return f"{before}{begin}\n\n{written}\n\n{end}{after}"
+    return "\n".join([pages.table(heads, []), *rows])
 
 
 def main() -> int:
@@ -230,7 +221,8 @@ def main() -> int:
     for peer in peers.values():
         peer.close()
     if not options.only:
-        README.write_text(put_in(README.read_text(encoding="utf-8"), table(rows)), encoding="utf-8")
+        text = README.read_text(encoding="utf-8")
+        README.write_text(pages.between(text, BEGIN, END, table(rows)), encoding="utf-8")
     return 0
 
 

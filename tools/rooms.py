@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import argparse
 import ast
-import difflib
 import importlib.util
 import sys
 import tomllib
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import grimp
+
+import pages
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
@@ -144,19 +144,12 @@ def shown(room: str) -> str:
 def table(found: Tree) -> str:
     """The rooms by floor, the highest first, as a Markdown table."""
     floors = contract_floors(found.imports)
-    rows = ["| floor | room | what it has | imports |", "| --- | --- | --- | --- |"]
+    rows = []
     for room in sorted(floors, key=lambda room: (-floors[room], room)):
         below = sorted(found.imports[room], key=lambda other: (-floors[other], other))
         imports = ", ".join(map(shown, below)) or "–"  # noqa: RUF001
-        rows.append(f"| {floors[room]} | {shown(room)} | {found.said[room]} | {imports} |")
-    return "\n".join(rows)
-
-
-def with_table(page: str, written: str, begin: str = BEGIN, end: str = END) -> str:
-    """A page with the table between the two marks."""
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}\n\n{written}\n\n{end}{after}"
+        rows.append([str(floors[room]), shown(room), found.said[room], imports])
+    return pages.table(("floor", "room", "what it has", "imports"), rows)
 
 
 # --- the picture ----------------------------------------------------------------------------------
@@ -270,17 +263,12 @@ def picture(found: Tree) -> str:
 def wanted(found: Tree) -> dict[Path, str]:
     """What the page and the picture should say."""
     page = PAGE.read_text(encoding="utf-8")
-    return {PAGE: with_table(page, table(found)), PICTURE: picture(found)}
+    return {PAGE: pages.between(page, BEGIN, END, table(found)), PICTURE: picture(found)}
 
 
-def differences(files: dict[Path, str]) -> Iterable[str]:
-    """The lines in which files differ from what they should say."""
-    for path, text in files.items():
-        now = path.read_text(encoding="utf-8") if path.exists() else ""
-        name = path.relative_to(ROOT).as_posix()
-        yield from difflib.unified_diff(
-            now.splitlines(), text.splitlines(), name, f"{name}, as it should be", lineterm=""
-        )
+def stale(found: Tree) -> list[str]:
+    """The lines in which the page and the picture differ from what they should say."""
+    return [line for one in wanted(found).items() for line in pages.differences(*one)]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -296,9 +284,9 @@ def main(arguments: list[str] | None = None) -> int:
             path.write_text(text, encoding="utf-8")
         return 0
     if options.check:
-        stale = [*differences(wanted(found))]
-        print("\n".join(stale) or "docs/architecture.md and docs/architecture.svg are up to date")
-        return 1 if stale else 0
+        lines = stale(found)
+        print("\n".join(lines) or "docs/architecture.md and docs/architecture.svg are up to date")
+        return 1 if lines else 0
     print(figures(found))
     return 0
 

@@ -9,8 +9,6 @@ function that raises must have its reason in ``REASONS``: without one, the tool 
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import pages
 from arraytape import _numpy_hook
 from arraytape._numpy_api import protocols, ufuncs
 from arraytape._numpy_api.methods import METHODS
@@ -134,8 +133,7 @@ def names(found: Iterable[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+    return pages.table(head, rows) + "\n"
 
 
 def functions_in() -> Iterator[tuple[str, str]]:
@@ -224,23 +222,11 @@ def version() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/scope.md.")
-    parser.add_argument("--check", action="store_true", help="fail when the page is stale")
-    check = parser.parse_args(arguments).check
+    check = pages.is_check(arguments, PAGE)
     if unclear := without_reason():
         print("No reason, or several, for", *unclear, sep="\n  ", file=sys.stderr)
         return 1
-    page = render()
-    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if check:
-        sys.stdout.writelines(
-            difflib.unified_diff(
-                old.splitlines(True), page.splitlines(True), "docs/scope.md", "generated"
-            )
-        )
-        return int(old != page)
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    return pages.finish(PAGE, render(), check)
 
 
 if __name__ == "__main__":

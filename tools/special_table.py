@@ -29,6 +29,7 @@ import scipy.special
 from scipy.special import _ufuncs
 
 import arraytape as xp
+import pages
 from arraytape._record.plan import Unknown
 from arraytape.interop.namespace import COUNTERPARTS
 from arraytape.special import FUNCTIONS, OTHER_NAMES, computed
@@ -360,12 +361,12 @@ def converted() -> str:
 
 def table(rows: list[Row]) -> str:
     """By what functions differentiate."""
-    lines = ["| function | differentiates by | counts | not by |", "| --- | --- | --- | --- |"]
+    lines = []
     for row in rows:
         by, counts = (", ".join(f"`{x}`" for x in names) for names in (row.by, row.counts))
         refuses = "; ".join(f"`{x}`: {why}" for x, why in row.refuses)
-        lines.append(f"| `{row.name}` | {by} | {counts} | {refuses} |")
-    return "\n".join(lines) + "\n"
+        lines.append([f"`{row.name}`", by, counts, refuses])
+    return pages.table(("function", "differentiates by", "counts", "not by"), lines) + "\n"
 
 
 def without(rows: list[Row]) -> str:
@@ -534,9 +535,8 @@ def parent_of(name: str) -> bool:
 # --- the page ---------------------------------------------------------------------------------------
 def with_part(page: str, part: str, text: str) -> str:
     """The page with the text between the marks of a part."""
-    start, end = f"<!-- {part}: written by tools/special_table.py -->\n", f"<!-- end of {part} -->"
-    before, rest = page.split(start)
-    return before + start + "\n" + text + "\n" + end + rest.split(end, 1)[1]
+    begin, end = f"<!-- {part}: written by tools/special_table.py -->", f"<!-- end of {part} -->"
+    return pages.between(page, begin, end, text.removesuffix("\n"))
 
 
 def main(arguments: list[str]) -> int:

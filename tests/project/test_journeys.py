@@ -43,7 +43,7 @@ def test_the_files_of_a_journey_are_those_of_the_page(name):
 
 
 def test_the_table_of_rooms_and_the_picture_are_not_stale():
-    stale = [*rooms.differences(rooms.wanted(rooms.tree()))]
+    stale = rooms.stale(rooms.tree())
     assert not stale, "run python tools/rooms.py --table\n" + "\n".join(stale)
 
 

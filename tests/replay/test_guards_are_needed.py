@@ -11,7 +11,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import TapeWarning, diagnose, interop
-from arraytape.replay import arguments, call, plan
+from arraytape.replay import arguments, call, plan_text
 from arraytape.replay.reach import moving
 from arraytape.replay.reach import state as state_module
 from arraytape.replay.text import source
@@ -421,7 +421,7 @@ def nothing(*args, **keywords):
     return None
 
 
-VIEW_OF = plan.view_of
+VIEW_OF = plan_text.view_of
 
 
 def copy_of_part(x, path):
@@ -470,30 +470,31 @@ def not_for(*words):
 
 
 function = sys.modules["arraytape.replay.function"]  # not the decorator of this name
-SIGNATURE = (arguments, "key_of", by_type), (plan.Plan, "arguments", arguments_unseen)
+PlanText = plan_text.PlanText
+SIGNATURE = (arguments, "key_of", by_type), (PlanText, "arguments", arguments_unseen)
 STATE = (state_module.State, "demand", nothing)
-UNSHARED = [(module, "check_apart", nothing) for module in (arguments, call, plan)]
+UNSHARED = [(module, "check_apart", nothing) for module in (arguments, call, plan_text)]
 GUARDS = {  # a function that needs it; what takes it out
-    "layouts": (layouts, *SIGNATURE, (plan.Plan, "layout", only_data)),
-    "dtypes": (dtypes, *SIGNATURE, (plan.Plan, "layout", only_data)),
+    "layouts": (layouts, *SIGNATURE, (PlanText, "layout", only_data)),
+    "dtypes": (dtypes, *SIGNATURE, (PlanText, "layout", only_data)),
     "Python arguments": (python_arguments, *SIGNATURE),
-    "one Array twice": (one_array_twice, *SIGNATURE, (plan.Plan, "apart", known_without_a_look)),
+    "one Array twice": (one_array_twice, *SIGNATURE, (PlanText, "apart", known_without_a_look)),
     "overlap": (arguments_that_overlap, *UNSHARED),
     "values": (looks, (trace.Trace, "guard", without("value"))),
     "shapes": (shapes, (trace.Trace, "guard", without("shape"))),
     "NaN": (nans, (trace.Trace, "guard", without("no NaN"))),
-    "writes": (writes, (plan, "commit", nothing)),
+    "writes": (writes, (plan_text, "commit", nothing)),
     "copies of writes": (
         writes_in_turn, (source.Source, "to_write", lambda self, node: self.text_of(node, True)),
     ),
-    "paths of Arrays": (names_bound_anew, (plan.Plan, "found", found_by_themselves)),
+    "paths of Arrays": (names_bound_anew, (PlanText, "state", found_by_themselves)),
     "state": (python_state, STATE),
     "state that is changed": (state_that_is_changed, STATE),
     "state that is bound": (
         state_that_is_bound_inside, (call.Call, "spoil", not_for("")),
     ),
     "memory of NumPy's": (
-        memory_of_numpys, (plan.Plan, "foreign", nothing), (moving.Moving, "moved", lambda self: ""),
+        memory_of_numpys, (PlanText, "foreign", nothing), (moving.Moving, "moved", lambda self: ""),
     ),
     "lent memory": (memory_that_is_lent, (lent.Loans, "returned", nothing)),
     "two traces": (
@@ -504,16 +505,16 @@ GUARDS = {  # a function that needs it; what takes it out
         arrays_that_are_kept, (call.Call, "spoil", not_for("kept beside")), STATE,
     ),
     "views in results": (
-        views_as_results, (plan, "view_of", copy_of_part),
+        views_as_results, (plan_text, "view_of", copy_of_part),
     ),
     "containers": (containers, (call.Call, "containers", nothing)),
     "errors": (errors_inside, (trace.Trace, "raised", nothing)),
     "error states": (error_states_inside, (trace.Trace, "look_around", nothing)),
     "recorders": (recorders_around, (function, "watched", nothing)),
     "packing": (packing_around, (function, "packing", nothing)),
-    "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (arguments, plan)]),
+    "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (arguments, plan_text)]),
     "Variables": (
-        variables, (arguments, "marks_of", lambda x: ()), (plan, "Variable", Nobody),
+        variables, (arguments, "marks_of", lambda x: ()), (plan_text, "Variable", Nobody),
     ),
     "threads": (threads_inside, (lift, "STARTERS", ())),
     "locks": (locks, (state_module, "LOCK_TYPES", ())),

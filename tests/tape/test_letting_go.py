@@ -6,7 +6,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, testing
 from arraytape._storage import numpy_namespace
-from arraytape._tape import blockwise, letting_go, recording, summary
+from arraytape._tape import blockwise, buffers, letting_go, recording
 from arraytape._tape.letting_go import LettingGo
 from arraytape.replay.tracing.trace import noticing
 from helpers.peaks import peak_of
@@ -24,7 +24,7 @@ def eager_to_let_go(monkeypatch):
     monkeypatch.setattr(numpy_namespace, "SMALL", 0)  # a sum's cotangent is one number, repeated
     for name, value in {**settings, "FEW": 1 << 40, "MANY": 1 << 40}.items():
         monkeypatch.setattr(letting_go, name, value)
-    monkeypatch.setattr(summary, "LARGE", 1)
+    monkeypatch.setattr(buffers, "LARGE", 1)
     monkeypatch.setattr(recording, "LARGE", 1)
     found = {"runs": 0, "reruns": 0, "passed": 0, "hollow": 0}
     run, guarded, filled = LettingGo.run, LettingGo.guarded, letting_go.filled

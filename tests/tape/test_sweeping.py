@@ -8,7 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._tape import recording, summary, sweeping
+from arraytape._tape import buffers, recording, sweeping
 from helpers.peaks import peak_of
 
 MB = 1 << 20
@@ -17,7 +17,7 @@ MB = 1 << 20
 @pytest.fixture
 def eager_to_sweep(monkeypatch):
     """Each array is large, and each record brings a look at the new ones."""
-    monkeypatch.setattr(summary, "LARGE", 0)
+    monkeypatch.setattr(buffers, "LARGE", 0)
     monkeypatch.setattr(recording, "LARGE", 0)
     monkeypatch.setattr(sweeping, "YOUNG", 0)
     found = {"gone": 0}

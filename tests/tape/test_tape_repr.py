@@ -7,7 +7,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, Variable
-from arraytape._tape.summary import as_text, kept_bytes
+from arraytape._tape.buffers import kept_bytes
+from arraytape._tape.texts import as_text
 from arraytape.testing import storages
 
 X = np.linspace(0.5, 2.0, 100)

@@ -20,10 +20,8 @@ from . import check, gallery, reference, sources
 
 BUILD = sources.ROOT / "build" / "docs"
 SOURCE, HTML, RUNS = BUILD / "source", BUILD / "html", BUILD / "gallery"
-DOCTREES, BUILT = (
-    BUILD / "doctrees",
-    BUILD / "built",
-)  # what Sphinx has read; the state of a good build
+# What Sphinx has read; the state of the last build without a fault.
+DOCTREES, BUILT = BUILD / "doctrees", BUILD / "built"
 
 
 def main() -> int:

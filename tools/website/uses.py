@@ -8,10 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from page_code import blocks_in
+
 from . import gallery, sources
 
 PACKAGE = "arraytape"
-BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.M | re.S)
 MOST = 8  # pages for a name: those that use it most
 
 
@@ -28,7 +29,7 @@ def pages(with_gallery: bool) -> Iterator[Page]:
     for name, file in sources.pages().items():
         text = file.read_text(encoding="utf-8")
         title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
-        if code := BLOCK.findall(text):
+        if code := blocks_in(text):
             yield Page(name, title.replace("`", ""), code)
     for program in gallery.programs() if with_gallery else ():
         title, _ = gallery.docstring(program)

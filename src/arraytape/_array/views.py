@@ -354,6 +354,11 @@ def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
     return recorded_copy(y, copy if plain else storage.xp.permute_dims(copy, inverse(axes)))
 
 
+def root_of(x: Array) -> Array:
+    """The Array in whose memory x lies: itself, unless it is a view."""
+    return x._view.root if x._state & IS_VIEW else x
+
+
 def make_exclusive(x: Array) -> Any:
     """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it.
 
@@ -395,7 +400,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     No record shares that memory, nor will as long as foreign code has it.  Data that is read-only for
     its owner is read-only for foreign code, too, so that records may share it.
     """
-    root = x._view.root if x._state & IS_VIEW else x
+    root = root_of(x)
     if not root._data.flags.writeable:
         return Export(x._data, firm).hand_out()
     with MOVING:
@@ -417,5 +422,5 @@ def pin(x: Array) -> Any:
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)
-    (x._view.root if x._state & IS_VIEW else x)._state |= PINNED
+    root_of(x)._state |= PINNED
     return x._data

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, Array
+from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.unfinished import UNFINISHED
-from .._array.views import current
+from .._array.views import current, root_of
 from .._define.interception import Interceptor, SeesCalls
 from .._exits.journal import Journal
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
@@ -313,7 +313,7 @@ def run_hidden(
 
 def ensured_id(leaf: Array) -> int:
     """The id of the value that an Array holds, given one if it has none."""
-    (leaf._view.root if leaf._state & IS_VIEW else leaf)._ensure_id()
+    root_of(leaf)._ensure_id()
     return current(leaf)[0]
 
 

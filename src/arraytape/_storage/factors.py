@@ -15,7 +15,6 @@ matrices have been factored.
 from __future__ import annotations
 
 import functools
-import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self

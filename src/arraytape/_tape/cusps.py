@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .._record.op import Cusped
 from .._record.plan import PLANS, Plan, Record, inputs_of, plan_of, results_of
 from .packing import unpacked
 
 
 def has_cusp(plan: Plan, record: Record) -> bool:
     """Whether the slope of a record's op may be finite where its curvature is not."""
-    cusped = plan.op.cusped
-    if not callable(cusped):
-        return cusped
-    return cusped(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
+    return answered(plan.op.cusped, plan, record)
 
 
 def selects(plan: Plan, record: Record) -> bool:
     """Whether a record's op selects elements of its inputs by their values, or moves them."""
-    chosen = plan.op.selects
-    if not callable(chosen):
-        return chosen
-    return chosen(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
+    return answered(plan.op.selects, plan, record)
+
+
+def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
+    """A flag of an op, or what it says as a function of the data that the record keeps, by name."""
+    if not callable(flag):
+        return flag
+    return flag(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:

@@ -33,10 +33,10 @@ from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .blockwise import by_blocks
+from .buffers import LARGE, is_large, size_of
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
-from .summary import LARGE, is_large, size_of
 
 if TYPE_CHECKING:
     from .recording import Recording
@@ -119,7 +119,7 @@ class LettingGo:
     pass_ : the plain pass, with its seeds.  passed : the records that a guarded rerun would go through
     before the ones that are still on the tape, from the last one on, without large arrays.  reached :
     the layouts of the cotangents where these begin; all of their elements are active.  idle : tids
-    whose cotangents nobody asks for.
+    whose cotangents are not asked for.
     """
 
     def __init__(self, pass_: BackwardPass, recording: Recording, sources: Collection[int]) -> None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from .._record.plan import Record, plan_of
 from .._storage.storage import STORAGES
+from .buffers import SMALL, Buffers, parts_of, whole_of
 from .recording import Recording
-from .summary import SMALL, Buffers, as_text, parts_of, whole_of
+from .texts import aligned, as_text
 
 
 class Kept(NamedTuple):
@@ -60,12 +61,7 @@ class MemoryUse:
             [row.name, str(row.records), as_text(row.kept), as_text(row.shared)]
             for row in (*self.rows, self.total)
         ]
-        lines = [["op", "records", "kept", "shared"], *rows]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
-            for line in lines
-        )
+        return aligned([["op", "records", "kept", "shared"], *rows])
 
     __repr__ = __str__
 

@@ -6,7 +6,8 @@ from .._array.aliasing import ADD, PUT
 from .._record.plan import Record, plan_of
 from .._util.errors import describe, see, user_line
 from .._util.locks import reentrant_lock
-from .summary import Buffers, as_text
+from .buffers import Buffers
+from .texts import as_text
 
 
 class MemoryLimit:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from .._record.plan import Record, plan_of, results_of
 from .._util.locks import reentrant_lock
+from .buffers import Buffers
 from .places import Place, Places
-from .summary import Buffers
 
 
 class Line(NamedTuple):

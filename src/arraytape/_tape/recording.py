@@ -26,11 +26,11 @@ from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.places import block_frame
+from .buffers import LARGE, is_large
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
-from .summary import LARGE, is_large
 from .sweeping import sweeping
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
@@ -157,9 +157,8 @@ class Recording(BaseRecorder):
         self.forget()
 
     def forget(self) -> None:
-        self.used_up = (
-            True  # while it is done: an interrupted tape is asked nothing, and forgets again
-        )
+        # Until it is done: a tape that is interrupted here refuses to be asked, and forgets again.
+        self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
@@ -454,8 +453,8 @@ class Recording(BaseRecorder):
     def without_doubles(self) -> None:
         """Have each view's value recorded once: workers that read a view at once each record it.
 
-        The first record counts.  The others become those of values that nobody has, so that each record
-        keeps its place.
+        The first record counts.  The others become those of new values without handles, so that each
+        record keeps its place.
         """
         with MOVING:
             found: set[int] = set()

@@ -1,4 +1,4 @@
-"""Dead branches: records of values that nobody holds any more, dropped while a tape records.
+"""Dead branches: records of values that nothing refers to, dropped while a tape records.
 
 A value has an id, one int object, which whatever may ask for the value refers to: Arrays and views,
 records that compute on it, other recorders, code that is about to make an Array of it.  When nothing
@@ -34,7 +34,7 @@ def nothing(at: Any, record: Record) -> None:
     """A record that has gone passes nothing on."""
 
 
-# In the place of a record that goes, for whoever goes through the list at this moment.
+# In the place of a record that goes: another thread may go through the list at this moment.
 GONE: Record = (Structural("gone", nothing, lambda at, record: []).number, 0, 0)
 
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from .._record.plan import plan_of
 from .._util.errors import shown, user_line
+from .buffers import Buffers
 from .places import NOWHERE
 from .profile import Line
 from .recording import Recording
-from .summary import Buffers, as_text
+from .texts import aligned, as_text
 
 
 class Row(NamedTuple):
@@ -62,12 +63,7 @@ class Summary:
         timed = self.total.forward is not None
         head = [self.by, "records", "kept", *(["forward", "backward"] if timed else [])]
         lines = [head, *map(cells, [*self.rows, self.total])]
-        lines = [line[: len(head)] for line in lines]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
-            for line in lines
-        )
+        return aligned([line[: len(head)] for line in lines])
 
     __repr__ = __str__
 

@@ -12,10 +12,10 @@ from .._util.blocks import Block
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
+from .description import description
 from .memory import MemoryUse, memory_use
 from .numerics import Checks
 from .recording import Recording, Worker
-from .summary import summary
 from .table import Summary, table
 
 
@@ -113,7 +113,7 @@ class GradientTape(OfThisProcess, Block):
         str
             One line, such as ``<GradientTape: stopped; 2 records keeping 800 bytes; watches 1 Array>``.
         """
-        return f"<{type(self).__name__}: {summary(vars(self).get('_recording'))}>"
+        return f"<{type(self).__name__}: {description(vars(self).get('_recording'))}>"
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise for a name that a tape has not, and say what to use.

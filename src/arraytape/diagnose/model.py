@@ -13,10 +13,11 @@ from .._array.paths import GETITEM, Path
 from .._custom.calls import SAME, CallRecord
 from .._exits.messages import shown
 from .._record.plan import Plan, Record, Structural, inputs_of, made_of, plan_of, results_of
+from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
 from .._tape.places import NOWHERE, Place
 from .._tape.recording import Recording
-from .._tape.summary import Buffers, as_text
+from .._tape.texts import as_text
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # characters of a line in a box

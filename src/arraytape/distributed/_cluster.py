@@ -109,7 +109,7 @@ def patience() -> float:
 
 
 def workers_that_wait(client: Any) -> str | None:
-    """Why no worker of a cluster runs tasks; None where one does, or nobody knows."""
+    """Why no worker of a cluster runs tasks; None where one does, or the scheduler does not say."""
     with contextlib.suppress(OSError):  # the scheduler is lost: the future hears of it
         workers = client.scheduler_info()["workers"].values()
         if not workers:

@@ -95,7 +95,7 @@ def died(function: str, index: int | None, count: int) -> PartitionError:
 
 
 def lost(function: str, error: BaseException) -> PartitionError:
-    """The error for data that is gone, and that nobody knows how to compute again."""
+    """The error for data that is gone, and of which the scheduler has no task to compute it again."""
     why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
         f"{function}: data of the partitions is lost ({why}): what was scattered to workers goes with "

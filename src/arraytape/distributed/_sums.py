@@ -150,6 +150,7 @@ def differentiated(
 ) -> tuple[Array, Any]:  # fmt: skip
     """Value and gradient as recorded values, inside another derivative."""
     plan, places = planned(leaves, slopes=True), sorted({*wanted, *followed(leaves)})
+    # Only the sum with tangents also gives the slopes' own tangents, so that these can be recorded.
     found = None if plan in (plain, with_slopes) else plan(f, data, params, leaves, places)
     y = evaluated(f, data, params, leaves, found)
     check_loss(y)

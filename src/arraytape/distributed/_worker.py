@@ -72,7 +72,8 @@ def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks:
     """
     try:
         arrays = tuple(map(as_arrays, blocks))
-        reads = OnlyParameters(message.name)  # a name of its own: a stack drops what nobody holds
+        # The name keeps it: a stack drops recorders that nothing else refers to.
+        reads = OnlyParameters(message.name)
         with only_recorders(reads), Setting(ACTIVE, ()):
             if message.version != __version__:
                 raise RuntimeError(
@@ -208,7 +209,7 @@ def moved(
     dy = accumulator.jvp(nest.leaves(y), ZERO)
     try:
         moving = accumulator.jvp(found or [], ZERO)
-    except LookupError:  # an op has no second derivative: that is said to who asks for it
+    except LookupError:  # an op has no second derivative: an error where one is asked for
         found = moving = []
     return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
 

@@ -19,6 +19,7 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from ._context import concerned, has_array, held_by, is_active
+from ._plain import plain
 
 Function = Callable[..., Any]
 
@@ -182,9 +183,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **opt
 
 def values_of(mask: Any) -> Any:
     """A mask as NumPy data: it has no slope."""
-    return np.asarray(arraytape.stop_gradient(mask) if isinstance(mask, Array) else mask).astype(
-        bool
-    )
+    return np.asarray(plain(mask)).astype(bool)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:

@@ -4,7 +4,7 @@ The function's code is replaced by a trampoline, so that names which were import
 rule, too.  The original lives on as a function of its own with the same code, globals, defaults and
 closure.  A trampoline runs one of the two:
 
-    trampoline(*args, **keywords)      the function that everybody holds
+    trampoline(*args, **keywords)      the function that callers hold
         Hook.choose                    is the context active, and an Array among the arguments?
         rule(...)  or  original(...)
 
@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 class Hook:
     """A function that was given a rule.
 
-    function : the one that everybody holds.  original : what it was.  rule : what runs in its place
+    function : the one that callers hold.  original : what it was.  rule : what runs in its place
     on Arrays; with ``always`` on anything, where the context is active: it looks for itself.
     """
 
@@ -60,9 +60,8 @@ def checked(name: str, rule: Function) -> Function:
     return call
 
 
-HOOKS: dict[
-    str, Hook
-] = {}  # by the function's full name, with a number if it is not the first of it
+# By the function's full name, with a number if it is not the first of that name.
+HOOKS: dict[str, Hook] = {}
 GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function hold HOOKS
 
 

@@ -1,4 +1,4 @@
-"""Act on a module once it is imported: now if it is there, else as soon as somebody imports it."""
+"""Act on a module once it is imported: now if it is there, else when it is imported."""
 
 from __future__ import annotations
 

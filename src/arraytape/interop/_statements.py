@@ -5,6 +5,8 @@
 
     keeps_arrays("scipy.signal._savitzky_golay")           its np becomes one that keeps Arrays
     stands_in("scipy.ndimage._filters", "_nd_image", correlate1d=...)
+    @prepares("sklearn.multiclass", "OneVsRestClassifier.fit")
+    def plain_labels(given): ...                           changes arguments, then scikit-learn's runs
 
 A statement is about one module of the library and takes effect when that module is imported.
 """
@@ -13,19 +15,22 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import Any
 
 from .._util.errors import TapeWarning, stacklevel
 from .._util.locks import reentrant_lock
 from ._facades import Facade, StandIn
-from ._hooks import hook
+from ._hooks import hook, original_of
 from ._imports import when_imported
 
 Function = Callable[..., Any]
+Prepare = Callable[[dict[str, Any]], None]
 
 # By library, the packages that have a table, and the module that the table is.  It is read when its
 # package is imported.
@@ -92,6 +97,17 @@ def hooks(
         for name in names:
             state(module, hooking(name, rule, always))
         return rule
+
+    return declare
+
+
+def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
+    """The decorated function changes the arguments, by name, of calls with Arrays; then theirs runs."""
+
+    def declare(prepare: Prepare) -> Prepare:
+        for name in names:
+            hooks(module, name)(preparing(module, name, prepare))
+        return prepare
 
     return declare
 
@@ -181,6 +197,23 @@ def hooking(name: str, rule: Function, always: bool) -> Callable[[ModuleType], N
             missing(f"{module.__name__}.{name}, which is no Python function")
 
     return change
+
+
+def preparing(module: str, name: str, prepare: Prepare) -> Function:
+    """What runs in place of a function whose arguments are prepared."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        function = original(module, name)
+        bound = inspect.signature(function).bind(*args, **keywords)
+        prepare(bound.arguments)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def original(module: str, name: str) -> Function:
+    """A function of a module, or a method with a dot, as it was before it got a hook."""
+    return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
 def attribute(target: Any, name: str) -> Any:

@@ -32,6 +32,7 @@ from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import LibraryOp, library_op
+from ._plain import plain
 from ._statements import hooks, keeps_arrays, replaces, stands_in
 
 Function = Callable[..., Any]
@@ -225,11 +226,6 @@ def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any
         tape.watch(operands)
         y = function(*operands)
     return list(tape.gradient(y, operands, g))
-
-
-def plain(x: Any) -> Any:
-    """The values of an Array as NumPy data."""
-    return np.asarray(arraytape.stop_gradient(x) if isinstance(x, Array) else x)
 
 
 # --- rules ----------------------------------------------------------------------------------------

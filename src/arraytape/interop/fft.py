@@ -15,6 +15,7 @@ import scipy.fft
 from .._array.array import Array
 from .._storage.storage import conjugate
 from ..ops.fft import SWAPPED, fitted
+from ._borders import resized
 from ._ops import LibraryOp, library_op
 from ._statements import hooks
 
@@ -78,13 +79,6 @@ def all_fitted(y: Any, shape: Any, axes: Axes, xp: Any) -> Any:
     for axis in axes:
         y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
     return y
-
-
-def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
-    """A shape with another length along an axis."""
-    found = list(shape)
-    found[axis] = length
-    return tuple(found)
 
 
 def line(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:

@@ -6,7 +6,6 @@ is applied once more to these pieces, on Arrays.  ``solve_ivp`` is in ``optimize
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
 import warnings
@@ -20,14 +19,15 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import stacklevel
 from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
-from ._hooks import original_of
+from ._plain import plain
 from ._slopes import with_slope
-from ._statements import hooks, keeps_arrays, replaces
+from ._statements import hooks, keeps_arrays, original, replaces
 from ._wanted import is_librarys, is_wanted, used, uses_arrays
 
 Integrand = Callable[[Any], Any]
 NEAR = 1e-7  # how near the sum over the pieces must be to SciPy's value, relative to it
 MODULE = "scipy.integrate._quadrature"
+QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py"
 
 
 class Float64Type(SoftFloatType):
@@ -48,29 +48,29 @@ replaces(MODULE, "np", quadrature)
 
 
 # --- functions --------------------------------------------------------------------------------------
-@hooks("scipy.integrate._quadpack_py", "quad", always=True)
+@hooks(QUADPACK, "quad", always=True)
 def quad(*args: Any, **keywords: Any) -> Any:
-    from scipy import integrate
+    from scipy.integrate import IntegrationWarning
 
-    original = original_of(integrate.quad)
-    call = inspect.signature(original).bind(*args, **keywords)
+    theirs = original(QUADPACK, "quad")
+    call = inspect.signature(theirs).bind(*args, **keywords)
     call.apply_defaults()
     given = call.arguments
     func, a, b = (given.pop(name) for name in ("func", "a", "b"))
     more = given.pop("args")
     more = more if isinstance(more, tuple) else (more,)
     if is_librarys(func) or not is_wanted([a, b, more, *used(func)]):
-        return original(*args, **keywords)
+        return theirs(*args, **keywords)
     for option in ("weight", "complex_func"):
         if given[option]:
             raise no_rule("scipy.integrate.quad", f"{option}=")
     full = given.pop("full_output")
     low, high = value_of(a), value_of(b)
-    value, error, info, *message = original(
+    value, error, info, *message = theirs(
         lambda x: value_of(func(x, *more)), low, high, full_output=1, **given
     )
     if message and not full:
-        warnings.warn(message[0], integrate.IntegrationWarning, stacklevel=stacklevel())
+        warnings.warn(message[0], IntegrationWarning, stacklevel=stacklevel())
     formula = integrated(lambda x: func(x, *more), a, b, info)
     if not abs(value_of(formula) - value) <= max(error, NEAR * abs(value)):
         raise no_rule("scipy.integrate.quad", "a singular integrand (SciPy extrapolates)")
@@ -78,22 +78,18 @@ def quad(*args: Any, **keywords: Any) -> Any:
     return (*found, info, *message) if full else found
 
 
-@hooks("scipy.integrate._quadpack_py", "nquad", always=True)
+@hooks(QUADPACK, "nquad", always=True)
 def nquad(func: Any, ranges: Any, args: Any = None, *options: Any, **keywords: Any) -> Any:
-    from scipy import integrate
-
     if is_wanted([args, ranges, *used(func)]):
         raise no_rule("scipy.integrate.nquad (dblquad, tplquad)")
-    return original_of(integrate.nquad)(func, ranges, args, *options, **keywords)
+    return original(QUADPACK, "nquad")(func, ranges, args, *options, **keywords)
 
 
-@hooks("scipy.integrate._odepack_py", "odeint", always=True)
+@hooks(ODEPACK, "odeint", always=True)
 def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords: Any) -> Any:
-    from scipy import integrate
-
     if not is_librarys(func) and is_wanted([y0, t, args, *used(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
-    return original_of(integrate.odeint)(func, y0, t, args, *options, **keywords)
+    return original(ODEPACK, "odeint")(func, y0, t, args, *options, **keywords)
 
 
 def in_our_namespace(name: str) -> None:
@@ -102,17 +98,17 @@ def in_our_namespace(name: str) -> None:
 
     @hooks(module, name, always=True)
     def rule(*args: Any, **keywords: Any) -> Any:
-        original = original_of(getattr(importlib.import_module(module), name))
-        given = inspect.signature(original).bind(*args, **keywords).arguments
+        compiled = original(module, name)
+        given = inspect.signature(compiled).bind(*args, **keywords).arguments
         more, named = given.get("args", ()), given.get("kwargs") or {}
         if not uses_arrays(given["f"], [given["a"], given["b"], more, named]):
-            return original(*args, **keywords)
+            return compiled(*args, **keywords)
         more = more if isinstance(more, tuple) else (more,)
         given |= {"a": asarray(given["a"]), "b": asarray(given["b"])}
         given["args"] = tuple([asarray(x) for x in more])
         if named:
             given["kwargs"] = {key: asarray(x) for key, x in named.items()}
-        return original(given.pop("f"), given.pop("a"), given.pop("b"), **given)
+        return compiled(given.pop("f"), given.pop("a"), given.pop("b"), **given)
 
 
 for _name in ("nsum", "tanhsinh"):
@@ -121,7 +117,7 @@ for _name in ("nsum", "tanhsinh"):
 
 def value_of(x: Any) -> float:
     """A number without its derivative."""
-    return float(xp.stop_gradient(x)) if isinstance(x, Array) else float(x)
+    return float(plain(x))
 
 
 def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:

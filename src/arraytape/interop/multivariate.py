@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-import arraytape
-
 from .._util.errors import describe, user_line
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import library_op
+from ._plain import plain
 from ._statements import hooks, keeps_arrays
 
 MODULE = "scipy.stats._multivariate"
@@ -66,7 +65,7 @@ def psd(
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
     """Of an Array: what SciPy finds, with a factor and a logarithm that are recorded."""
-    values = np.asarray(arraytape.stop_gradient(M))
+    values = plain(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:
         raise TypeError(

@@ -9,7 +9,6 @@ uses such Arrays from outside.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable
 from operator import attrgetter
@@ -25,9 +24,9 @@ from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
 from ._context import has_array
 from ._facades import asarray
-from ._hooks import original_of
-from ._slopes import values_of, with_slope
-from ._statements import hooks
+from ._plain import plain
+from ._slopes import with_slope
+from ._statements import hooks, original
 from ._wanted import is_librarys, is_wanted, used, uses_arrays
 
 Function = Callable[..., Any]
@@ -51,14 +50,12 @@ def solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> No
 
     @hooks(module, name, always=True)
     def solve(*args: Any, **keywords: Any) -> Any:
-        original = original_of(getattr(importlib.import_module(module), name))
-        given = inspect.signature(original).bind(*args, **keywords).arguments
+        theirs = original(module, name)
+        given = inspect.signature(theirs).bind(*args, **keywords).arguments
         values = [given.get(key) for key in by] + used(given[f])
         if is_librarys(given[f]) or not is_wanted(values):
-            return original(*args, **keywords)
-        others = {
-            key: x for name in by_keywords(original) for key, x in given.pop(name, {}).items()
-        }
+            return theirs(*args, **keywords)
+        others = {key: x for name in by_keywords(theirs) for key, x in given.pop(name, {}).items()}
         if given.get("args", ()) is None:
             given["args"] = ()
         return attrgetter(ours)(implicit)(given.pop(f), **given, **others)
@@ -82,7 +79,7 @@ class Call:
     """
 
     def __init__(self, module: str, name: str, places: tuple[str, ...], args: Any, keywords: Any):
-        self.original = original_of(getattr(importlib.import_module(module), name))
+        self.original = original(module, name)
         self.given = inspect.signature(self.original).bind(*args, **keywords).arguments
         more = self.given.get("args", ())
         self.more = more if isinstance(more, tuple) else (more,)
@@ -96,12 +93,12 @@ class Call:
 
     def on_values(self) -> Any:
         """SciPy's answer, on NumPy data."""
-        given = self.given | {"args": tuple([values_of(x) for x in self.more])}
+        given = self.given | {"args": tuple([plain(x) for x in self.more])}
         if self.named:
-            given["kwargs"] = {key: values_of(x) for key, x in self.named.items()}
-        starts = {place: values_of(x) for place, x in self.starts.items()}
+            given["kwargs"] = {key: plain(x) for key, x in self.named.items()}
+        starts = {place: plain(x) for place, x in self.starts.items()}
         return self.original(
-            lambda *args, **keywords: values_of(self.function(*args, **keywords)), **starts, **given
+            lambda *args, **keywords: plain(self.function(*args, **keywords)), **starts, **given
         )
 
     def at(self, x: Array) -> Array:

@@ -23,6 +23,7 @@ from ._borders import extended, folded, resized, window
 from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
+from ._plain import plain
 from ._statements import hooks, keeps_arrays, stands_in
 
 Function = Callable[..., Any]
@@ -294,16 +295,14 @@ stands_in(
 def choose_conv_method(in1: Any, in2: Any, mode: Any = "full", measure: Any = False) -> Any:
     """By what values do not tell, but for integers, which have no slope."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
-        *[plain(x) for x in (in1, in2)], mode, measure
+        *[without_values(x) for x in (in1, in2)], mode, measure
     )
 
 
-def plain(x: Any) -> Any:
-    """NumPy data in the place of an Array: zeros, or integers as they are."""
+def without_values(x: Any) -> Any:
+    """NumPy data in the place of an Array: zeros for floats, integers as they are."""
     x = asarray(x)
-    if x.dtype.kind in "fc":
-        return np.zeros(x.shape, x.dtype)
-    return np.asarray(arraytape.stop_gradient(x))
+    return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain(x)
 
 
 # --- what SciPy's Python code does otherwise with other namespaces -----------------------------------

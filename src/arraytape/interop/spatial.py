@@ -18,6 +18,7 @@ from .._util.errors import shown
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
+from ._plain import plain
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays
 
@@ -140,10 +141,7 @@ def slope_of(name: str, u: Any, v: Any, samples: Any, options: dict[str, Any]) -
 
 def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Options as SciPy takes them beside NumPy data."""
-    return tuple(
-        (key, np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x)
-        for key, x in options.items()
-    )
+    return tuple((key, plain(x)) for key, x in options.items())
 
 
 @hooks("scipy.spatial.distance", "cdist")

@@ -6,7 +6,6 @@ refuses.  The lambda of a power transformation is where a likelihood is largest.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,11 +18,11 @@ from .._array.array import Array
 from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
-from ._hooks import original_of
+from ._plain import plain
 from ._power import box_cox, yeo_johnson
 from ._recorded import refused
-from ._slopes import values_of, with_slope
-from ._statements import hooks, keeps_arrays, replaces
+from ._slopes import with_slope
+from ._statements import hooks, keeps_arrays, original, replaces
 
 COMMON, MORE = "scipy.stats._stats_py", "scipy.stats._morestats"
 
@@ -40,7 +39,7 @@ def of_ranks(name: str) -> None:
     def function(*args: Any) -> Any:
         from scipy.stats import _stats
 
-        return getattr(_stats, name)(*[values_of(x) for x in args])
+        return getattr(_stats, name)(*[plain(x) for x in args])
 
     replaces(COMMON, name, function)
 
@@ -51,11 +50,9 @@ refused("scipy.stats.shapiro", "scipy.stats.siegelslopes")
 
 
 @hooks(COMMON, "_cdf_distance")
-def _cdf_distance(p: Any, *samples: Any) -> Any:
+def cdf_distance(p: Any, *samples: Any) -> Any:
     """The samples and their weights are all Arrays: searchsorted of NumPy data takes values."""
-    from scipy.stats._stats_py import _cdf_distance
-
-    return original_of(_cdf_distance)(p, *[x if x is None else asarray(x) for x in samples])
+    return original(COMMON, "_cdf_distance")(p, *[x if x is None else asarray(x) for x in samples])
 
 
 class Estimate:
@@ -73,21 +70,24 @@ class Estimate:
             given = points, values, xi, factor
             if not has_array(given):
                 return compiled(*given, dtype)
-            data = [np.ascontiguousarray(values_of(x)) for x in given]
-            points, values, xi, factor = [asarray(x, dtype) for x in given]
-            # Silverman 1986, "Density Estimation", equation 4.7: of whitened points.
-            white = xp.linalg.inv(factor)
-            apart = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
-            log_norm = (
-                xp.sum(xp.log(xp.linalg.diagonal(factor))) + points.shape[1] * HALF_LOG_OF_TWO_PI
-            )
-            logs = xp.special.logsumexp(
-                (xp.log(values[:, 0]) - 0.5 * xp.sum(apart, axis=-1)) - log_norm, axis=1
-            )[:, None]
+            data = [np.ascontiguousarray(plain(x)) for x in given]
+            logs = log_of_estimate(*[asarray(x, dtype) for x in given])
             formula = logs if self.name.endswith("_log") else xp.exp(logs)
             return with_slope(xp.asarray(compiled(*data, dtype)), formula)
 
         return estimate
+
+
+def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Array:
+    """The logarithm of a sum of Gaussian kernels at xi.
+
+    Silverman 1986, "Density Estimation", equation 4.7: of whitened points.
+    """
+    white = xp.linalg.inv(factor)
+    squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
+    log_norm = xp.sum(xp.log(xp.linalg.diagonal(factor))) + points.shape[1] * HALF_LOG_OF_TWO_PI
+    terms = xp.log(values[:, 0]) - 0.5 * xp.sum(squares, axis=-1) - log_norm
+    return xp.special.logsumexp(terms, axis=1)[:, None]
 
 
 for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
@@ -100,7 +100,7 @@ def most_likely(
 ) -> Array:
     """The lambda that SciPy finds; its derivative is that of the solution near it."""
     x = asarray(x, np.float64)
-    function = original_of(getattr(sys.modules[MORE], name))
+    function = original(MORE, name)
 
     def solver(start: Any, x: Any) -> Any:
         return function(np.asarray(x), **options)

@@ -15,22 +15,18 @@ from typing import Any
 import numpy as np
 
 from .._util.errors import describe, shown, user_line
-from ..variable import Variable
-from . import initializers
 from .initializers import one_of
-from .layers import Initial, Layer, Seed, activation_of, flag, whole
-from .libraries import beside, constant, inexact, kind_of, library_of
+from .layers import Affine, Initial, Layer, Seed, flag, whole
+from .libraries import constant, inexact, library_of
 
 Sizes = int | Sequence[int]
 
 
-class Convolution(Layer):
+class Convolution(Affine):
     """What ``Conv1D`` and ``Conv2D`` share."""
 
     _axes = 0
     _paddings: tuple[str, ...] = ("valid", "same")
-    kernel: Variable | None
-    bias: Variable | None
 
     def __init__(
         self,
@@ -54,11 +50,7 @@ class Convolution(Layer):
         self.strides = sizes_of(owner, "strides", strides, self._axes)
         self.padding = one_of(owner, "padding", padding, self._paddings)
         self.dilation_rate = sizes_of(owner, "dilation_rate", dilation_rate, self._axes)
-        self.activation = activation_of(owner, activation)
-        self.use_bias = flag(owner, "use_bias", use_bias)
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel = self.bias = None
+        self._set(owner, activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
         """Make kernel and bias.
@@ -68,10 +60,7 @@ class Convolution(Layer):
         x : Array
             Data whose last axis has the channels.
         """
-        shape = (*self.kernel_size, x.shape[-1], self.filters)
-        self.add_weight("kernel", shape, x, self.kernel_initializer)
-        if self.use_bias:
-            self.add_weight("bias", (self.filters,), x, self.bias_initializer)
+        self._make((*self.kernel_size, x.shape[-1], self.filters), x)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -86,11 +75,7 @@ class Convolution(Layer):
         Array
             With ``filters`` channels.
         """
-        kernel = beside(self.kernel, x)
-        self._refuse_width(x, kernel.shape[-2])
-        library = library_of(self.name, x)
-        if kind_of(library, x) not in "fc":
-            x = library.astype(x, kernel.dtype)
+        library, x, kernel = self._operands(x)
         windows = Windows(self, self.kernel_size, self.strides, self.dilation_rate, self.padding)
         pieces = list(windows.of(library, x, 0.0))
         # One product for all places: channels of all elements under the kernel side by side.
@@ -98,10 +83,7 @@ class Convolution(Layer):
         width = math.prod(kernel.shape[:-1])
         patches = library.reshape(library.concat(pieces, axis=-1), (math.prod(shape), width))
         y = patches @ library.reshape(kernel, (width, self.filters))
-        y = library.reshape(y, (*shape, self.filters))
-        if self.bias is not None:
-            y = y + beside(self.bias, x)
-        return y if self.activation is None else self.activation(y)
+        return self._activated(library.reshape(y, (*shape, self.filters)), x)
 
 
 CONVOLUTION = """{title}

@@ -202,7 +202,49 @@ class Layer(Module):
             )
 
 
-class Dense(Layer):
+class Affine(Layer):
+    """What layers with a kernel, a bias and an activation share."""
+
+    kernel: Variable | None
+    bias: Variable | None
+
+    def _set(
+        self,
+        owner: str,
+        activation: str | Callable[[Any], Any] | None,
+        use_bias: bool,
+        kernel_initializer: Initial,
+        bias_initializer: Initial,
+    ) -> None:
+        """Check and keep the options that they share."""
+        self.activation = activation_of(owner, activation)
+        self.use_bias = flag(owner, "use_bias", use_bias)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel = self.bias = None
+
+    def _make(self, shape: Sequence[int], x: Any) -> None:
+        """Make a kernel of this shape, whose last axis is that of the result, and the bias."""
+        self.add_weight("kernel", shape, x, self.kernel_initializer)
+        if self.use_bias:
+            self.add_weight("bias", shape[-1:], x, self.bias_initializer)
+
+    def _operands(self, x: Any) -> tuple[Any, Any, Any]:
+        """The library of x, and x and the kernel as operands of a product."""
+        kernel, library = beside(self.kernel, x), library_of(self.name, x)
+        self._refuse_width(x, kernel.shape[-2])
+        if kind_of(library, x) not in "fc":
+            x = library.astype(x, kernel.dtype)
+        return library, x, kernel
+
+    def _activated(self, y: Any, x: Any) -> Any:
+        """The result, of a product: with the bias and the activation."""
+        if self.bias is not None:
+            y = y + beside(self.bias, x)
+        return y if self.activation is None else self.activation(y)
+
+
+class Dense(Affine):
     """``activation(x @ kernel + bias)``.
 
     Kernel and bias are made on the first call, for the data's last axis, dtype and device: the kernel
@@ -245,9 +287,6 @@ class Dense(Layer):
     [(3, 2), (2,)]
     """
 
-    kernel: Variable | None
-    bias: Variable | None
-
     def __init__(
         self,
         units: int,
@@ -261,11 +300,7 @@ class Dense(Layer):
     ) -> None:
         super().__init__(name, seed)
         self.units = whole("Dense", "units", units)
-        self.activation = activation_of("Dense", activation)
-        self.use_bias = flag("Dense", "use_bias", use_bias)
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel = self.bias = None
+        self._set("Dense", activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
         """Make kernel and bias.
@@ -275,9 +310,7 @@ class Dense(Layer):
         x : Array
             Data whose last axis has the layer's inputs.
         """
-        self.add_weight("kernel", (x.shape[-1], self.units), x, self.kernel_initializer)
-        if self.use_bias:
-            self.add_weight("bias", (self.units,), x, self.bias_initializer)
+        self._make((x.shape[-1], self.units), x)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -292,15 +325,8 @@ class Dense(Layer):
         Array
             Of the shape of ``x`` but for its last axis.
         """
-        kernel = beside(self.kernel, x)
-        self._refuse_width(x, kernel.shape[0])
-        library = library_of(self.name, x)
-        if kind_of(library, x) not in "fc":
-            x = library.astype(x, kernel.dtype)
-        y = x @ kernel
-        if self.bias is not None:
-            y = y + beside(self.bias, x)
-        return y if self.activation is None else self.activation(y)
+        _, x, kernel = self._operands(x)
+        return self._activated(x @ kernel, x)
 
 
 class Embedding(Layer):

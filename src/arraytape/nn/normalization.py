@@ -16,7 +16,56 @@ from .libraries import as_state, beside, inexact, library_of
 Axes = int | Sequence[int]
 
 
-class LayerNormalization(Layer):
+class Normalization(Layer):
+    """What the layers share that scale and shift what they have normalised."""
+
+    gamma: Variable | None
+    beta: Variable | None
+    axis: tuple[int, ...]
+
+    def _set(
+        self,
+        owner: str,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        beta_initializer: Initial,
+        gamma_initializer: Initial,
+    ) -> None:
+        """Check and keep the options that they share."""
+        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
+        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.gamma = self.beta = None
+
+    def _make(self, shape: tuple[int, ...], x: Any) -> None:
+        """Make gamma and beta."""
+        if self.scale:
+            self.add_weight("gamma", shape, x, self.gamma_initializer)
+        if self.center:
+            self.add_weight("beta", shape, x, self.beta_initializer)
+
+    def _result(self, library: Any, x: Any, mean: Any, variance: Any, axes: tuple[int, ...]) -> Any:
+        """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; gamma and beta have these axes."""
+        y = (x - mean) / library.sqrt(variance + self.epsilon)
+        shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
+        for name in ("gamma", "beta"):
+            value = beside(getattr(self, name), y)
+            if value is None:
+                continue
+            wanted = tuple(y.shape[i] for i in axes)
+            if tuple(value.shape) != wanted:
+                raise ValueError(
+                    f"{self.name}: was made for {tuple(value.shape)}, but the axes {self.axis} of "
+                    f"{describe(y)} are {wanted} [at {user_line()}]"
+                )
+            value = library.reshape(value, shape)
+            y = y * value if name == "gamma" else y + value
+        return y
+
+
+class LayerNormalization(Normalization):
     """Each example normalised by its own mean and variance, then scaled and shifted.
 
     ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance over ``axis``.
@@ -54,9 +103,6 @@ class LayerNormalization(Layer):
     ['layer_normalization/gamma', 'layer_normalization/beta']
     """
 
-    gamma: Variable | None
-    beta: Variable | None
-
     def __init__(
         self,
         axis: Axes = -1,
@@ -71,11 +117,7 @@ class LayerNormalization(Layer):
         several = axis if isinstance(axis, list | tuple) else (axis,)
         owner = "LayerNormalization"
         self.axis = tuple(whole(owner, "axis", one, -64) for one in several)
-        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
-        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
-        self.gamma = self.beta = None
+        self._set(owner, epsilon, center, scale, beta_initializer, gamma_initializer)
 
     def make(self, x: Any) -> None:
         """Make gamma and beta.
@@ -85,11 +127,7 @@ class LayerNormalization(Layer):
         x : Array
             The first data.
         """
-        shape = tuple(x.shape[i] for i in axes_of(self.name, x, self.axis))
-        if self.scale:
-            self.add_weight("gamma", shape, x, self.gamma_initializer)
-        if self.center:
-            self.add_weight("beta", shape, x, self.beta_initializer)
+        self._make(tuple(x.shape[i] for i in axes_of(self.name, x, self.axis)), x)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -106,12 +144,10 @@ class LayerNormalization(Layer):
         """
         library = library_of(self.name, x)
         x, over = inexact(library, x), axes_of(self.name, x, self.axis)
-        mean, variance = moments(library, x, over)
-        y = (x - mean) / library.sqrt(variance + self.epsilon)
-        return scaled_and_shifted(self, library, y, over)
+        return self._result(library, x, *moments(library, x, over), over)
 
 
-class BatchNormalization(Layer):
+class BatchNormalization(Normalization):
     """Each channel normalised over the batch, then scaled and shifted.
 
     With ``training=True`` by the batch's own mean and variance, which also move the running ones:
@@ -163,8 +199,6 @@ class BatchNormalization(Layer):
     [1.] [1.]
     """
 
-    gamma: Variable | None
-    beta: Variable | None
     moving_mean: Variable | None
     moving_variance: Variable | None
 
@@ -189,13 +223,10 @@ class BatchNormalization(Layer):
             raise ValueError(
                 f"{owner}: momentum must lie in [0, 1], got {shown(momentum)} [at {user_line()}]"
             )
-        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
-        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
+        self._set(owner, epsilon, center, scale, beta_initializer, gamma_initializer)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
-        self.gamma = self.beta = self.moving_mean = self.moving_variance = None
+        self.moving_mean = self.moving_variance = None
 
     def make(self, x: Any) -> None:
         """Make gamma, beta and the running statistics.
@@ -207,10 +238,7 @@ class BatchNormalization(Layer):
         """
         (axis,) = axes_of(self.name, x, self.axis)
         shape = (x.shape[axis],)
-        if self.scale:
-            self.add_weight("gamma", shape, x, self.gamma_initializer)
-        if self.center:
-            self.add_weight("beta", shape, x, self.beta_initializer)
+        self._make(shape, x)
         self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
@@ -253,8 +281,7 @@ class BatchNormalization(Layer):
             self._move(library, state, (mean, variance))
         else:
             mean, variance = (library.reshape(beside(one, x), shape) for one in state)
-        y = (x - mean) / library.sqrt(variance + self.epsilon)
-        return scaled_and_shifted(self, library, y, (axis,))
+        return self._result(library, x, mean, variance, (axis,))
 
     def _move(self, library: Any, state: Sequence[Any], current: Sequence[Any]) -> None:
         """Move the running statistics towards those of a batch."""
@@ -279,24 +306,6 @@ def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
     """Mean and variance over axes, which stay."""
     mean = library.mean(x, axis=over, keepdims=True)
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
-
-
-def scaled_and_shifted(layer: Any, library: Any, y: Any, axes: tuple[int, ...]) -> Any:
-    """``y * gamma + beta``, which have the axes ``axes`` of ``y``."""
-    shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
-    for name in ("gamma", "beta"):
-        value = beside(getattr(layer, name), y)
-        if value is None:
-            continue
-        wanted = tuple(y.shape[i] for i in axes)
-        if tuple(value.shape) != wanted:
-            raise ValueError(
-                f"{layer.name}: was made for {tuple(value.shape)}, but the axes {layer.axis} of "
-                f"{describe(y)} are {wanted} [at {user_line()}]"
-            )
-        value = library.reshape(value, shape)
-        y = y * value if name == "gamma" else y + value
-    return y
 
 
 def axes_of(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:

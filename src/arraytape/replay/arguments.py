@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import ALIASED, FOREIGN, IS_VIEW, SCALAR, Array
+from .._array.array import FOREIGN, IS_VIEW, SCALAR, Array
 from .._array.exports import is_shared
 from .._array.paths import UNWRITABLE
+from .._array.views import root_of
 from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
 from ..variable import Variable
-from .reach.state import PLAIN, Apart
+from .reach.reasons import Apart
+from .reach.sameness import PLAIN
 
 EMPTY = inspect.Parameter.empty
 
@@ -93,9 +95,6 @@ class Identity:
             type(other) is Identity and found is not None and found is other.of()
         )
 
-    def __repr__(self) -> str:
-        return f"{type(self.of()).__name__}"
-
 
 def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
     """What calls must have in common to run one program; Apart for a call that cannot be replayed."""
@@ -124,7 +123,7 @@ def key_of(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
     parts = nest.parts_of(value)
     if parts is None:
         return Identity(value, gone)
-    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    items = nest.items_of(parts)
     return kind, tuple([(name, key_of(part, places, gone)) for name, part in items])
 
 
@@ -140,8 +139,6 @@ def layout_of(x: Array) -> Any:
         if name == "Traced":
             raise Apart("another thread traces with one of its arguments")
         raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")
-    if data.dtype.kind == "O":
-        raise Apart("data of dtype object is not traced")
     return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
 
 
@@ -178,12 +175,9 @@ def check_apart(handles: Any) -> None:
     """Apart where a write to one handle may be seen by another one, or by foreign code."""
     roots = set()
     for x in handles:
-        root = x._view.root if x._state & IS_VIEW else x
+        root = root_of(x)
         if id(root) in roots:
             raise Apart("two Arrays that it uses share memory")
         roots.add(id(root))
         if root._state & FOREIGN and is_shared(root):
             raise Apart("an Array that it uses shares memory with foreign code")
-
-
-__all__ = ["ALIASED", "AMBIENT", "Apart", "Form", "Identity", "check_apart", "signature_of"]

@@ -10,12 +10,14 @@ import numpy as np
 
 from .._array.array import IS_VIEW, KEPT, SCALAR, Array
 from .._array.paths import Path
-from .._array.views import below, current, refresh
+from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
-from .reach.state import PLAIN, Changed, State, same_data
-from .taped import Recorded
+from .reach.reasons import Changed, unreadable
+from .reach.sameness import PLAIN, same_data
+from .reach.state import State
+from .recorded import Recorded
 from .tracing.lift import Lifter, commit
 from .tracing.trace import Trace, shares_memory
 from .tracing.traced import Traced
@@ -141,7 +143,7 @@ class Call:
             elif id(value) in self.state.known:
                 self.spoil("a container in its result is one that it found. Return a copy of it")
             met.add(id(value))
-        for part in parts.values() if isinstance(parts, dict) else parts:
+        for _, part in nest.items_of(parts):
             self.containers(part, met)
 
     def close(self) -> None:
@@ -195,7 +197,7 @@ class Call:
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain(self, leaf: Any) -> Given:
-        """A leaf that is no Array: an argument, or a value that nobody can write to."""
+        """A leaf that is no Array: an argument, or a value that cannot be written to."""
         for i, given in enumerate(leaves_of(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)
@@ -226,7 +228,7 @@ class Call:
     def view(self, leaf: Array) -> dict[str, Any]:
         """Which view it is, and the path from its root; a path by data cannot be cut again."""
         path = leaf._view.path
-        if not is_plain(path):
+        if not has_no_data(path):
             self.spoil("a result is a view at an index that is an array")
         number = self.views.setdefault(id(leaf), len(self.views))
         return {"path": path, "view": number}
@@ -275,7 +277,7 @@ class Call:
             self.spoil(f"it changes {change}. Make it an Array, or pass and return it")
             return
         except Exception as error:
-            self.spoil(f"what it reads cannot be looked at ({type(error).__name__}: {error})")
+            self.spoil(unreadable(error))
             return
         for path, x, y in zip(self.state.paths, self.reached, after, strict=True):
             if x is not y:
@@ -307,15 +309,10 @@ class Call:
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
-def root_of(x: Array) -> Array:
-    """The Array in whose memory it lies."""
-    return x._view.root if x._state & IS_VIEW else x
-
-
-def is_plain(path: Any) -> bool:
+def has_no_data(path: Any) -> bool:
     """Whether a path, or a part of it, holds no data."""
     if type(path) is tuple:
-        return all(map(is_plain, path))
+        return all(map(has_no_data, path))
     return type(path) in PLAIN
 
 
@@ -324,5 +321,5 @@ def structure(value: Any, same: dict[int, int]) -> Any:
     parts = nest.parts_of(value)
     if parts is None or id(value) in same:
         return same.get(id(value))
-    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    items = nest.items_of(parts)
     return type(value), tuple([(name, structure(part, same)) for name, part in items])

@@ -18,7 +18,8 @@ from .._storage.batched.data import Batched
 from .._util import nest
 from .._util.errors import describe, user_line
 from .program import Node
-from .reach.state import CALLBACKS, same_value
+from .reach.sameness import same_value
+from .reach.state import CALLBACKS
 from .tracing.traced import ACTIVE, value_of
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from .call import Call
 from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
-from .reach.state import Changed, same_data, same_value
+from .reach.reasons import Changed, unreadable
+from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
@@ -17,7 +18,7 @@ def state_differs(first: Call, second: Call) -> str:
     except Changed as change:
         return f"{change} had another value"
     except Exception as error:
-        return f"what it reads could not be looked at ({type(error).__name__})"
+        return unreadable(error)
     return ""
 
 
@@ -27,7 +28,8 @@ def decided_by(first: Call, second: Call) -> Guard | None:
     for before, guard in zip(a, b, strict=False):
         if (before.kind, before.expected, before.line) != (guard.kind, guard.expected, guard.line):
             return guard
-    return None if len(a) == len(b) else [*b, *a][min(len(a), len(b)) - 1 :][-1]
+    rest = [*a[len(b) :], *b[len(a) :]]  # of the one that has more
+    return rest[0] if rest else None
 
 
 def difference(first: Call, second: Call) -> str:
@@ -51,7 +53,9 @@ def programs_differ(one: Call, other: Call) -> str:
         if a.op == CONSTANT:
             if not same_data(a.value, b.value):
                 return made_outside(other, b)
-        elif text((a.args, a.keywords), places[0]) != text((b.args, b.keywords), places[1]):
+        elif comparable((a.args, a.keywords), places[0]) != comparable(
+            (b.args, b.keywords), places[1]
+        ):
             return f"{a.op} of shape {a.shape} has other arguments (a number that changes?)"
     if len(first.nodes) != len(second.nodes):
         return f"{len(first.nodes)} calls in one call, {len(second.nodes)} in the next"
@@ -80,7 +84,7 @@ def recorded_in(call: Call) -> Any:
     if recorded is None:
         return None
     places = {node: i for i, node in enumerate(call.trace.program.nodes)}
-    return text(tuple(recorded.records), places), call.given_ids()
+    return comparable(tuple(recorded.records), places), call.given_ids()
 
 
 def ends_differ(first: Program, second: Program, places: Any) -> str:
@@ -102,7 +106,7 @@ def results_differ(first: Call, second: Call) -> str:
         if a._replace(value=None) != b._replace(value=None) or not same_value(a.value, b.value):
             return "a result that is no Array. Return it as an Array"
     if first.writes != second.writes:
-        return "another number of writes"
+        return "it writes to another Array"
     return effects_differ(first.trace.effects, second.trace.effects)
 
 
@@ -130,15 +134,15 @@ def drawn(call: Call) -> str:
     return f"it may draw from {call.drawn}, which gave the same twice. Pass what it gives as an argument"
 
 
-def text(value: Any, places: dict[Node, int]) -> Any:
-    """Arguments with the places of nodes."""
+def comparable(value: Any, places: dict[Node, int]) -> Any:
+    """Arguments with the places of nodes, and text in the place of other values."""
     kind = type(value)
     if kind is Node:
         return Node, places[value]
     if kind is tuple or kind is list:
-        return kind, tuple([text(part, places) for part in value])
+        return kind, tuple([comparable(part, places) for part in value])
     if kind is dict:
-        return kind, tuple([(name, text(part, places)) for name, part in value.items()])
+        return kind, tuple([(name, comparable(part, places)) for name, part in value.items()])
     if callable(value):
         return kind
     return kind, repr(value)

@@ -26,13 +26,15 @@ from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
-from .arguments import Apart, Form, Identity, arrays_in, signature_of
+from .arguments import Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
 from .export import Export
-from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
+from .plan import Plan, TraceInfo
+from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
-from .taped import followed_here, tape_here
+from .reach.reasons import Apart, Changed, unreadable
+from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
 
 P = ParamSpec("P")
@@ -53,7 +55,8 @@ class Entry:
     """What is known of the calls of one signature.
 
     pending : traced calls that no later one was equal to.  plans : the last one used first.  eager : ""
-    or why calls run as they are.  misses : how many traced calls led to no plan.
+    or why calls run as they are.  spoiled : "" or why the last traced call gave no program.  misses :
+    how many traced calls led to no plan.
     """
 
     def __init__(self) -> None:
@@ -186,22 +189,43 @@ class Function(Generic[P, R]):
     def other_plan(
         self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
     ) -> Any:
-        """The result, where the plan that was used last does not serve."""
+        """The result, where the plan that was used last does not serve.
+
+        tried : that plan.  why : what it raised.
+        """
         if watched() and tape_here() is None:
             return self.as_it_is(RECORDED, args, keywords)
         try:
-            key = signature_of(form, values, self.gone), under_tape(values)
+            entry = self.entry_of(form, values)
         except Exception as error:
             return self.as_it_is(unreadable(error), args, keywords)
-        entry = self.entries.get(key)
         if entry is None:
-            if len(self.entries) >= SIGNATURES:
-                return self.as_it_is(TOO_MANY, args, keywords)
-            entry = self.entries.setdefault(key, Entry())
+            return self.as_it_is(TOO_MANY, args, keywords)
         if entry.eager:
             return self.as_it_is(entry.eager, args, keywords)
         failed = [why] if why is not None and tried in entry.plans else []
-        for plan in [plan for plan in entry.plans if plan is not tried or not failed]:
+        plans = [plan for plan in entry.plans if plan is not tried or not failed]
+        result = self.by_plans(plans, values, failed)
+        if result is not MISFIT:
+            return result
+        for raised in failed:
+            if not isinstance(raised, Changed | GuardFailed):  # it is not worth a trace
+                return self.as_it_is(said(raised), args, keywords)
+        if failed:
+            self.reasons[said(failed[-1])] += 1
+        return self.trace_alone(entry, form, values, args, keywords)
+
+    def entry_of(self, form: Form, values: Any) -> Entry | None:
+        """What is known of such calls; None for a signature more than are traced."""
+        key = signature_of(form, values, self.gone), under_tape(values)
+        entry = self.entries.get(key)
+        if entry is None and len(self.entries) < SIGNATURES:
+            entry = self.entries.setdefault(key, Entry())
+        return entry
+
+    def by_plans(self, plans: list[Plan], values: Any, failed: list[Exception]) -> Any:
+        """The result of the first plan that serves, MISFIT for none; what they raised goes to failed."""
+        for plan in plans:
             try:
                 result = plan.replay(values)
             except NotCommitted as error:
@@ -213,12 +237,7 @@ class Function(Generic[P, R]):
                 plan.replayed = plan.tick()
                 self.remember(plan)
                 return result
-        for one in failed:
-            if not isinstance(one, Changed | GuardFailed):  # it is not worth a trace
-                return self.as_it_is(said(one), args, keywords)
-        if failed:
-            self.reasons[said(failed[-1])] += 1
-        return self.trace_alone(entry, form, values, args, keywords)
+        return MISFIT
 
     def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
         """Run the function itself."""
@@ -268,14 +287,17 @@ class Function(Generic[P, R]):
                 entry.eager = f"it raised an exception in each of {entry.misses} calls"
             raise
         if call.spoiled:
-            self.spoiled(entry, call.spoiled)
+            self.note_spoiled(entry, call.spoiled)
         else:
             entry.spoiled = ""
             self.compare(entry, call)
         return result
 
-    def spoiled(self, entry: Entry, why: str) -> None:
-        """A first call may do what later ones do not: make Variables, fill a cache."""
+    def note_spoiled(self, entry: Entry, why: str) -> None:
+        """Note that a traced call gives no program; a second one in a row ends the tracing.
+
+        A first call may do what later ones do not: make Variables, fill a cache.
+        """
         chance = "another thread" in why  # what others do meanwhile says nothing of later calls
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
             self.give_up(entry, why)
@@ -430,13 +452,6 @@ class BoundFunction:
 
     def __repr__(self) -> str:
         return f"<bound {self.__func__!r} of {self.__self__!r}>"
-
-
-def unreadable(error: Exception) -> str:
-    """Why a call runs as it is whose arguments or state cannot be looked at."""
-    if isinstance(error, Apart):
-        return str(error)
-    return f"what it takes or reads cannot be looked at ({type(error).__name__}: {error})"
 
 
 def said(why: Exception) -> str:

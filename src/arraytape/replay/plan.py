@@ -1,28 +1,21 @@
-"""A plan: a program in a function's place, with all that must hold for it in one flat function."""
+"""A plan: what takes a function's place, a program that went through all passes."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from contextvars import copy_context
 from itertools import count
 from typing import Any, NamedTuple
-from weakref import ref
 
 import numpy as np
 
-from .._array.array import ALIASED, KEPT, SCALAR, Array
-from .._array.paths import Path, walk
-from .._array.views import current, make_view
-from .._storage import numpy_namespace
+from .._array.array import Array
 from .._util import nest
 from .._util.blocks import error_state, set_error_state
-from .._util.containers import KINDS
 from .._util.errors import layout
-from ..variable import Variable
-from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
-from .call import Call, Given
-from .callback import Effect
+from .call import Call
 from .export import Export
 from .passes.blocks import blocked
 from .passes.factors import factored
@@ -30,20 +23,14 @@ from .passes.looks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
 from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
-from .reach.state import PLAIN, Changed, changed, same, same_data
+from .plan_text import PlanText
+from .program import Program
+from .reach.reasons import Apart
+from .reach.sameness import PLAIN
 from .taped import Taped
 from .text.source import Source
-from .tracing.lift import commit
 
-MISFIT = object()  # what ``replay`` gives for arguments of another signature
-
-
-class NotCommitted(Exception):
-    """A write or a callback failed after others were done; seen: what the caller must see."""
-
-    def __init__(self, seen: Exception) -> None:
-        super().__init__(seen)
-        self.seen = seen
+NUMBERED = re.compile(r"[a-z]\d")  # as names begin that texts of programs make
 
 
 class TraceInfo(NamedTuple):
@@ -83,39 +70,16 @@ class Plan:
         self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
         if blocks:
             self.program = blocked(factored(self.program))
-        taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}
-        self.source = Source(self.program, f"{name}_" if name in taken else name)
+        self.source = Source(self.program, own_name(name, self.program))
         self.names = call.names
         run, self.taped = self.run_of(call, self.source.function), None
         if call.recorded is not None:
             quiet = functools.partial(self.run_of, call)
             self.taped = Taped(call, run, quiet, self.source.name)
         self.said = said_of(call)
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {
-            "ref": ref,
-            "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped,
-            "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
-            "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
-            "ambient": ambient,
-        }  # fmt: skip
-        self.same: dict[
-            int, int
-        ] = {}  # which containers of the result are arguments: in exports none
-        leaves = iter([f"leaves[{i}]" for i in range(len(call.given))])
-        build = eval(f"lambda leaves: {self.rebuilt(call.result, leaves)}", self.scope)
-        self.export = Export(call, simple, name, build)
-        self.handles: list[str] = []
-        self.arguments(call)
-        self.found(call)
-        self.apart(call)
-        self.foreign(call)
-        self.execution(call)
-        body = "\n    ".join(self.lines)
-        self.text = f"def replay(values):\n    {body}\n"
-        exec(compile(self.text, f"<arraytape plan of {name}>", "exec"), self.scope)
-        self.replay = self.scope["replay"]
+        text = PlanText(call, run, self.taped)
+        self.export = Export(call, simple, name, text.result_of_leaves())
+        self.replay = text.function(name)
         self.replayed = 0
         self.tick = count(1).__next__
 
@@ -142,216 +106,17 @@ class Plan:
             around, within = known
             if error_state() is not around:
                 known = around, within = error_state(), copy_context().run(quiet_state)
-            return copy_context().run(quietly, within, run, data)
+            return copy_context().run(in_state, within, run, data)
 
         return silent
 
-    def named(self, value: Any) -> str:
-        name = f"k{len(self.scope)}"
-        self.scope[name] = value
-        return name
 
-    # --- arguments --------------------------------------------------------------------------------
-    def arguments(self, call: Call) -> None:
-        """Take the leaves, and compare what decides about the program."""
-        surroundings = self.named(ambient())
-        self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
-        leaves = [*leaves_of(call.values)]
-        known: dict[int, str] = {}
-        if leaves:
-            names = "".join(f"x{i}, " for i in range(len(leaves)))
-            if is_flat(call.values):
-                self.lines.append(f"{names}= values")
-            else:
-                self.lines += [
-                    "found = [*leaves(values)]",
-                    f"if len(found) != {len(leaves)}: return MISFIT",
-                    f"{names}= found",
-                ]
-        for i, leaf in enumerate(leaves):
-            if isinstance(leaf, Array):
-                if id(leaf) in known:
-                    self.lines.append(f"if x{i} is not {known[id(leaf)]}: return MISFIT")
-                    continue
-                known[id(leaf)] = f"x{i}"
-                self.lines.append(f"if type(x{i}) is not {self.kind(leaf)}: return MISFIT")
-                self.layout(f"x{i}", leaf, "return MISFIT")
-            elif type(leaf) in PLAIN or isinstance(leaf, np.generic | np.dtype):
-                value = self.named(leaf)
-                self.lines.append(
-                    f"if x{i} is not {value} and not same(x{i}, {value}): return MISFIT"
-                )
-
-    def kind(self, x: Array) -> str:
-        return "Array" if type(x) is Array else self.named(type(x))
-
-    def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Demand the layout of x of an Array, and give its data a name.
-
-        Data whose layout was compared in the last call is not compared again, unless it is memory of
-        others, who may change its layout.
-        """
-        data, state = x._data, x._state & SCALAR
-        number = len(self.handles)
-        if not isinstance(x, Variable):
-            self.lines.append(f"if {name}._tid == -1: {name}._sync()")
-        d, dtype = f"d{number}", self.named(data.dtype)
-        self.lines += [
-            f"{d} = {name}._data",
-            f"if r{number}() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
-            f"    if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
-            f"or {d}.strides != {data.strides!r} or {name}._state & {SCALAR} != {state}: {otherwise}",
-            "    moved = True",
-        ]
-        if isinstance(x, Variable):
-            trainable, label = marks_of(x)
-            self.lines.append(
-                f"if {name}._trainable is not {trainable} or {name}._name != {label!r}: {otherwise}"
-            )
-        self.handles.append(name)
-
-    # --- what the call found ----------------------------------------------------------------------
-    def found(self, call: Call) -> None:
-        """Python state, and the Arrays that are no arguments, by the paths to them where there are."""
-        self.lines.append("state = read(values)")
-        paths = {id(x): i for i, x in enumerate(call.reached)}
-        lifted = call.lifter.handles
-        for x in lifted[len(call.arrays) :]:
-            place = paths.get(id(x))
-            name = f"f{len(self.handles)}"
-            where = "an Array that it uses" if place is None else call.state.paths[place]
-            value = self.named(x) if place is None else f"state[{place}]"
-            self.lines.append(f"{name} = {value}")
-            self.layout(name, x, f"changed({where + ' (its layout)'!r})")
-        roots = {id(x) for x in lifted}
-        for x, name in zip(call.arrays, self.handles, strict=False):
-            if id(x) in paths:
-                path = call.state.paths[paths[id(x)]]
-                self.lines.append(f"if state[{paths[id(x)]}] is not {name}: changed({path!r})")
-        for i, x in enumerate(call.reached):
-            if id(x) not in roots and x._tid == -1 and id(x._view.root) in roots:
-                path = call.state.paths[i]
-                self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
-
-    def apart(self, call: Call) -> None:
-        """Demand that no two of the Arrays are one, or share memory.
-
-        Data of the last call was compared then.  ``known`` has weak references to it, in one tuple since
-        several threads may run this.
-        """
-        names = self.handles
-        if not names:
-            return
-        ids = ", ".join(f"id({name})" for name in names)
-        states = " | ".join(f"{name}._state" for name in names)
-        handles = "".join(f"{name}, " for name in names)
-        numbers = range(len(names))
-        self.scope["known"] = [(nothing,) * len(names)]
-        self.lines[:0] = [f"{''.join(f'r{i}, ' for i in numbers)}= known[0]", "moved = False"]
-        self.lines += [
-            "if moved:",
-            f"    if len({{{ids}}}) != {len(names)}: return MISFIT",
-            f"    if ({states}) & ALIASED: check_apart(({handles}))",
-            f"    known[0] = ({''.join(f'ref(d{i}), ' for i in numbers)})",
-        ]
-
-    def foreign(self, call: Call) -> None:
-        """Memory of others whose contents became constants, into which others may have been folded."""
-        for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
-            a, b = self.named(data), self.named(node.value)
-            path = f"an ndarray of shape {node.shape} that it uses"
-            self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
-
-    # --- running ----------------------------------------------------------------------------------
-    def execution(self, call: Call) -> None:
-        for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
-            if self.handles[i].startswith("x"):
-                self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
-        self.running()
-        count = len(call.output_ids)
-        states = dict.fromkeys(range(count), 0)
-        states |= {
-            given.output: given.state for given in call.given if given.view < 0 <= given.output
-        }
-        for i, state in states.items():
-            tid, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
-            self.lines += [  # as ``wrap`` does, without its call
-                f"y{i} = Array()",
-                f"y{i}._data, y{i}._tid, y{i}._state = outputs[{i}], {tid}, {state | more}",
-            ]
-        names = iter([self.result_leaf(given) for given in call.given])
-        self.same = call.same
-        result = self.rebuilt(call.result, names)
-        if call.writes:
-            written = "".join(f"{self.handles[i]}, " for i in call.writes)
-            ids = "" if self.taped is None else f", ids[{len(call.output_ids)}:]"
-            self.lines.append(f"commit_all(({written}), writes{ids})")
-        for given in {given.view: given for given in call.given if given.view >= 0}.values():
-            whole = f"y{given.output}" if given.output >= 0 else self.handles[given.handle]
-            path = self.named(given.path)
-            self.lines.append(f"part{given.view} = view_of({whole}, {path})")
-        self.effects(call, count)
-        self.lines.append(f"return {result}")
-
-    def running(self) -> None:
-        """Run the program on the data of the Arrays, under a tape with a record of that."""
-        if self.taped is None:
-            data = ", ".join(f"d{i}" for i in range(len(self.handles)))
-            self.lines.append(f"outputs, writes = run({data})")
-            return
-        self.lines += [
-            f"found = taped(({''.join(f'{name}, ' for name in self.handles)}))",
-            "if found is None: return MISFIT",
-            "outputs, writes, ids = found",
-        ]
-
-    def effects(self, call: Call, place: int) -> None:
-        """Call the callbacks with the outputs from a place on, which are theirs."""
-        for effect in call.trace.effects:
-            end = place + len(effect.values)
-            self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
-            place = end
-
-    def result_leaf(self, given: Given) -> str:
-        if given.view >= 0:
-            return f"part{given.view}"
-        if given.output >= 0:
-            return f"y{given.output}"
-        if given.handle >= 0:
-            return self.handles[given.handle]
-        if given.argument >= 0:
-            return f"x{given.argument}"
-        return self.named(given.value)
-
-    def rebuilt(self, structure: Any, names: Any) -> str:
-        """An expression for a nesting like this one, made anew, with names in the place of leaves."""
-        kind = KINDS[type(structure)]
-        if kind is None:
-            return str(next(names))
-        if id(structure) in self.same:  # an argument itself
-            for _ in nest.leaves(structure):
-                next(names)
-            return f"values[{self.same[id(structure)]}]"
-        parts, rest = kind.flatten(structure)
-        if rest is structure:  # the caller's, who may change it
-            _, rest = kind.flatten(kind.unflatten(rest, parts))
-        if isinstance(parts, dict):
-            pairs = [f"{self.key(key)}: {self.rebuilt(part, names)}" for key, part in parts.items()]
-            inner = f"{{{', '.join(pairs)}}}"
-        else:
-            inner = f"[{', '.join([self.rebuilt(part, names) for part in parts])}]"
-        if type(structure) in (list, dict):
-            return inner
-        if type(structure) is tuple:
-            return f"({inner[1:-1]}{',' if parts else ''})"
-        return f"{self.named(kind.unflatten)}({self.named(rest)}, {inner})"
-
-    def key(self, key: Any) -> str:
-        return repr(key) if type(key) in (str, int) else self.named(key)
-
-
-def nothing() -> None:
-    """A weak reference to what is gone."""
+def own_name(name: str, program: Program) -> str:
+    """A name for a program's function that its text does not use for anything else."""
+    if NUMBERED.match(name):
+        return f"f_{name}"
+    taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}
+    return f"{name}_" if name in taken else name
 
 
 def quiet_state() -> Any:
@@ -361,33 +126,10 @@ def quiet_state() -> Any:
     return error_state()
 
 
-def quietly(state: Any, run: Callable[..., Any], data: Any) -> Any:
-    """Run a program in a copy of the context, with which the setting goes even after an interrupt."""
+def in_state(state: Any, run: Callable[..., Any], data: Any) -> Any:
+    """Run a program in an error state: in a copy of the context, with which that goes in any case."""
     set_error_state(state)
     return run(*data)
-
-
-def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
-    """Write what the program wrote; NotCommitted where that fails."""
-    try:
-        for x, value, tid in zip(handles, values, ids or [0] * len(handles), strict=True):
-            commit(x, value, tid)
-    except Exception as error:
-        raise NotCommitted(error) from error
-
-
-def view_of(x: Array, path: Path) -> Array:
-    """The view of an Array at the end of a path."""
-    _, data = current(x)
-    return make_view(x, walk(data, path, numpy_namespace), path, data)
-
-
-def call_back(effect: Effect, data: Any) -> None:
-    """Call a callback; NotCommitted where that fails."""
-    try:
-        effect.call(data)
-    except Exception as error:
-        raise NotCommitted(error) from error
 
 
 def said_of(call: Call) -> str:
@@ -403,6 +145,3 @@ def said_of(call: Call) -> str:
             text = f"{type(value).__name__}{' of ' if inner else ''}{', '.join(inner)}"
         parts.append(f"{name}: {text}")
     return f"({', '.join(parts)})"
-
-
-__all__ = ["MISFIT", "Changed", "NotCommitted", "Plan", "TraceInfo"]

@@ -1,172 +1,47 @@
 """A function under a tape: a replayed call is one record, with a pull of its own.
 
-In a traced call the tape records as ever; traced data in what its records keep makes place for values
-afterwards.  The call has these records with nodes in the place of data: ``Recorded``.  A replay hands
-the tape one record.  It goes back by a program, which is the backward pass through the records, traced
-when it first runs; whatever is more than a plain pass on NumPy data (the guarded rerun, outer recorders,
-many rows at once, tangents) goes through the records themselves, made again from the call's inputs.
+It goes back by a program, which is the backward pass through the records of a traced call, traced when
+it first runs; whatever is more than a plain pass on NumPy data (the guarded rerun, outer recorders, many
+rows at once, tangents) goes through the records themselves, made again from the call's inputs.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import ADD, PUT, VIEW
 from .._array.array import Array
 from .._array.views import current, keep
 from .._custom.calls import Call as CallOfUser
 from .._custom.calls import CallRecord, call_record, hand_over
 from .._custom.recompute import Either
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import Bystander, new_tid, only_recorders, recorders
-from .._storage.batched.data import Batched
+from .._record.stack import new_tid, only_recorders, recorders
 from .._storage.storage import MAKING
 from .._tape.backward import BackwardPass, backward
 from .._tape.data import RawData
 from .._tape.recording import Recording
-from .._util.blocks import Quiet
+from .._util.blocks import Quiet, Setting
+from .call import Call
 from .passes.simplify import without_dead_code
 from .program import Node, Program, nodes_in, replaced
 from .pull import Pulled
+from .recorded import followed_here, renamed, tape_here
 from .tracing.storage import TRACED
 from .tracing.trace import Trace
-from .tracing.traced import ACTIVE, AS_IT_IS, Traced
-
-if TYPE_CHECKING:
-    from .call import Call
-    from .tracing.lift import Lifted
+from .tracing.traced import ACTIVE
 
 
-def tape_here() -> Recording | None:
-    """The one tape around a call, if it does no more than record."""
-    found = [one for one in recorders() if not isinstance(one, Bystander)]
-    tape = found[0] if len(found) == 1 else None
-    if type(tape) is not Recording or tape.observers or tape.accounts or tape.journal:
-        return None
-    attended = tape.packing is not None or tape.numerics is not None or tape.shared
-    return None if attended else tape
-
-
-def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
-    """Which of these Arrays the tape follows; to ask is no read of a Variable."""
-    return tuple([x._current_id() in tape.followed for x in handles])
-
-
-# --- traced calls -------------------------------------------------------------------------------------
-class Refused(Exception):
-    """Why a call cannot be one record."""
-
-
-class Recorded:
-    """What a tape recorded in a traced call.
-
-    records : with nodes in the place of traced data, and other ids: those of the program's inputs from
-    1 on, then those that records make; 0 for what is not followed.  pattern : which inputs are
-    followed.  why : "" or why replays cannot hand one record to a tape.
-    """
-
-    def __init__(self, tape: Recording, trace: Trace) -> None:
-        self.tape, self.trace = tape, trace
-        self.all, self.start, self.sources = tape.records, len(tape.records), len(tape.leaves)
-        self.records: list[Record] = []
-        self.ids: dict[int, int] = {}
-        self.pattern: tuple[bool, ...] = ()
-        self.why = ""
-        self.ended = False
-
-    def begin(self) -> None:
-        """The function runs now: what the tape has recorded until here is not its affair."""
-        self.start, self.sources = len(self.all), len(self.tape.leaves)
-
-    def end(self, lifted: Sequence[Lifted]) -> None:
-        """Take the records, and give the tape values in the place of traced data; twice is as well."""
-        tape = self.tape
-        if tape.records is not self.all:
-            self.all, self.start, self.why = (
-                tape.records,
-                0,
-                "it stops or resets the tape around it",
-            )
-        if not self.ended:
-            try:
-                self.take(lifted)
-            except Refused as why:
-                self.why = str(why)
-            self.ended = True
-        for place in range(self.start, len(self.all)):
-            self.all[place] = settled(self.all[place])
-
-    def take(self, lifted: Sequence[Lifted]) -> None:
-        known, tape = self.ids, self.tape
-        self.pattern = tuple([one.value in tape.known for one in lifted])
-        for place, (one, followed) in enumerate(zip(lifted, self.pattern, strict=True)):
-            if followed and known.setdefault(one.value, place + 1) != place + 1:
-                raise Refused("two of its Arrays hold one value")
-        variables = sum([one.handle._has_state for one in lifted])
-        if len(tape.leaves) - self.sources > variables:
-            raise Refused("it watches Arrays on the tape around it")
-        for record in self.all[self.start :]:
-            plan = PLANS[record[0]]
-            if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
-                raise Refused(f"it has a record of {plan.name}, which cannot be made again")
-            for tid in results_of(record):
-                known.setdefault(tid, len(lifted) + len(known) + 1)
-            named = renamed(record, lambda tid: known.get(tid, 0))
-            self.records.append(tuple([self.with_nodes(item) for item in named]))
-
-    def with_nodes(self, value: Any) -> Any:
-        """A part of a record with nodes in the place of data."""
-        kind = type(value)
-        if kind is Traced or kind is np.ndarray:
-            return self.trace.node_of(value)
-        if kind is tuple or kind is list:
-            return kind([self.with_nodes(part) for part in value])
-        if kind in AS_IT_IS or kind is slice or isinstance(value, np.dtype | np.generic):
-            return value
-        raise Refused(f"a tape keeps a {kind.__name__} of it")
-
-
-def renamed(record: Record, name: Callable[[int], int]) -> Record:
-    """A record with other ids."""
-    items = list(record)
-    several = type(record[1]) is tuple
-    items[1] = tuple(map(name, record[1])) if several else name(record[1])
-    at = PLANS[record[0]].inputs
-    items[at] = tuple(map(name, record[at]))
-    return tuple(items)
-
-
-def settled(value: Any) -> Any:
-    """A record with values in the place of traced data."""
-    kind = type(value)
-    if kind is Traced:
-        return value.value
-    if kind is Batched:
-        if type(value._data) is Traced:
-            value._data = value._data.value
-        if value.diagonal is not None and type(value.diagonal[0]) is Traced:
-            value.diagonal = (value.diagonal[0].value, *value.diagonal[1:])
-        return value
-    if kind is tuple or kind is list:
-        parts = [settled(part) for part in value]
-        same = all(a is b for a, b in zip(parts, value, strict=True))
-        return value if same else kind(parts)
-    return value
-
-
-# --- replays ------------------------------------------------------------------------------------------
 class Taped:
     """How the replays of one plan are recorded.
 
     results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that are
-    not an input's.  quiet : makes of a program's
-    function the one to call.  pulled : the program with what its pull needs, and the pull; None until a
-    first backward pass was traced.
+    not an input's.  quiet : makes of a program's function the one to call.  pulled : the program with
+    what its pull needs, and the pull; None until a first backward pass was traced.
     """
 
     def __init__(
@@ -233,19 +108,16 @@ class Taped:
             for record in self.records
         ]
         pass_ = BackwardPass(RawData(TRACED), self.followed)
-        tokens = ACTIVE.set(trace), MAKING.set(TRACED)
         try:
-            with only_recorders():
+            with Setting(ACTIVE, trace), Setting(MAKING, TRACED), only_recorders():
                 for name, g in zip(self.made, seeds, strict=True):
                     if g is not None:
                         pass_.lend(name, trace.input(np.array(g, order="C")))
                 backward(pass_, records, careful=True)
-            found = [pass_.cotangents.get(place) for place in range(1, 1 + len(data))]
-            parts = [None if g is None else trace.node_of(g) for g in found]
+                found = [pass_.cotangents.get(place) for place in range(1, 1 + len(data))]
+                parts = [None if g is None else trace.node_of(g) for g in found]
         finally:
             trace.open = False
-            MAKING.reset(tokens[1])
-            ACTIVE.reset(tokens[0])
         self.traceable = not (trace.spoiled or trace.foreign or trace.quiet)
         if self.traceable:
             given = tuple([g is not None for g in seeds])

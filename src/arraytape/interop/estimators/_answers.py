@@ -9,16 +9,13 @@ has the derivatives of what the statement computes of the Arrays.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
-from operator import attrgetter
 from typing import Any
 
 import sklearn
 
 from .._context import has_array
-from .._hooks import original_of
-from .._statements import hooks
+from .._statements import hooks, original
 from ._fits import connect, detached, detached_object, signature_of
 
 Function = Callable[..., Any]
@@ -44,13 +41,13 @@ def answering(module: str, name: str, formula: Formula) -> Function:
     """What runs in place of a method when an Array is near."""
 
     def rule(model: Any, *args: Any, **keywords: Any) -> Any:
-        original = original_of(attrgetter(name)(sys.modules[module]))
+        method = original(module, name)
         if not has_array([*args, *keywords.values(), *vars(model).values()]):
-            return original(model, *args, **keywords)
-        bound = signature_of(original).bind(model, *args, **keywords)
+            return method(model, *args, **keywords)
+        bound = signature_of(method).bind(model, *args, **keywords)
         bound.apply_defaults()
         with sklearn.config_context(array_api_dispatch=False):
-            value = original(detached_object(model), *detached(args), **detached(keywords))
+            value = method(detached_object(model), *detached(args), **detached(keywords))
         return joined(value, formula(model, bound.arguments))
 
     return rule

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -26,9 +25,8 @@ from ..._array.array import Array
 from ..._custom.gradient import call_with_rule
 from ..._util.errors import describe, user_line
 from .._context import has_array
-from .._hooks import original_of
 from .._slopes import with_slope
-from .._statements import hooks
+from .._statements import hooks, original
 
 Function = Callable[..., Any]
 
@@ -88,7 +86,7 @@ class Fit:
         return np.asarray(detached(self.given[name]))
 
     def examine_arrays(self) -> None:
-        """Refuse Arrays for which nobody asked: they would be left out in silence."""
+        """Refuse Arrays for which no statement asked: their derivatives would be missing in silence."""
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
@@ -207,13 +205,13 @@ def entering(module: str, name: str, method: str) -> Function:
     """What runs in place of a class's method when an Array is near."""
 
     def rule(estimator: Any, *args: Any, **keywords: Any) -> Any:
-        original = original_of(getattr(getattr(sys.modules[module], name), method))
+        function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
         concerned = has_array([*args, *keywords.values(), *parameters_of(estimator)])
         if statement is None or not concerned:
-            return original(estimator, *args, **keywords)
-        bound = signature_of(original).bind(estimator, *args, **keywords)
-        return statement.fit(original, bound)
+            return function(estimator, *args, **keywords)
+        bound = signature_of(function).bind(estimator, *args, **keywords)
+        return statement.fit(function, bound)
 
     return rule
 

@@ -1,4 +1,4 @@
-"""Classes: their columns and their weights."""
+"""Labels: columns of indicators, and the weights of classes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from ..._array.array import Array
 from ._fits import Fit, as_float
 
 
+def indicators(labels: Any, groups: Any) -> Any:
+    """(labels, groups): 1 where a label is that of the group, else 0; NumPy data."""
+    return (labels[:, None] == groups).astype(np.float64)
+
+
 def onehot(fit: Fit) -> Any:
     """A column for each class, with 1 where it is the label."""
-    return (fit.labels().reshape(-1)[:, None] == fit.twin.classes_).astype(np.float64)
+    return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
 def weights_of_classes(fit: Fit, weights: Any = None) -> Array:

@@ -19,6 +19,7 @@ import arraytape as xp
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
+from .._plain import plain
 from ._solutions import Parts, minimum
 
 EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 0 may be
@@ -53,7 +54,7 @@ class Penalised:
         coef : (outputs, features) where the predictor has two dimensions, else (features,).
         """
         start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
-        held = self.chosen or self.positive or np.any(values(self.l1))
+        held = self.chosen or self.positive or np.any(plain(self.l1))
         moves = np.asarray(coef) != 0 if held else np.ones(np.shape(coef), dtype=bool)
         if self.groups:
             moves = np.broadcast_to(np.any(moves, axis=0), moves.shape)
@@ -97,7 +98,7 @@ class Penalised:
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}
-        l1 = np.broadcast_to(values(self.l1), moves.shape)
+        l1 = np.broadcast_to(plain(self.l1), moves.shape)
         slopes, largest = (
             np.asarray(xp.grad(lambda x, p=p: smooth({**p, "coef": x}, *theta))(p["coef"]))
             for p in (parts, at_start)
@@ -130,8 +131,3 @@ def predictor(parts: Parts, X: Array) -> Array:
     coef = parts["coef"]
     s = xp.matmul(X, xp.matrix_transpose(coef) if coef.ndim == 2 else coef)
     return s + parts["intercept"] if "intercept" in parts else s
-
-
-def values(x: Any) -> Any:
-    """Numbers without what they depend on."""
-    return np.asarray(xp.stop_gradient(xp.asarray(x)))

@@ -17,6 +17,7 @@ import arraytape
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
+from .._plain import plain
 
 Parts = dict[str, Array]
 Masks = Mapping[str, Any]
@@ -108,7 +109,7 @@ def solved(
         found = solve(function, near, *theta, solver=lambda x0, *_: x0, polish=True)
     except implicit.NotASolution as error:
         raise implicit.NotASolution(f"{error}. {OF_A_FIT}") from error
-    data = np.asarray(arraytape.stop_gradient(found))
+    data = plain(found)
     distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:
         raise implicit.NotASolution(

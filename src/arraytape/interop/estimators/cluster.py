@@ -14,8 +14,11 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import plain
 from ._answers import answers
+from ._distances import distances
 from ._fits import Fit, as_float, fits, refuses
+from ._labels import indicators
 
 KMEANS = "sklearn.cluster._kmeans"
 NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its samples
@@ -23,14 +26,14 @@ NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its 
 
 def members(labels: Any, count: int) -> Array:
     """(samples, clusters): 1 where a sample belongs to a cluster."""
-    return xp.asarray((np.asarray(labels)[:, None] == np.arange(count)).astype(np.float64))
+    return xp.asarray(indicators(np.asarray(labels), np.arange(count)))
 
 
 def means(fit: Fit, X: Array, weights: Array) -> Array:
     """The weighted mean of each column of weights, if the fit found these centers."""
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
-    found_data, centers = np.asarray(xp.stop_gradient(found)), fit.twin.cluster_centers_
-    size = np.max(np.abs(np.asarray(xp.stop_gradient(X))), initial=0.0)
+    found_data, centers = plain(found), fit.twin.cluster_centers_
+    size = np.max(np.abs(plain(X)), initial=0.0)
     if not np.max(np.abs(found_data - centers), initial=0.0) <= NEAR * size:
         fit.refuse(
             "it stopped before the assignments of samples to clusters were settled, so its centers are "
@@ -75,20 +78,13 @@ def transform(model: Any, given: Mapping[str, Any]) -> Array:
     return distances(as_float(given["X"]), as_float(model.cluster_centers_))
 
 
-def distances(X: Array, Y: Array) -> Array:
-    """(samples, samples of Y): Euclidean distances; one of 0 has the gradient 0."""
-    squares = xp.sum((X[:, None, :] - Y[None, :, :]) ** 2, axis=2)
-    apart = squares > 0.0
-    return xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0)
-
-
 @fits("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
 def mean_shift(fit: Fit) -> dict[str, Array]:
     """A center is the mean of the samples within the bandwidth around it."""
     from sklearn.cluster import estimate_bandwidth
 
     X = fit.data("X")
-    data, twin = np.asarray(xp.stop_gradient(X)), fit.twin
+    data, twin = plain(X), fit.twin
     bandwidth = estimate_bandwidth(data) if twin.bandwidth is None else twin.bandwidth
     apart = np.linalg.norm(data[:, None, :] - twin.cluster_centers_[None, :, :], axis=2)
     within = xp.asarray((apart <= bandwidth).astype(np.float64))

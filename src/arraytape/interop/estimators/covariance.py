@@ -7,6 +7,7 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import plain
 from ._fits import Fit, fits, refuses
 from ._solutions import Parts, minimum
 
@@ -26,8 +27,8 @@ def graphical_lasso(fit: Fit) -> dict[str, Array]:
     )
     precision, count = twin.precision_, twin.precision_.shape[0]
     active = (precision != 0.0) | (precision.T != 0.0)
-    slope = np.abs(np.asarray(xp.stop_gradient(sample)) - np.linalg.inv(precision))[~active]
-    penalty = float(xp.stop_gradient(alpha))
+    slope = np.abs(plain(sample) - np.linalg.inv(precision))[~active]
+    penalty = float(plain(alpha))
     if slope.size and np.max(slope) > penalty * (1.0 - EDGE):
         fit.refuse("an element of the precision is about to enter: the fit has a kink there")
     free = np.triu(active)

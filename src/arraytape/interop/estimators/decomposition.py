@@ -12,6 +12,7 @@ import arraytape as xp
 from ..._array.array import Array
 from ..._util.errors import shown, user_line
 from .._facades import SoftFloat
+from .._plain import plain
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._fits import Fit, as_float, connect, detached, detached_object, fits
@@ -33,7 +34,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
     count = twin.components_.shape[0]
     _, values, vectors = xp.linalg.svd(X, full_matrices=False)
     vectors = vectors[:count, :]
-    along = np.sum(np.asarray(xp.stop_gradient(vectors)) * twin.components_, axis=1)
+    along = np.sum(plain(vectors) * twin.components_, axis=1)
     if not np.all(np.abs(np.abs(along) - 1.0) < NEAR):
         fit.refuse(
             "its randomized solver has not found the singular vectors",

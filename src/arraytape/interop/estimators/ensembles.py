@@ -4,28 +4,17 @@ Which samples and features a member of a bag gets is drawn, by weights if there 
 steps.  Trees, the usual members, refuse for themselves.
 """
 
-import inspect
-import sys
 from typing import Any
 
-from .._hooks import original_of
-from .._statements import hooks, keeps_arrays
+from .._statements import keeps_arrays, prepares
 from ._fits import detached
 
 for module in ("_bagging", "_stacking", "_voting"):
     keeps_arrays(f"sklearn.ensemble.{module}")
 
 
-def of_values(module: str, name: str) -> None:
-    """A function that gives whole numbers takes the values of its weights, whose slope is 0 in it."""
-
-    @hooks(module, name)
-    def call(*args: Any, **keywords: Any) -> Any:
-        original = original_of(getattr(sys.modules[module], name))
-        bound = inspect.signature(original).bind(*args, **keywords)
-        bound.arguments["sample_weight"] = detached(bound.arguments["sample_weight"])
-        return original(*bound.args, **bound.kwargs)
-
-
-of_values("sklearn.ensemble._bagging", "_generate_bagging_indices")
-of_values("sklearn.ensemble._bootstrap", "_get_n_samples_bootstrap")
+@prepares("sklearn.ensemble._bagging", "_generate_bagging_indices")
+@prepares("sklearn.ensemble._bootstrap", "_get_n_samples_bootstrap")
+def plain_weights(given: dict[str, Any]) -> None:
+    """Whole numbers depend on the values of weights: their slope is 0."""
+    given["sample_weight"] = detached(given["sample_weight"])

@@ -1,8 +1,5 @@
 """Estimators that are NumPy code around SciPy's linear algebra: they run on Arrays as they stand."""
 
-import inspect
-import sys
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,8 +8,8 @@ import arraytape
 
 from ..._array.array import Array
 from .._context import has_array, held_by
-from .._hooks import original_of
-from .._statements import hooks, keeps_arrays
+from .._plain import plain
+from .._statements import hooks, keeps_arrays, original, prepares
 
 for module in (
     "covariance._elliptic_envelope", "covariance._empirical_covariance",
@@ -38,9 +35,8 @@ def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: A
 
     Methods write to it what they compute of both.  A new fit, to NumPy data alone, knows none.
     """
-    from sklearn.utils.validation import validate_data
-
-    found = original_of(validate_data)(_estimator, *args, reset=reset, **keywords)
+    validate = original("sklearn.utils.validation", "validate_data")
+    found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)
     if has_array(parts) or (not reset and has_array(held_by("sklearn", _estimator))):
         parts = tuple([as_array(part) for part in parts])
@@ -54,38 +50,19 @@ def as_array(data: Any) -> Any:
     return data
 
 
-def all_arrays(module: str, method: str, *names: str) -> None:
-    """NumPy data beside Arrays becomes Arrays, where a method validates one after the other."""
-
-    @hooks(module, method)
-    def call(estimator: Any, *args: Any, **keywords: Any) -> Any:
-        original = original_of(attrgetter(method)(sys.modules[module]))
-        if not has_array([*args, *keywords.values()]):
-            return original(estimator, *args, **keywords)
-        bound = inspect.signature(original).bind(estimator, *args, **keywords)
-        bound.arguments.update({x: as_array(bound.arguments.get(x)) for x in names})
-        return original(*bound.args, **bound.kwargs)
+@prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
+def all_arrays(given: dict[str, Any]) -> None:
+    """NumPy data beside Arrays becomes Arrays: these methods validate one after the other."""
+    if has_array(given.values()):
+        given.update({name: as_array(given.get(name)) for name in ("X", "y")})
 
 
-all_arrays("sklearn.cross_decomposition._pls", "_PLS.fit", "X", "y")
-all_arrays("sklearn.cross_decomposition._pls", "PLSSVD.fit", "X", "y")
-
-
-def plain_labels(module: str, method: str) -> None:
+@prepares("sklearn.multiclass", "OneVsRestClassifier.fit", "OutputCodeClassifier.fit")
+def plain_labels(given: dict[str, Any]) -> None:
     """Labels become NumPy data: they have no derivative, and a method makes a sparse matrix of them."""
-
-    @hooks(module, method)
-    def call(estimator: Any, *args: Any, **keywords: Any) -> Any:
-        original = original_of(attrgetter(method)(sys.modules[module]))
-        bound = inspect.signature(original).bind(estimator, *args, **keywords)
-        y = bound.arguments.get("y")
-        if isinstance(y, Array) and y.dtype.kind in "biu":
-            bound.arguments["y"] = np.asarray(arraytape.stop_gradient(y))
-        return original(*bound.args, **bound.kwargs)
-
-
-plain_labels("sklearn.multiclass", "OneVsRestClassifier.fit")
-plain_labels("sklearn.multiclass", "OutputCodeClassifier.fit")
+    y = given.get("y")
+    if isinstance(y, Array) and y.dtype.kind in "biu":
+        given["y"] = plain(y)
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")

@@ -10,18 +10,16 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._hooks import original_of
-from .._statements import hooks
+from .._statements import hooks, original
+from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
 
 
 @hooks("sklearn.impute._base", "SimpleImputer._dense_fit")
 def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_value: Any) -> Any:
     """The mean or median of each column."""
-    from sklearn.impute import SimpleImputer
-
-    original = original_of(SimpleImputer._dense_fit)
-    value = original(imputer, detached(X), strategy, missing_values, fill_value)
+    fit = original("sklearn.impute._base", "SimpleImputer._dense_fit")
+    value = fit(imputer, detached(X), strategy, missing_values, fill_value)
     if strategy == "constant":
         return value
     if strategy not in ("mean", "median"):
@@ -53,27 +51,14 @@ def calc_impute(
     imputer: Any, dist_pot_donors: Any, n_neighbors: int, fit_X_col: Any, mask_fit_X_col: Any
 ) -> Array:
     """The mean of the neighbours that have a value, by their weights."""
-    from sklearn.impute import KNNImputer
-
-    original = original_of(KNNImputer._calc_impute)
+    calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)
-    value = original(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)
+    value = calc(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)
     nearest = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
     rows = np.arange(nearest.shape[0])[:, None]
     there = ~(np.isnan(distances[rows, nearest]) | missing[nearest])
     apart = as_float(dist_pot_donors)[rows, nearest]
-    if imputer.weights == "distance":
-        hit = there & (distances[rows, nearest] == 0.0)
-        there = np.where(hit.any(axis=1, keepdims=True), hit, there)
-        near = there & ~hit
-        weights = xp.where(near, 1.0 / xp.where(near, apart, 1.0), hit.astype(np.float64))
-    elif imputer.weights == "uniform":
-        weights = xp.asarray(there.astype(np.float64))
-    else:
-        raise TypeError(
-            "KNNImputer with a function as weights has no derivative here: take 'distance' or 'uniform' "
-            f"[at {user_line()}]"
-        )
+    weights = weights_by_distance(imputer, apart, there)
     donors = as_float(fit_X_col)[nearest]
     total = xp.sum(weights * xp.where(there, donors, 0.0), axis=1)
     return connect(value, total / xp.sum(weights, axis=1))

@@ -9,9 +9,9 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._hooks import original_of
-from .._statements import hooks, keeps_arrays
+from .._statements import hooks, keeps_arrays, original
 from ._fits import as_float, connect, detached, detached_object
+from ._labels import indicators
 
 keeps_arrays("sklearn.isotonic")
 
@@ -19,7 +19,7 @@ keeps_arrays("sklearn.isotonic")
 def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> Array:
     """The mean of y in each block; a value at a bound does not move."""
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
-    of = xp.asarray((np.arange(block[-1] + 1)[:, None] == block).astype(np.float64))
+    of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
     mean = ((of @ (weights * y)) / (of @ weights))[block]
     bound = (fitted == y_min) | (fitted == y_max)
     return xp.where(bound, fitted, mean)
@@ -28,17 +28,15 @@ def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> 
 @hooks("sklearn.isotonic", "IsotonicRegression._build_y")
 def build_y(model: Any, X: Any, y: Any, sample_weight: Any, trim_duplicates: bool = True) -> Any:
     """The places and values between which the fit interpolates."""
-    from sklearn.isotonic import IsotonicRegression
-
-    original = original_of(IsotonicRegression._build_y)
+    build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)
-    kept, values = original(twin, *data, trim_duplicates=trim_duplicates)
-    places, fitted = original(twin, *data, trim_duplicates=False)
+    kept, values = build(twin, *data, trim_duplicates=trim_duplicates)
+    places, fitted = build(twin, *data, trim_duplicates=False)
     x, target = xp.reshape(as_float(X), (-1,)), as_float(y)
     weights = as_float(np.ones(x.shape) if sample_weight is None else sample_weight)
     nearest = np.argmin(np.abs(detached(x)[None, :] - places[:, None]), axis=0)  # ties are merged
-    of = (np.arange(len(places))[:, None] == nearest).astype(np.float64)
+    of = indicators(np.arange(len(places)), nearest)
     of = of * (detached(weights) > 0.0)
     each = xp.asarray(of) * weights
     total = xp.sum(each, axis=1)

@@ -10,11 +10,12 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import plain
 from .._statements import hooks
 from . import _losses
 from ._fits import Fit, fits, refuses
 from ._labels import class_weights, onehot, weights_of_classes
-from ._penalised import Penalised, values
+from ._penalised import Penalised
 from ._solutions import minimum
 
 HOME = "sklearn.linear_model"
@@ -90,8 +91,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 def chosen(fit: Fit, name: str, value: Any) -> Array:
     """Those of a parameter's numbers that a search chose: around the data it chooses the same."""
     candidates = xp.reshape(fit.parameter(name), (-1,))
-    plain = values(candidates)
-    place = np.argmin(np.abs(plain - np.asarray(value)[..., None]), axis=-1)
+    place = np.argmin(np.abs(plain(candidates) - np.asarray(value)[..., None]), axis=-1)
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
 
 
@@ -130,7 +130,7 @@ def searched(fit: Fit, groups: bool = False) -> Attributes:
     if isinstance(twin.alphas, int | np.integer):
         fit.asked.add("alphas")
         largest = largest_alpha(fit, ratio, getattr(twin, "positive", False))
-        alpha = largest * (float(twin.alpha_) / float(values(largest)))
+        alpha = largest * (float(twin.alpha_) / float(plain(largest)))
     else:
         alpha = chosen(fit, "alphas", twin.alpha_)
     found = {"alpha_": alpha, **({"l1_ratio_": ratio} if mixed else {})}
@@ -212,7 +212,7 @@ def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
     twin, columns = fit.twin, onehot(fit)
     weights = fit.weights() * class_weights(fit, fit.weights())
     penalty: dict[str, Any] = {}
-    if not np.isinf(values(C)) and twin.penalty is not None:
+    if not np.isinf(plain(C)) and twin.penalty is not None:
         weights = weights * C
         l1 = ratio if twin.penalty in ("deprecated", "elasticnet", "l1") else xp.asarray(0.0)
         penalty = {"l1": l1, "l2": 1.0 - l1}
@@ -252,7 +252,7 @@ def liblinear(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> 
     if twin.fit_intercept:
         scale = fit.parameter("intercept_scaling")
         X = xp.concat([X, xp.broadcast_to(scale, (X.shape[0], 1))], axis=1)
-        last = np.asarray(twin.intercept_).reshape(-1, 1) / values(scale)
+        last = np.asarray(twin.intercept_).reshape(-1, 1) / plain(scale)
         coef = np.concatenate([coef, last], axis=1)
     rows = [
         Penalised(fit.name, loss, X, y[:, k], weights[:, k], **penalty).solve(coef[k])["coef"]

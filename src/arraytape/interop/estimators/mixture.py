@@ -10,6 +10,7 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._context import has_array
 from .._facades import SoftFloat
 from .._statements import keeps_arrays, replaces
 from ._fits import Fit, as_float, fits
@@ -36,14 +37,10 @@ def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
     parts = {}
     for name in names:
         value = getattr(model, name)
-        parts[name] = xp.stack(value) if type(value) is tuple and has_arrays(value) else value
-        if type(value) is tuple and not has_arrays(value):
-            parts[name] = np.stack(value)
+        if type(value) is tuple:
+            value = xp.stack(value) if has_array(value) else np.stack(value)
+        parts[name] = value
     return parts
-
-
-def has_arrays(values: tuple[Any, ...]) -> bool:
-    return any(isinstance(value, Array) for value in values)
 
 
 def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
@@ -90,9 +87,7 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
 
     try:
         found = root(residual, as_parts(twin, names), X)
-    except (
-        ValueError
-    ):  # scikit-learn's, where Newton's method leaves the positive definite matrices
+    except ValueError:  # scikit-learn's: Newton's method has left the positive definite matrices
         fit.refuse("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())

@@ -10,17 +10,18 @@ from typing import Any
 import arraytape as xp
 
 from ..._array.array import Array
-from .._hooks import original_of
-from .._statements import hooks, keeps_arrays
+from .._statements import hooks, keeps_arrays, original
 
 Scores = dict[str, Any] | Any  # by name where there are several metrics
+
+MODULE = "sklearn.model_selection._validation"
 
 for module in ("_plot", "_search", "_search_successive_halving", "_validation"):
     keeps_arrays(f"sklearn.model_selection.{module}")
 
 
-@hooks("sklearn.model_selection._validation", "_score")
-def _score(
+@hooks(MODULE, "_score")
+def scored(
     estimator: Any,
     X_test: Any,
     y_test: Any,
@@ -29,8 +30,6 @@ def _score(
     **keywords: Any,
 ) -> Scores:
     """What the scorer gave, where that are Arrays: scikit-learn's function asks for numbers."""
-    from sklearn.model_selection._validation import _score
-
     given: dict[str, Scores] = {}
 
     def score(*data: Any, **options: Any) -> Scores:
@@ -39,7 +38,9 @@ def _score(
             return {name: number(value) for name, value in found.items()}
         return number(found)
 
-    scores = original_of(_score)(estimator, X_test, y_test, like(scorer, score), *args, **keywords)
+    scores = original(MODULE, "_score")(
+        estimator, X_test, y_test, like(scorer, score), *args, **keywords
+    )
     found = given.get("scores")
     if isinstance(found, Mapping):
         return {name: kept(found[name], value) for name, value in scores.items()}
@@ -75,12 +76,10 @@ def is_score(score: Any) -> bool:
     return isinstance(score, Array) and score.shape == () and score.dtype.kind in "fiub"
 
 
-@hooks("sklearn.model_selection._validation", "_aggregate_score_dicts")
-def _aggregate_score_dicts(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+@hooks(MODULE, "_aggregate_score_dicts")
+def aggregated(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One Array for each name whose scores are some."""
-    from sklearn.model_selection._validation import _aggregate_score_dicts
-
-    found: dict[str, Any] = original_of(_aggregate_score_dicts)(scores)
+    found: dict[str, Any] = original(MODULE, "_aggregate_score_dicts")(scores)
     for name in found:
         column = [row[name] for row in scores]
         if any(map(is_score, column)):

@@ -8,7 +8,7 @@ import arraytape
 
 from ..._record.stack import recorders
 from .._hooks import original_of
-from .._statements import hooks
+from .._statements import hooks, original
 from ._fits import detached
 
 MODULE = "sklearn.utils._array_api"
@@ -30,9 +30,7 @@ def device(*arrays: Any, **options: Any) -> Any:
     """That of the Arrays, to which NumPy data beside them is brought."""
     found = {x.device for x in arrays if isinstance(x, arraytape.Array)}
     if len(found) > 1:
-        from sklearn.utils import _array_api
-
-        return original_of(_array_api.device)(*arrays, **options)
+        return original(MODULE, "device")(*arrays, **options)
     return found.pop()
 
 
@@ -56,9 +54,7 @@ def is_satisfied_by(constraint: Any, val: Any) -> bool:
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
 def in_this_thread(parallel: Any, iterable: Any) -> Any:
     """One task after the other where a tape is open, which does not see other threads and processes."""
-    from sklearn.utils.parallel import Parallel
-
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"
         parallel = type(parallel)(n_jobs=1, verbose=parallel.verbose, return_as=return_as)
-    return original_of(Parallel.__call__)(parallel, iterable)
+    return original("sklearn.utils.parallel", "Parallel.__call__")(parallel, iterable)

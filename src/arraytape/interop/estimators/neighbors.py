@@ -11,9 +11,12 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
+from .._plain import plain
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
+from ._distances import distances, weights_by_distance
 from ._fits import Fit, as_float, detached, detached_object, fits, refuses
+from ._labels import indicators
 from ._solutions import Parts, minimum
 
 ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
@@ -47,7 +50,7 @@ def neighbors(fit: Fit) -> dict[str, Array]:
 def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | None:
     if not given["return_distance"]:
         return None
-    X = model._fit_X if given["X"] is None else given["X"]
+    X = queries(model, given)
     nearest = detached_object(model).kneighbors(
         detached(given["X"]), given["n_neighbors"], return_distance=False
     )
@@ -55,48 +58,39 @@ def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | Non
     return length(model, apart), None
 
 
+def queries(model: Any, given: Mapping[str, Any]) -> Any:
+    """The samples that a method is asked about: those of the fit where it is given none."""
+    return model._fit_X if given["X"] is None else given["X"]
+
+
+METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
+
+
 def length(model: Any, apart: Array) -> Array:
-    """The distance of each pair by the model's metric; 0 has the gradient 0."""
+    """The length of each difference by the model's metric; one of 0 has the gradient 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
-    if metric == "manhattan":
-        return xp.sum(xp.abs(apart), axis=-1)
-    if metric == "chebyshev":
-        return xp.max(xp.abs(apart), axis=-1)
-    power, weights = options.get("p", 2), options.get("w")
-    if metric not in ("euclidean", "minkowski") or weights is not None:
+    order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
+    if metric not in METRICS or options.get("w") is not None:
         raise TypeError(
             f"{type(model).__name__} with metric={model.metric!r} and metric_params="
             f"{model.metric_params!r} has no derivative here: take a Minkowski distance without "
             f"weights, or NumPy data [at {user_line()}]"
         )
-    total = xp.sum(xp.abs(apart) ** power, axis=-1)
-    positive = total > 0.0
-    return xp.where(positive, xp.where(positive, total, 1.0) ** (1.0 / power), 0.0)
+    return xp.linalg.vector_norm(apart, axis=-1, ord=order)
 
 
 # --- within a radius ----------------------------------------------------------------------------------
-def within(model: Any, X: Any) -> Array:
+def weights_within(model: Any, given: Mapping[str, Any]) -> Array:
     """(queries, samples): the weights of the samples within the radius, which sum to 1."""
+    X = queries(model, given)
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
-    data = np.asarray(xp.stop_gradient(apart))
-    near = data <= model.radius
-    if model.weights == "distance":
-        hit = near & (data == 0.0)
-        near = np.where(hit.any(axis=1, keepdims=True), hit, near)
-        weights = xp.where(near & ~hit, 1.0 / xp.where(near & ~hit, apart, 1.0), hit.astype(float))
-    elif callable(model.weights):
-        raise TypeError(
-            f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "
-            f"or 'uniform' [at {user_line()}]"
-        )
-    else:
-        weights = xp.asarray(near.astype(np.float64))
+    weights = weights_by_distance(model, apart, plain(apart) <= model.radius)
     return weights / xp.sum(weights, axis=1)[:, None]
 
 
 @answers("sklearn.neighbors._regression", "RadiusNeighborsRegressor.predict")
 def radius_regression(model: Any, given: Mapping[str, Any]) -> Array:
-    return within(model, model._fit_X if given["X"] is None else given["X"]) @ as_float(model._y)
+    return weights_within(model, given) @ as_float(model._y)
 
 
 @answers("sklearn.neighbors._classification", "RadiusNeighborsClassifier.predict_proba")
@@ -106,8 +100,8 @@ def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
             "RadiusNeighborsClassifier.predict_proba with several targets or an outlier_label has no "
             f"derivative here: give it NumPy data [at {user_line()}]"
         )
-    hot = (np.asarray(model._y)[:, None] == np.arange(len(model.classes_))).astype(np.float64)
-    return within(model, model._fit_X if given["X"] is None else given["X"]) @ xp.asarray(hot)
+    columns = indicators(np.asarray(model._y), np.arange(len(model.classes_)))
+    return weights_within(model, given) @ xp.asarray(columns)
 
 
 @answers(
@@ -148,9 +142,7 @@ def log_density(model: Any, given: Mapping[str, Any]) -> Array:
     samples = as_float(getattr(model, "_samples", None))
     weights, h = as_float(model._sample_weights), as_float(model.bandwidth_)
     X = as_float(given["X"])
-    squares = xp.sum((X[:, None, :] - samples[None, :, :]) ** 2, axis=2)
-    apart = squares > 0.0
-    u = xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0) / h
+    u = distances(X, samples) / h
     inside = u < (np.inf if model.kernel in ("gaussian", "exponential") else 1.0)
     kernel = xp.where(inside, KERNELS[model.kernel](xp.where(inside, u, 0.0)), -np.inf)
     total = xp.special.logsumexp(kernel + xp.log(weights), axis=1)
@@ -172,7 +164,7 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
     no derivative.  A term that holds the rotation still leaves that of all else.
     """
     X, y, components = fit.data("X"), fit.labels(), fit.twin.components_
-    same = xp.asarray((y[:, None] == y).astype(np.float64))
+    same = xp.asarray(indicators(y, y))
     others = xp.asarray(~np.eye(X.shape[0], dtype=bool))
 
     def objective(parts: Parts, X: Array) -> Array:
@@ -193,7 +185,7 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
     """The components; a gradient that asks how they rotate is an error."""
 
     def pull(g: Array) -> Array:
-        turning = np.asarray(xp.stop_gradient(g @ xp.matrix_transpose(components)))
+        turning = plain(g @ xp.matrix_transpose(components))
         if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
             raise ValueError(
                 "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "

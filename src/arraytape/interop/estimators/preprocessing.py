@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..._array.array import Array
-from .._hooks import original_of
 from .._power import box_cox, yeo_johnson
-from .._statements import hooks
+from .._statements import hooks, original
 from ._fits import as_float, connect, detached, refuses
 from ._solutions import minimum
 
@@ -21,9 +20,7 @@ def searched(name: str, log_likelihood: Any) -> None:
 
     @hooks(DATA, f"PowerTransformer.{name}")
     def optimize(transformer: Any, x: Any) -> Array:
-        from sklearn.preprocessing import PowerTransformer
-
-        value = original_of(getattr(PowerTransformer, name))(transformer, detached(x))
+        value = original(DATA, f"PowerTransformer.{name}")(transformer, detached(x))
         x = as_float(x)
         x = x[np.flatnonzero(~np.isnan(detached(x)))]
         found = minimum(

@@ -24,10 +24,10 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
-from .._slopes import with_slope
+from .._plain import plain
 from .._statements import hooks
-from ._fits import Fit, as_float, detached, detached_object, fits
-from ._labels import weights_of_classes
+from ._fits import Fit, as_float, connect, detached, detached_object, fits
+from ._labels import indicators, weights_of_classes
 from ._solutions import root
 
 BASE = "sklearn.svm._base"
@@ -169,11 +169,6 @@ class Dual:
             f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to "
             f"tell. Change the parameters, or lower tol [at {user_line()}]"
         )
-
-
-def plain(x: Any) -> Any:
-    """Numbers without what they depend on."""
-    return np.asarray(xp.stop_gradient(xp.asarray(x)))
 
 
 # --- kernels ---------------------------------------------------------------------------------------
@@ -339,7 +334,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
         more = {"mass": fit.parameter("nu") * xp.sum(weights), "free": "scale"}
     else:
         by_class = weights_of_classes(fit)
-        columns = (labels[rows][:, None] == twin.classes_).astype(np.float64)
+        columns = indicators(labels[rows], twin.classes_)
         weights = fit.parameter("C") * weights * xp.matmul(xp.asarray(columns), by_class)
     dual = Dual(
         fit.name, kernel, rows, signs, xp.asarray(signs), weights, signs * beta[rows], b, **more
@@ -383,11 +378,8 @@ def of_plain(self: Any, method: str, X: Any) -> Any:
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: Any) -> Array:
     """libsvm's values."""
-    return connected(of_plain(self, "_decision_function", X), decision(self, X))
-
-
-def connected(value: Any, formula: Array) -> Array:
-    return with_slope(xp.asarray(np.asarray(value)), xp.reshape(formula, np.shape(value)))
+    found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
+    return found
 
 
 @hooks(CLASSES, "OneClassSVM.predict")
@@ -400,7 +392,7 @@ def predict_label(self: Any, X: Any) -> Any:
 @hooks(BASE, "BaseLibSVM.predict")
 def predict(self: Any, X: Any) -> Any:
     """Of a regression: f."""
-    return connected(of_plain(self, "predict", X), decision(self, X))
+    return connect(of_plain(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
@@ -409,9 +401,7 @@ def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     k = 0
-    wins = (
-        np.asarray(xp.stop_gradient(predictions)) if isinstance(predictions, Array) else predictions
-    )
+    wins = plain(predictions)
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]

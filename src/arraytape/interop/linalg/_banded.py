@@ -20,6 +20,7 @@ from .._facades import no_rule
 from .._ops import library_op
 from .._recorded import data, recorded
 from .._statements import hooks
+from ._right_sides import as_columns, as_given
 from ._structures import given_back
 
 
@@ -38,11 +39,6 @@ def along_band(u: Any, y: Any, k: int, xp: Any) -> Any:
     return xp.sum(shifted(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
-def as_columns(*values: Any, vector: bool) -> list[Any]:
-    """Vectors as matrices of one column."""
-    return [x[..., None] if vector else x for x in values]
-
-
 # --- banded -----------------------------------------------------------------------------------------
 def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
     """The conjugate transpose of a banded matrix, whose bands are (upper, lower)."""
@@ -57,16 +53,14 @@ def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
 
 def solve_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: int, upper: int, xp: Any) -> Any:
     """u, the solution of the adjoint system, goes back to b, and -u y^H, where there is a band, to ab"""
-    vector = len(b.shape) == 1
-    g, y = as_columns(g, y, vector=vector)
+    g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
     def to_ab() -> Any:
         rows = [-along_band(u, y, row - upper, xp) for row in range(lower + upper + 1)]
         return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
 
-    second = u[..., 0] if vector else u
-    return Later(to_ab), sum_to(second, b.shape, xp)
+    return Later(to_ab), as_given(u, b, xp)
 
 
 solve_banded_op = library_op(
@@ -89,8 +83,7 @@ def solve_banded(
 
 def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
     """u, the solution for g, goes back to b, and -(u y^H + y u^H), where there is a band, to ab"""
-    vector = len(b.shape) == 1
-    g, y = as_columns(g, y, vector=vector)
+    g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
     def to_ab() -> Any:
@@ -103,8 +96,7 @@ def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) ->
                 rows.append(-(one + along_band(y, u, k, xp)))
         return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
 
-    second = u[..., 0] if vector else u
-    return Later(to_ab), sum_to(second, b.shape, xp)
+    return Later(to_ab), as_given(u, b, xp)
 
 
 solveh_banded_op = library_op(
@@ -129,18 +121,16 @@ def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
     """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each diagonal,
     to the elements of c and r; r[0] is not read
     """
-    vector = len(b.shape) == 1
-    g, y = as_columns(g, y, vector=vector)
+    g, y = as_columns(b, g, y)
     first = c[..., :1]
     u = solve_toeplitz_op(
         conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp), conjugate(c, xp), g
     )
     n = c.shape[-1]
-    second = u[..., 0] if vector else u
     return (
         Later(lambda: -xp.stack(diagonal_sums(u, y, range(n), xp), axis=-1)),
         Later(lambda: -to_row(diagonal_sums(u, y, range(-1, -n, -1), xp), c, xp)),
-        sum_to(second, b.shape, xp),
+        as_given(u, b, xp),
     )
 
 
@@ -179,18 +169,17 @@ def column_and_row(given: Any) -> tuple[Any, Any]:
 
 def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
     """the adjoint matrix times g goes back to x; g x^H, summed along each diagonal, to c and r"""
-    vector = len(x.shape) == 1
-    g, x = as_columns(g, x, vector=vector)
+    given = x
+    g, x = as_columns(given, g, x)
     first = c[..., :1]
     across = conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp)
     second = matmul_toeplitz_op(across, conjugate(c, xp), g)
     m, n = c.shape[-1], r.shape[-1]
     g, x = filled(g, max(m, n), xp), filled(x, max(m, n), xp)
-    second = second[..., 0] if vector else second
     return (
         Later(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
         Later(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
-        second,
+        as_given(second, given, xp),
     )
 
 
@@ -223,9 +212,8 @@ def solve_circulant_rule(g: Any, c: Any, b: Any, y: Any, xp: Any) -> Any:
     """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each wrapped
     diagonal, to c
     """
-    vector = len(b.shape) == 1
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
-    left, right = as_columns(u, y, vector=vector)
+    left, right = as_columns(b, u, y)
     back = conjugate(right, xp)
 
     def to_c() -> Any:
@@ -288,8 +276,7 @@ recorded(
 
 def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
     """as that of ``cho_solve``, to the diagonals"""
-    vector = len(b.shape) == 1
-    g, y = as_columns(g, y, vector=vector)
+    g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 
     def to_c() -> Any:
@@ -299,8 +286,7 @@ def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) 
         rows = [-sum(along_band(p, q, k, xp) for p, q in pairs) for k in offsets(c, lower)]
         return sum_to(xp.stack(rows, axis=-2), c.shape, xp)
 
-    second = u[..., 0] if vector else u
-    return Later(to_c), sum_to(second, b.shape, xp)
+    return Later(to_c), as_given(u, b, xp)
 
 
 def offsets(band: Any, lower: bool) -> range:

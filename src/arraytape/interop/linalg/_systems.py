@@ -17,6 +17,7 @@ from ...ops.indexing_functions import is_at_hand
 from .._ops import LibraryOp, hidden, library_op
 from .._recorded import data, recorded
 from .._statements import hooks
+from ._right_sides import as_columns, as_given
 from ._structures import ASSUMED, given_back, read, with_unit_diagonal, without_diagonal
 
 
@@ -137,15 +138,9 @@ def cho_factor(
     return cho_factor_op(data(a), lower=bool(lower), check_finite=check_finite), lower
 
 
-def columns(x: Any) -> Any:
-    """A vector as a matrix of one column."""
-    return x[..., None] if len(x.shape) == 1 else x
-
-
 def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
     """u = solve(L L^H, g) goes back to b, and -(u y^H + y u^H) L to the factor L"""
-    vector = len(b.shape) == 1
-    g, y = (g[..., None], y[..., None]) if vector else (g, y)
+    g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
 
     def to_c() -> Any:
@@ -153,7 +148,7 @@ def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
         first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
         return sum_to(first, c.shape, xp)
 
-    return Later(to_c), sum_to(u[..., 0] if vector else u, b.shape, xp)
+    return Later(to_c), as_given(u, b, xp)
 
 
 cho_solve_op = library_op(
@@ -308,8 +303,7 @@ def lu_solve_joint(
     g: Any, lu: Any, pivots: Any, b: Any, y: Any, rows: Any, trans: int, xp: Any
 ) -> Any:
     """u, the solution of the adjoint system for g, goes back to b; -u y^H to the matrix"""
-    vector = len(b.shape) == 1
-    g, y = (g[0][..., None], y[..., None]) if vector else (g[0], y)
+    g, y = as_columns(b, g[0], y)
     if trans == 1:
         u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
     else:
@@ -325,8 +319,7 @@ def lu_solve_joint(
         first = first + xp.triu(adjoint(lower, xp) @ moved)
         return sum_to(first, lu.shape, xp)
 
-    second = u[..., 0] if vector else u
-    return Later(to_lu), None, sum_to(second, b.shape, xp)
+    return Later(to_lu), None, as_given(u, b, xp)
 
 
 lu_solve_op = library_op(
@@ -421,21 +414,21 @@ def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: An
     eq. (4.12); the residues |b - a x|^2 do not move with x, which is where they are least
     """
     gx, to_residues, _, *to_values = g
-    vector = len(b.shape) == 1
-    right, x = columns(b), x[..., None] if vector else x
+    right, x = as_columns(b, b, x)
     rtol = cond if cond is not None else float(np.finfo(x.dtype).eps)
     pseudo = xp.linalg.pinv(a, rtol=rtol)
     left = right - a @ x
     to_b: Any = xp.zeros_like(left)
     u = pull = None
     if gx is not None:
-        gx = gx[..., None] if vector else gx
+        (gx,) = as_columns(b, gx)
         u = adjoint(pseudo, xp) @ gx
         to_b = to_b + u
     if to_residues is not None and residues.shape[-1:] != (0,):
         if xp.isdtype(to_residues.dtype, "complex floating"):  # in SciPy 1.18, of real numbers
             to_residues = xp.real(to_residues)
-        pull = 2.0 * left * (to_residues[..., None, None] if vector else to_residues[..., None, :])
+        (to_residues,) = as_columns(b, to_residues)
+        pull = 2.0 * left * to_residues[..., None, :]
         to_b = to_b + pull
 
     def to_a() -> Any:
@@ -451,8 +444,7 @@ def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: An
             found = found + (U * to_values[0][..., None, :]) @ Vh
         return sum_to(unless_cut(found, a, pseudo, xp), a.shape, xp)
 
-    to_b = to_b[..., 0] if vector else to_b
-    return Later(to_a), sum_to(to_b, b.shape, xp)
+    return Later(to_a), as_given(to_b, b, xp)
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:

@@ -23,7 +23,8 @@ def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
     if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
         return None
     axes = axes_of(whole) if whole.args[0] is e else None
-    return axes if axes is not None and t.shape == kept(e.shape, axes) else None
+    beside = (1,) * (len(e.shape) - len(t.shape)) + t.shape  # as it is broadcast
+    return axes if axes is not None and beside == kept(e.shape, axes) else None
 
 
 def share_axes(s: Any) -> tuple[int, ...] | None:
@@ -190,7 +191,7 @@ def product_of(x: Any, shape: Shape, whole: Shape | None = None) -> Product:
     if type(x) is not Node or x.shape == ():
         return 1, [(x, ())]
     if shape == whole:
-        shape = x.shape
+        shape = (1,) * (len(whole) - len(x.shape)) + x.shape  # as it is broadcast
     inner = x if shape == whole else bare(x)
     if not inner.keywords and inner.dtype.kind == "f":
         if inner.op == "negative":

@@ -8,8 +8,6 @@ plain values and code, so that a program keeps no object alive.
 
 from __future__ import annotations
 
-import array
-import dis
 import functools
 import logging
 import re
@@ -19,14 +17,12 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from importlib.util import resolve_name
 from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
 from ..._array.array import Array
-from ..._array.exports import same_bits
 from ..._define.define_op import Forward
 from ..._record.stack import BaseRecorder
 from ..._util.containers import KINDS
@@ -34,29 +30,17 @@ from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.places import is_installed
 from .moving import Moving
+from .names import names_of, resolved
+from .reasons import Apart, changed
+from .sameness import BUFFERS, PLAIN, buffer_of, same, same_data, same_items
 
 OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
 DEPTH = 8  # objects within each other, of libraries
 MANY = 64  # plain values in a container that are looked at one by one
 MOST = 2000  # values
-PLAIN = frozenset(
-    (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
-     type(NotImplemented))
-)  # fmt: skip
-EQUAL = frozenset((bool, int, str, bytes, type(None)))  # that are the same where they are equal
 CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
 MISSING = object()
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
-GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-BUFFERS = (bytearray, memoryview, array.array)
-
-
-class Apart(Exception):
-    """Why one call runs as it is, whatever calls like it do."""
-
-
-class Changed(Exception):
-    """Why a program does not hold for a call: the path of what is another value."""
 
 
 class State:
@@ -454,56 +438,6 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
     return function_of(text, scope)(values)
 
 
-def changed(path: str) -> None:
-    raise Changed(path)
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
-    kind = type(a)
-    if kind is not type(b):
-        return False
-    if kind in EQUAL:
-        return bool(a == b)
-    return (kind is float and a == b != 0.0) or repr(a) == repr(b)
-
-
-def same_data(a: Any, b: Any) -> bool:
-    """Whether two ndarrays hold the same bits."""
-    if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if a.dtype.kind == "O":
-        return all(x is y for x, y in zip(a.flat, b.flat, strict=True))
-    if a.strides == b.strides and same_bits(a, b):
-        return True
-    return bool(a.tobytes() == b.tobytes())
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two values of any kind are one, or equal: ndarrays by their bits."""
-    if a is b:
-        return True
-    if isinstance(a, np.ndarray):
-        return same_data(a, b)
-    if type(a) in PLAIN or isinstance(a, np.generic | np.dtype):
-        return same(a, b)
-    try:
-        return type(a) is type(b) and bool(a == b)
-    except Exception:  # what an object says of itself, or that it holds itself
-        return False
-
-
-def same_items(a: Any, b: Any) -> bool:
-    """Whether long lists hold the same plain values."""
-    return all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
-
-
-def buffer_of(x: Any) -> Any:
-    """What there is to a buffer of Python's."""
-    view = memoryview(x)
-    return type(x), view.format, view.shape, view.tobytes()
-
-
 def told(key: Any) -> str:
     """A key in a path."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
@@ -515,14 +449,6 @@ def content_of(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
-
-
-def resolved(name: str, names: dict[str, Any]) -> str:
-    """The name of a module that code with these globals imports, with a dot for each level."""
-    try:
-        return resolve_name(name, names.get("__package__"))
-    except ImportError:
-        return ""
 
 
 def installed(cls: type) -> bool:
@@ -541,38 +467,3 @@ def slots_of(cls: type) -> Iterator[str]:
             slot = type(member) is types.MemberDescriptorType and base.__module__ != "builtins"
             if slot and not name.startswith("__"):
                 yield name
-
-
-class Names:
-    """What code looks up: globals, attributes, and modules that it imports, dots for their levels.
-
-    A constant string that may be a name counts as an attribute: ``getattr(x, "rate", 1.0)``.
-    """
-
-    def __init__(self, code: types.CodeType) -> None:
-        self.globals: set[str] = set()
-        self.imports: set[str] = set()
-        self.attributes: set[str] = set()
-        level = 0
-        for one in dis.get_instructions(code):
-            if one.opname in GLOBALS:
-                self.globals.add(one.argval)
-            elif "ATTR" in one.opname or one.opname in ("LOAD_METHOD", "IMPORT_FROM"):
-                self.attributes.add(one.argval)
-            elif one.opname == "IMPORT_NAME":
-                self.imports.add("." * level + one.argval)
-            elif type(one.argval) is int:  # the second last constant before it is the level
-                level = one.argval
-        for constant in code.co_consts:
-            if type(constant) is str and constant.isidentifier():
-                self.attributes.add(constant)
-            elif isinstance(constant, types.CodeType):
-                inner = names_of(constant)
-                self.globals |= inner.globals
-                self.imports |= inner.imports
-                self.attributes |= inner.attributes
-
-
-@functools.lru_cache(maxsize=1000)
-def names_of(code: types.CodeType) -> Names:
-    return Names(code)

@@ -1,7 +1,7 @@
 """Each call into the package, or to start a thread, seen before its body runs.
 
-From Python 3.12 on ``sys.monitoring`` tells of them, and nobody notices: debuggers, coverage and
-profilers have tools of their own.  Before, or where no tool is free, a trace function does, which calls
+From Python 3.12 on ``sys.monitoring`` tells of them, which disturbs no debugger, coverage or profiler:
+these have tools of their own.  Before, or where no tool is free, a trace function does, which calls
 the one that was there.
 """
 
@@ -54,7 +54,7 @@ class TraceFunction:
         sys.settrace(self.function)
 
     def stop(self) -> bool:
-        """End it: whether nobody took its place in between."""
+        """End it: whether it was still the trace function."""
         ours = not self.on or sys.gettrace() is self.function
         if self.on and ours:
             sys.settrace(self.before)

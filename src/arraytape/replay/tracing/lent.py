@@ -19,11 +19,11 @@ import numpy as np
 from ..._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
 from ..._array.views import current
 from ...ops.leaving import to_numpy
-from ..reach.state import same_data
-from .traced import Traced
+from ..reach.sameness import same_data
+from .traced import Traced, untraced
 
 CODE = to_numpy.__code__
-OWN = 2  # references to a copy that nobody else has: the loan's, and that of the question
+OWN = 2  # references to a copy without other holders: the loan's, and that of the count itself
 
 
 class Loan:
@@ -87,7 +87,7 @@ class Loans:
     def collect(self) -> None:
         """Bring what NumPy code has written to the Arrays."""
         for loan in [*self.live]:
-            if not same_data(loan.copy, value_of(loan.known)):
+            if not same_data(loan.copy, untraced(loan.known)):
                 self.spoil("NumPy code writes to memory of an Array that it uses")
                 loan.x[...] = wrap(loan.copy.copy(), 0, 0)
                 loan.known = current(loan.x)[1]
@@ -99,9 +99,9 @@ class Loans:
         for loan in self.live:
             now = current(loan.x)[1]
             if now is not loan.known:
-                if not same_data(value_of(now), value_of(loan.known)):
+                if not same_data(untraced(now), untraced(loan.known)):
                     self.spoil("an Array is written whose memory NumPy code has")
-                    loan.copy[...] = value_of(now)
+                    loan.copy[...] = untraced(now)
                 loan.known = now
 
     def end(self) -> None:
@@ -115,8 +115,3 @@ class Loans:
                 x._data = loan.copy
                 x._state |= PINNED
         self.live.clear()
-
-
-def value_of(data: Any) -> Any:
-    """The value of traced data, or plain data itself."""
-    return data.value if type(data) is Traced else data

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
 from ..._array.exports import is_shared
-from ..._array.views import current, keep
+from ..._array.views import current, keep, root_of
 from ..._record.stack import only_recorders
 from ..._storage.storage import MAKING
 from ...variable import Variable
@@ -23,7 +23,7 @@ from .frames import THREADS, Calls
 from .lent import CODE, Loans
 from .storage import TRACED
 from .trace import Trace
-from .traced import ACTIVE, Traced
+from .traced import ACTIVE, Traced, untraced
 
 MANY = 64  # parts of a list that are looked at
 LISTS = (tuple, list)
@@ -75,7 +75,7 @@ class Lifter:
     def found(self, x: Array) -> None:
         """Lift an Array that the function uses without having been given it."""
         try:
-            root = x._view.root if x._state & IS_VIEW else x
+            root = root_of(x)
             if type(root._data) is not np.ndarray:
                 return
         except AttributeError:  # it is being made
@@ -129,8 +129,8 @@ class Lifter:
                 if is_shared(x._view.root if state & IS_VIEW else x):
                     self.spoil("it writes to memory that foreign code shares")
                 node = self.trace.node_of(now)
-                value = now.value if type(now) is Traced else now
-                self.written[place] = node, value, x._current_id() if self.recorded else 0
+                own = x._current_id() if self.recorded else 0
+                self.written[place] = node, untraced(now), own
             x._state, x._tid = state, tid
             x._data = data
             if state & IS_VIEW:

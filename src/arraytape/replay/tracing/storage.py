@@ -96,9 +96,8 @@ class TracedStorage(Storage):
 
     def refuses(self, function: Callable[..., Any], args: Any, keywords: Any) -> None:
         try:
-            with (
-                Quiet()
-            ):  # nothing is noted: the state is as before when the trace looks at it again
+            # Nothing is noted: NumPy's error state is as before when the trace looks at it again.
+            with Quiet():
                 protected(function)(*values_of(args), **values_of(keywords))
         except Exception:
             call(function.__name__, function, *args, **keywords)  # a decision, by its error
@@ -148,7 +147,7 @@ class TracedStorage(Storage):
     def copy(self, data: Any) -> Any:
         value = value_of(data)
         if value.flags.writeable and value.copy(order="K").strides == value.strides:
-            return data  # nobody writes to it
+            return data  # traced data is not written to
         return call("copied", copied, data)
 
     def contiguous(self, data: Any) -> Any:

@@ -69,7 +69,7 @@ class Trace:
 
     @property
     def live(self) -> list[Traced]:
-        """Traced data that somebody has."""
+        """The traced data that still exists."""
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: Any) -> Traced:

@@ -15,6 +15,7 @@ from ..._define.define_op import read_only
 from ..._storage import numpy_namespace
 from ..._storage.batched.data import Batched
 from ..._storage.storage import HOST, MAKING
+from ..._util.blocks import Setting
 
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
 HANDLE = "_tid"  # what Arrays have, whose own operators take traced data
@@ -99,7 +100,7 @@ class Traced:
         return complex(looked_at(self))
 
     def __deepcopy__(self, memo: Any) -> Traced:
-        return self  # nobody writes to it
+        return self  # traced data is not written to
 
     def __reduce__(self) -> Any:
         return looked_at(self).__reduce__()
@@ -109,8 +110,13 @@ class Traced:
 
 
 # --- values -------------------------------------------------------------------------------------------
+def untraced(x: Any) -> Any:
+    """The value of traced data, or plain data itself, for the machinery of a trace."""
+    return x.value if type(x) is Traced else x
+
+
 def value_of(x: Any) -> Any:
-    """The value of data; who takes it outside of the trace, which goes on, spoils that."""
+    """The value of data, for a computation: it spoils a trace that is open and not active here."""
     if type(x) is not Traced:
         return x
     trace = x.trace
@@ -205,12 +211,9 @@ def protected(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
-        tokens = ACTIVE.set(None), MAKING.set(None)
-        try:
-            return function(*given, **{name: read_only(x) for name, x in keywords.items()})
-        finally:
-            MAKING.reset(tokens[1])
-            ACTIVE.reset(tokens[0])
+        named = {name: read_only(x) for name, x in keywords.items()}
+        with Setting(ACTIVE, None), Setting(MAKING, None):
+            return function(*given, **named)
 
     return call
 

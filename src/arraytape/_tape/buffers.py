@@ -1,57 +1,21 @@
-"""What a tape says of itself: its state, how much it recorded and keeps, what it watches."""
+"""The buffers that records keep alive, and their bytes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._array.array import Array
-from .._record.stack import recorders
 from .._storage.batched.data import Batched
 from .._storage.storage import STORAGES
 from .packing import Packed
 
-if TYPE_CHECKING:
-    from .recording import Recording
-
 LARGE = 2**18  # bytes of an array that is worth letting go before its tape
 # What a record holds beside data: it takes no memory to speak of.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
-
-
-def summary(recording: Recording | None) -> str:
-    """One line.  It reads what is there and calls no op, so a tape may record meanwhile."""
-    if recording is None:
-        return "not initialized"
-    state = state_of(recording) + (", persistent" if recording.persistent else "")
-    if recording.used_up or not recording.entered:
-        return state
-    records = list(recording.records)  # other threads may record
-    size, complete = kept_bytes(records)
-    kept = f"{counted(len(records), 'record')} keeping {'' if complete else 'at least '}{as_text(size)}"
-    variables = len(recording.variables)
-    numbers = {"Array": len(recording.watched) - variables, "Variable": variables}
-    watched = " and ".join(counted(n, what) for what, n in numbers.items() if n)
-    return f"{state}; {kept if records else 'no records'}; watches {watched or 'nothing'}"
-
-
-def state_of(recording: Recording) -> str:
-    """Whether the tape records, as seen from the running thread."""
-    if recording.used_up:
-        return "used up"
-    if not recording.entered:
-        return "not entered"
-    if not recording.active:
-        return "stopped"
-    stack = recorders()
-    if any(recorder is recording for recorder in stack):
-        return "recording"
-    if any(getattr(recorder, "paused", None) is recording for recorder in stack):
-        return "paused by stop_recording"
-    return "recording elsewhere"  # in another thread or task
 
 
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
@@ -143,19 +107,3 @@ def is_large(data: Any) -> bool:
     """Whether data is worth letting go before its tape."""
     size = data.nbytes if type(data) is np.ndarray else size_of(data) or 0
     return bool(size >= LARGE)
-
-
-def as_text(size: int) -> str:
-    """``"96 bytes"``, ``"3.1 kB"``, ``"2.0 GB"``."""
-    if size < 1000:
-        return counted(size, "byte")
-    value, units = size / 1000, ["GB", "MB", "kB"]
-    unit = units.pop()
-    while value >= 999.95 and units:  # 1000.0 in one decimal
-        value, unit = value / 1000, units.pop()
-    return f"{value:.1f} {unit}"
-
-
-def counted(count: int, what: str) -> str:
-    """``"1 record"``, ``"2 records"``."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

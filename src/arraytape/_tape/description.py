@@ -1,0 +1,40 @@
+"""What a tape says of itself in one line: its state, how much it recorded and keeps, what it watches."""
+
+from __future__ import annotations
+
+from .._record.stack import recorders
+from .buffers import kept_bytes
+from .recording import Recording
+from .texts import as_text, counted
+
+
+def description(recording: Recording | None) -> str:
+    """One line.  It reads what is there and calls no op, so a tape may record meanwhile."""
+    if recording is None:
+        return "not initialized"
+    state = state_of(recording) + (", persistent" if recording.persistent else "")
+    if recording.used_up or not recording.entered:
+        return state
+    records = list(recording.records)  # other threads may record
+    size, complete = kept_bytes(records)
+    kept = f"{counted(len(records), 'record')} keeping {'' if complete else 'at least '}{as_text(size)}"
+    variables = len(recording.variables)
+    numbers = {"Array": len(recording.watched) - variables, "Variable": variables}
+    watched = " and ".join(counted(n, what) for what, n in numbers.items() if n)
+    return f"{state}; {kept if records else 'no records'}; watches {watched or 'nothing'}"
+
+
+def state_of(recording: Recording) -> str:
+    """Whether the tape records, as seen from the running thread."""
+    if recording.used_up:
+        return "used up"
+    if not recording.entered:
+        return "not entered"
+    if not recording.active:
+        return "stopped"
+    stack = recorders()
+    if any(recorder is recording for recorder in stack):
+        return "recording"
+    if any(getattr(recorder, "paused", None) is recording for recorder in stack):
+        return "paused by stop_recording"
+    return "recording elsewhere"  # in another thread or task

@@ -1,0 +1,16 @@
+"""Arrays as NumPy data, for what has no slope and for compiled code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape
+
+from .._array.array import Array
+
+
+def plain(x: Any) -> Any:
+    """The value of an Array as NumPy data; anything else as it is."""
+    return np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x

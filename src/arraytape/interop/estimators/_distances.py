@@ -1,0 +1,35 @@
+"""Distances between samples, and the weights of samples by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ..._util.errors import user_line
+from .._plain import plain
+
+
+def distances(X: Array, Y: Array) -> Array:
+    """(samples, samples of Y): Euclidean distances; one of 0 has the gradient 0."""
+    return xp.linalg.vector_norm(X[:, None, :] - Y[None, :, :], axis=-1)
+
+
+def weights_by_distance(model: Any, distances: Array, near: Any) -> Array:
+    """The weights that ``model.weights`` gives samples: (queries, samples), 0 for those not near.
+
+    A query that coincides with samples takes these alone.
+    """
+    if callable(model.weights):
+        raise TypeError(
+            f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "
+            f"or 'uniform' [at {user_line()}]"
+        )
+    if model.weights != "distance":
+        return xp.asarray(near.astype(np.float64))
+    coincides = near & (plain(distances) == 0.0)
+    apart = near & ~coincides & ~coincides.any(axis=1, keepdims=True)
+    return xp.where(apart, 1.0 / xp.where(apart, distances, 1.0), coincides.astype(np.float64))

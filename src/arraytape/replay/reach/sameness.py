@@ -1,0 +1,63 @@
+"""Whether two values are the same to a program."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import numpy as np
+
+from ..._array.exports import same_bits
+
+PLAIN = frozenset(
+    (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
+     type(NotImplemented))
+)  # fmt: skip
+EQUAL = frozenset((bool, int, str, bytes, type(None)))  # that are the same where they are equal
+BUFFERS = (bytearray, memoryview, array.array)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in EQUAL:
+        return bool(a == b)
+    return (kind is float and a == b != 0.0) or repr(a) == repr(b)
+
+
+def same_data(a: Any, b: Any) -> bool:
+    """Whether two ndarrays hold the same bits."""
+    if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind == "O":
+        return all(x is y for x, y in zip(a.flat, b.flat, strict=True))
+    if a.strides == b.strides and same_bits(a, b):
+        return True
+    return bool(a.tobytes() == b.tobytes())
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of any kind are one, or equal: ndarrays by their bits."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray):
+        return same_data(a, b)
+    if type(a) in PLAIN or isinstance(a, np.generic | np.dtype):
+        return same(a, b)
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:  # what an object says of itself, or that it holds itself
+        return False
+
+
+def same_items(a: Any, b: Any) -> bool:
+    """Whether long lists hold the same plain values."""
+    return all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
+
+
+def buffer_of(x: Any) -> Any:
+    """What there is to a buffer of Python's."""
+    view = memoryview(x)
+    return type(x), view.format, view.shape, view.tobytes()
