@@ -25,6 +25,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 
 import sklearn
+from scipy import stats
 
 pytestmark = pytest.mark.timeout(120)
 AT = np.array([1.1234567, 0.7654321, 1.9876543, 1.3141592])
@@ -122,8 +123,18 @@ def test_what_is_lost_is_said(f, request):
     assert told is (request.node.callspec.id not in SILENT)
 
 
+def skip_what_scipy_cannot(request):
+    """SciPy 1.18 fails on NumPy data where the distribution that a test names takes parameters."""
+    if request.node.callspec.id == "harmless_b.posterior_predictive_ks":
+        try:
+            stats.kstest(np.arange(5.0), "norm", args=(1.0, 0.3))
+        except TypeError:
+            pytest.skip("this SciPy's kstest takes no args beside a name")
+
+
 @pytest.mark.parametrize("f", [*programs(HARMLESS)])
 def test_what_is_only_looked_at_is_not_said(f, request):
+    skip_what_scipy_cannot(request)
     found, said = gradient(f)
     assert bool(said) is (request.node.callspec.id in ALARMS), said
     if not said:
@@ -133,4 +144,5 @@ def test_what_is_only_looked_at_is_not_said(f, request):
 @pytest.mark.slow
 @pytest.mark.parametrize("f", [*programs(HARMLESS)])
 def test_gradients_of_what_is_only_looked_at_are_whole(f, request):
+    skip_what_scipy_cannot(request)
     assert is_whole(f, gradient(f)[0]) is (request.node.callspec.id not in MEANT)

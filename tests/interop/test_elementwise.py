@@ -86,9 +86,9 @@ def test_a_minimum_at_a_kink_has_no_slope():
     """The function has no second derivative there, from which it would follow."""
     with interop.scipy():
         g = xp.grad(
-            lambda c: elementwise.find_minimum(
-                lambda x, c: abs(x - c), (-1.0, 0.2, 2.0), args=(c,)
-            ).x
+            lambda c: (
+                elementwise.find_minimum(lambda x, c: abs(x - c), (-1.0, 0.2, 2.0), args=(c,)).x
+            )
         )(xp.asarray(0.3))
     assert not np.isfinite(float(g))
 

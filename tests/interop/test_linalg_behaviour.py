@@ -54,9 +54,11 @@ def mirrored(a, lower):
 
 
 def test_the_other_triangle_of_cho_factor_is_handed_through(gradient, near):
+    """Before SciPy 1.18, whose factor has zeros there."""
+    stays = bool(np.tril(L.cho_factor(A)[0], -1).any())
     with interop.scipy():
         found = gradient(lambda a: xp.sum(xp.tril(L.cho_factor(a)[0], k=-1) * 3.0), A)
-    near(found, 3.0 * np.tril(np.ones((3, 3)), -1))
+    near(found, 3.0 * stays * np.tril(np.ones((3, 3)), -1))
 
 
 # --- what is refused --------------------------------------------------------------------------------

@@ -227,7 +227,10 @@ def lower(x):
 KINDS = {
     "general": (lambda x: x / 4.0 + 4.0 * np.eye(x.shape[-1]), False),
     "definite": (definite_of, True),
-    "definite but for an element": (lambda x: definite_of(x) + 0.5 * one_element(x.shape[-1]), False),
+    "definite but for an element": (
+        lambda x: definite_of(x) + 0.5 * one_element(x.shape[-1]),
+        False,
+    ),
     "indefinite": (indefinite, False),
     "lower": (lower, False),
     "upper": (lambda x: adjoint(lower(x)), False),
@@ -244,7 +247,7 @@ QUESTIONS = {
 }
 OF_CHOLESKY = {
     "log det": lambda L, b: xp.log(xp.real(la.diagonal(L))),
-    "against it": lambda L, b: -xp.real(la.diagonal(L)) ** 2,
+    "against it": lambda L, b: -(xp.real(la.diagonal(L)) ** 2),
     "of both signs": lambda L, b: xp.sin(3.0 * xp.arange(L.shape[-1])) * xp.real(la.diagonal(L)),
     "all of it": lambda L, b: xp.abs(L) ** 2 * (1.0 + xp.abs(L)),
     "white": lambda L, b: la.solve(L, b),
@@ -305,7 +308,9 @@ def test_a_hermitian_matrix_that_is_not_definite_goes_by_elimination(monkeypatch
     calls = counted(monkeypatch)
     found = np.asarray(xp.grad(lambda K: la.slogdet(K).logabsdet)(xp.asarray(data)))
     assert calls["kept elimination"] == 2  # by Cholesky in vain
-    np.testing.assert_allclose(found, np.linalg.inv(data).T, rtol=0.0, atol=1e-12 * np.abs(found).max())
+    np.testing.assert_allclose(
+        found, np.linalg.inv(data).T, rtol=0.0, atol=1e-12 * np.abs(found).max()
+    )
 
 
 @pytest.mark.parametrize("shapes", [((N, N), (N,)), ((2, N, N), (N,)), ((N, N), (3, N, 2)),

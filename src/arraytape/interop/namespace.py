@@ -14,7 +14,7 @@ from ._statements import hooks
 
 
 @hooks("scipy._lib._array_api", "array_namespace")
-def array_namespace(*arrays: Any) -> Any:
+def array_namespace(*arrays: Any, **options: Any) -> Any:
     """Ours, wherever an Array is among the arrays, perhaps beside NumPy's."""
     return arraytape
 

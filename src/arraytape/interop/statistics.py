@@ -46,7 +46,16 @@ def of_ranks(name: str) -> None:
 
 for _name in ("_kendall_dis", "_toint64", "_weightedrankedtau"):
     of_ranks(_name)
-refused("scipy.stats.shapiro", "scipy.stats.siegelslopes")
+# From SciPy 1.18 on both are array-API code, which differentiates as it stands.
+if not hasattr(sys.modules[MORE], "_swilk"):
+    refused("scipy.stats.shapiro", "scipy.stats.siegelslopes")
+
+
+@hooks(COMMON, "kendalltau")
+def kendalltau(x: Any, y: Any, **options: Any) -> Any:
+    """Of the values alone, which SciPy 1.18 makes NumPy data."""
+    values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
+    return original_of(sys.modules[COMMON].kendalltau)(*values, **options)
 
 
 @hooks(COMMON, "_cdf_distance")
@@ -100,6 +109,8 @@ def most_likely(
 ) -> Array:
     """The lambda that SciPy finds; its derivative is that of the solution near it."""
     x = asarray(x, np.float64)
+    if options.get("nan_policy") == "omit":
+        x = x[~np.isnan(plain(x))]
     function = original(MORE, name)
 
     def solver(start: Any, x: Any) -> Any:

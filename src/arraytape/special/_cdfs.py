@@ -336,16 +336,16 @@ def normal_slope(t: Any, p: Any, xp: Any) -> Any:
 nrdtrimn = special(
     "nrdtrimn", "p std x",
     lambda t, p, std, xp: -t * std * normal_slope(t, p, xp),
-    lambda t, x, std, y: t * (y - x) / std,
+    lambda t, p, xp: -t * xp.special.ndtri(as_data(p, t, xp)),
     lambda t: t,
     domains=[PROBABILITY, POSITIVE, REAL],
     summary="The mean of a normal distribution at whose x the cumulative function is p",
 )  # fmt: skip
 nrdtrisd = special(
     "nrdtrisd", "mn p x",
-    lambda t, mn, x, y: -t * y / (x - mn),
+    lambda t, p, xp: -t / xp.special.ndtri(as_data(p, t, xp)),
     lambda t, mn, p, x, y, xp: -t * y * y / (x - mn) * normal_slope(t, p, xp),
-    lambda t, mn, x, y: t * y / (x - mn),
+    lambda t, p, xp: t / xp.special.ndtri(as_data(p, t, xp)),
     domains=[(-2.0, 0.0), (0.6, 0.9), (0.5, 2.0)],
     summary="The standard deviation of a normal distribution at whose x the cumulative function is p",
 )  # fmt: skip
