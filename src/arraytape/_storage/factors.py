@@ -226,7 +226,7 @@ class Triangle(Factors):
 
     def __init__(self, a: Data, form: str) -> None:
         self.factors, self.form = a, form
-        self.singular = np.count_nonzero(a.diagonal()) < len(a)
+        self.singular = bool(np.count_nonzero(a.diagonal()) < len(a))
 
     def solve(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
@@ -398,7 +398,7 @@ def stacked(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: 
     sides = np.broadcast_to(b, stack + b.shape[-2:])
     found = np.empty(sides.shape, np.result_type(factors[0].factors, in_double(b[:0])))
     for at, i in np.ndenumerate(places):
-        found[at] = by_factors(factors[i], sides[at], adjoint)
+        found[at] = by_factors(factors[int(i)], sides[at], adjoint)
     return found
 
 

@@ -6,6 +6,7 @@ refuses.  The lambda of a power transformation is where a likelihood is largest.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +56,7 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 def kendalltau(x: Any, y: Any, **options: Any) -> Any:
     """Of the values alone, which SciPy 1.18 makes NumPy data."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
-    return original_of(sys.modules[COMMON].kendalltau)(*values, **options)
+    return original(COMMON, "kendalltau")(*values, **options)
 
 
 @hooks(COMMON, "_cdf_distance")
