@@ -10,7 +10,7 @@ from arraytape.replay.passes.rounding import rounded
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.text.source import Source
 from arraytape.replay.tracing.storage import TRACED
-from helpers.raw_programs import traced
+from helpers.raw_programs import same, traced
 
 xp = TRACED.xp
 SQUARE = (4, 4)  # where rows and columns could be taken for each other
@@ -149,3 +149,15 @@ def test_hessian_vector_products_of_a_cross_entropy(order, shape, ties):
                 np.asarray(found), np.asarray(wanted), rtol=1e-11, atol=1e-13
             )
     assert f.counts["replayed"] == 3
+
+
+def test_long_products_are_not_taken_apart_without_end():
+    def calls(x, z, c):
+        y, total = x, z
+        for _ in range(1200):
+            y = y * c
+            total = total + y
+        return [total]
+
+    program = traced(calls, [np.ones(SQUARE) * 0.99] * 3)
+    same(rounded(simplified(program)).run(data(0))[0], program.run(data(0))[0], exact=True)

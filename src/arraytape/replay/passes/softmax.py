@@ -15,6 +15,7 @@ Axes = tuple[int, ...]
 Shape = tuple[int, ...]
 Factor = tuple[Any, Shape]  # a value, and the shape in which it takes part
 Product = tuple[int, list[Factor]]  # a sign, and factors
+DEPTH = 5  # calls within each other that are taken apart: chains may be long
 
 
 def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
@@ -131,6 +132,8 @@ def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None
     g has one number for each row: the cotangent of log(t), divided by t.  What is subtracted from a
     whole row of x changes nothing: where it is a mean of elements of the row, it goes.
     """
+    if not node.shape:
+        return None
     for one, other in orders(terms_of(node)):
         found = mean_among(one, other)
         if found is None:
@@ -182,10 +185,11 @@ def terms_of(node: Node) -> list[Product]:
     return []
 
 
-def product_of(x: Any, shape: Shape, whole: Shape | None = None) -> Product:
+def product_of(x: Any, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
     """A value as a sign and factors, each with the shape in which it takes part in a product.
 
-    shape : in which x takes part.  whole : of the product, if that is another one.
+    shape : in which x takes part.  whole : of the product, if that is another one.  depth : of calls
+    within each other that are taken apart.
     """
     whole = shape if whole is None else whole
     if type(x) is not Node or x.shape == ():
@@ -193,12 +197,13 @@ def product_of(x: Any, shape: Shape, whole: Shape | None = None) -> Product:
     if shape == whole:
         shape = (1,) * (len(whole) - len(x.shape)) + x.shape  # as it is broadcast
     inner = x if shape == whole else bare(x)
-    if not inner.keywords and inner.dtype.kind == "f":
+    if depth and not inner.keywords and inner.dtype.kind == "f":
         if inner.op == "negative":
-            sign, factors = product_of(inner.args[0], shape, whole)
+            sign, factors = product_of(inner.args[0], shape, whole, depth - 1)
             return -sign, factors
         if inner.op == "multiply":
-            (sign, factors), (other, more) = [product_of(y, shape, whole) for y in inner.args]
+            parts = [product_of(y, shape, whole, depth - 1) for y in inner.args]
+            (sign, factors), (other, more) = parts
             return sign * other, [*factors, *more]
     return 1, [(inner, shape)]
 
