@@ -182,6 +182,61 @@ def test_a_map_with_its_filter_to_second_order(mode):
     check(applied("zoom", 1.3, mode=mode, grid_mode=True), IMAGE)
 
 
+@pytest.mark.parametrize("mode", BORDERS)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("gaussian_filter", {"order": (2, 1)}),
+        ("gaussian_filter", {"order": 3, "radius": 4}),
+        ("gaussian_laplace", {}),
+        ("gaussian_laplace", {"axes": (1,)}),
+    ],
+)
+def test_derivatives_of_gaussians_by_their_width(name, options, mode):
+    # SciPy asks a width how many elements it reaches, so vmap has no form of it.
+    check(applied(name, mode=mode, **options), IMAGE, np.asarray(1.3), vmap=False)
+
+
+def test_each_axis_has_a_width():
+    check(applied("gaussian_laplace"), IMAGE, np.asarray([1.2, 0.8]), vmap=False)
+    check(lambda width: ndimage.gaussian_laplace(IMAGE, width), np.asarray(1.3), vmap=False)
+    check(applied("gaussian_gradient_magnitude"), IMAGE, np.asarray(1.3), vmap=False)
+
+
+FOURIER = {"gaussian": "sigma", "uniform": "size", "ellipsoid": "size", "shift": "shift"}
+
+
+@pytest.mark.parametrize(("name", "parameter"), FOURIER.items())
+def test_a_parameter_of_a_fourier_filter_is_refused(name, parameter):
+    filtered = getattr(ndimage, f"fourier_{name}")
+    with interop.scipy():
+        filtered(xp.asarray(COMPLEX), **{parameter: 1.5})
+        for given in ({parameter: xp.asarray(1.5)}, {parameter: [xp.asarray(1.5), 2.0]}):
+            with pytest.raises(TypeError, match="its parameters as an Array"):
+                filtered(COMPLEX, **given)
+            with pytest.raises(TypeError, match="its parameters as an Array"):
+                filtered(COMPLEX, *given.values())
+
+
+MAPPINGS = {
+    "by name": lambda x, **how: ndimage.geometric_transform(
+        IMAGE, lambda p: (p[0] * x[0], p[1] + x[1]), **how
+    ),
+    "as an argument": lambda x, **how: ndimage.geometric_transform(
+        IMAGE, lambda p, s: (p[0] * s[0], p[1] + s[1]), extra_arguments=(x,), **how
+    ),
+    "as a keyword": lambda x, **how: ndimage.geometric_transform(
+        IMAGE, lambda p, s: (p[0] * s[0], p[1] + s[1]), extra_keywords={"s": x}, **how
+    ),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"order": 1, "mode": "reflect"}, {"output_shape": (4, 3)}])
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_a_mapping_by_the_arrays_that_it_uses(name, how):
+    check(lambda x: MAPPINGS[name](x, **how), np.asarray([0.9, 0.31]))
+
+
 def test_other_ways_to_interpolate():
     check(lambda x: ndimage.affine_transform(x, [0.9, 1.1], (0.3, 0.2)), IMAGE)
     check(lambda x: ndimage.geometric_transform(x, lambda p: (p[0] - 0.5, p[1] + 0.3)), IMAGE)

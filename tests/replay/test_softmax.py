@@ -159,5 +159,6 @@ def test_long_products_are_not_taken_apart_without_end():
             total = total + y
         return [total]
 
-    program = traced(calls, [np.ones(SQUARE) * 0.99] * 3)
-    same(rounded(simplified(program)).run(data(0))[0], program.run(data(0))[0], exact=True)
+    inputs = [np.full(SQUARE, 0.99)] * 3
+    program = traced(calls, inputs)
+    same(rounded(simplified(program)).run(inputs)[0], program.run(inputs)[0], exact=True)

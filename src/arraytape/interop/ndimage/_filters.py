@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 from scipy._lib._util import normalize_axis_index
-from scipy.ndimage import _filters, _ni_support
+from scipy.ndimage import _filters, _fourier, _ni_support
 
 from ..._array.array import Array
 from ..._define.define_op import stop_gradient
@@ -16,6 +16,7 @@ from ..._storage.storage import conjugate
 from .._borders import extended, folded, into, padded_after, window
 from .._context import has_array
 from .._facades import asarray, no_rule
+from .._hooks import original_of
 from .._ops import library_op
 from .._statements import hooks, stands_in
 
@@ -169,6 +170,28 @@ def uniform_filter1d(
 ) -> Any:  # fmt: skip
     x = asarray(input)
     return into(output, lambda dtype: uniform_op(x, size, axis, mode, cval, origin, dtype))
+
+
+@hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
+def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
+    """A derivative of a Gaussian by sigma, too: a polynomial times the Gaussian.
+
+    SciPy's code has the same steps, but takes the polynomial into a method of NumPy's.
+    """
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    places, powers = np.arange(-radius, radius + 1), np.arange(order + 1)
+    square = sigma * sigma
+    phi = np.exp(-0.5 / square * places**2)
+    phi = phi / np.sum(phi)
+    if order == 0:
+        return phi
+    # phi' = -x / square * phi: the step from the coefficients of q to those of (q * phi)' / phi.
+    step = np.diag(powers[1:], 1) + np.diag(np.ones(order) / -square, -1)
+    q = np.eye(order + 1)[0]
+    for _ in range(order):
+        q = step @ q
+    return places[:, None] ** powers @ q * phi
 
 
 # --- selections --------------------------------------------------------------------------------------
@@ -333,12 +356,16 @@ def real_nd_image() -> Any:
     return _nd_image
 
 
+def parameters_refused(function: str) -> TypeError:
+    return no_rule(f"scipy.ndimage.{function}", "its parameters as an Array")
+
+
 def fourier_rule(function: str) -> Function:
     def rule(
         input: Any, parameters: Any, n: Any, axis: Any, output: Any, *kind_of_filter: Any
     ) -> None:
         if has_array((parameters,)):
-            raise no_rule(f"scipy.ndimage.{function}", "its parameters as an Array")
+            raise parameters_refused(function)
         x = asarray(input)
         into(
             output,
@@ -352,3 +379,18 @@ stands_in(
     "scipy.ndimage._fourier", "_nd_image",
     **{name: fourier_rule(name) for name in ("fourier_filter", "fourier_shift")},
 )  # fmt: skip
+
+
+def state_fourier_filter(name: str, parameter: str) -> None:
+    @hooks("scipy.ndimage._fourier", name)
+    def fourier_filter(*args: Any, **keywords: Any) -> Any:
+        """SciPy's own code asks for the memory of its parameter, and fails without saying why."""
+        if has_array((*args[1:2], keywords.get(parameter))):
+            raise parameters_refused(name)
+        return original_of(getattr(_fourier, name))(*args, **keywords)
+
+
+state_fourier_filter("fourier_ellipsoid", "size")
+state_fourier_filter("fourier_gaussian", "sigma")
+state_fourier_filter("fourier_shift", "shift")
+state_fourier_filter("fourier_uniform", "size")

@@ -22,6 +22,7 @@ from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
 from .._statements import hooks, stands_in
+from .._wanted import used
 from ._filters import real_nd_image
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
@@ -421,3 +422,11 @@ def affine_transform(
     else:
         geometric_transform(filtered, None, None, matrix, start, *how, None, None)
     return found
+
+
+@hooks("scipy.ndimage._interpolation", "geometric_transform", always=True)
+def geometric_transform_of(input: Any, mapping: Any, *args: Any, **keywords: Any) -> Any:
+    """A mapping may use Arrays by name: an image that is one leads to the rule above."""
+    if has_array(used(mapping)):
+        input = asarray(input)
+    return original_of(_interpolation.geometric_transform)(input, mapping, *args, **keywords)
