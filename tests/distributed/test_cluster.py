@@ -176,9 +176,21 @@ def test_a_worker_that_leaves_and_one_that_joins(cluster, client, data, w):
 def test_ctrl_c_leaves_no_tasks(client, data, w):
     step = distributed.value_and_grad(slow_loss, data.persist())
     right = bits(*step(w))
-    threading.Timer(0.15, signal.raise_signal, (signal.SIGINT,)).start()
+    raised = threading.Event()
+
+    def press():
+        """Python drops an interrupt that meets a callback of a weak reference: once more, then."""
+        delay = 0.15
+        while not raised.wait(delay):
+            signal.raise_signal(signal.SIGINT)
+            delay = 3.0
+
+    threading.Thread(target=press, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        again_and_again(step, w)
+        try:
+            again_and_again(step, w)
+        finally:
+            raised.set()
     deadline = time.monotonic() + 20
     while any(client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -2,9 +2,9 @@
 
 ``np.linalg`` gives no factors out: each of its calls factors anew.  What rules ask for here factors a
 matrix at most once, by SciPy's LAPACK, and not at all where it is a triangle or its Cholesky factor was
-recorded.  A matrix that is Hermitian to the last bit is factored by Cholesky, if it is positive
-definite: half the work of elimination.  Small matrices are not factored: of these, stacks of these, and
-other kinds of data, and without SciPy, rules call ``linalg.solve`` and ``linalg.inv``.
+recorded.  One that is Hermitian to the last bit is factored by Cholesky, if it is positive definite:
+half the work of elimination.  For small matrices of which nothing is known, for other kinds of data, and
+without SciPy, rules call ``linalg.solve`` and ``linalg.inv``.
 
 Factors belong to the data of their matrix, weakly.  What is asked about must be data that nobody writes
 to any more, such as records keep.  Factors take as much memory as the matrix (twice as much in single

@@ -118,10 +118,10 @@ def solve(x1: Array, x2: Array, /) -> Array:
     Notes
     -----
     The backward pass factors a matrix of 64 rows or more once, for all of ``solve``, ``slogdet`` and
-    ``det`` of it and to any order, where SciPy is there; by Cholesky where it is Hermitian to the last
-    bit and positive definite; not at all where ``cholesky`` of it was recorded and it is Hermitian to
-    the last bit, or where it is a triangle.  The factors take as much memory as the matrix, as long as
-    its data lives and is among the last 16 so factored.
+    ``det`` of it and to any order, where SciPy is there; by Cholesky where it is positive definite and
+    Hermitian to the last bit.  It factors none where ``cholesky`` of such a matrix was recorded, which
+    it looks for from 8 rows on, or where it is a triangle.  The factors take as much memory as the
+    matrix, as long as its data lives and is among the last 16 so factored.
     """
 
 
