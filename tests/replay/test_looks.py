@@ -221,3 +221,18 @@ def test_a_product_of_products_is_not_computed_to_be_looked_at():
     short = with_bounds(simplified(traced(calls, data(1))))
     ops = [node.op for node in short.nodes if node.op != INPUT]
     assert ops == ["matrix_transpose", "matmul", "dot", "dot", LOOKED_AT, "add"]
+
+
+def test_a_sum_of_squares_that_is_known_later_is_not_waited_for():
+    def calls(x, y):
+        z = xp.exp(x)
+        TRACED.has_nan(xp.matmul(xp.matrix_transpose(z), z))
+        later = xp.tanh(z) * y
+        return [later, xp.sum(z * z), z]
+
+    program = rounded(simplified(traced(calls, data(0))))
+    short = with_bounds(program)
+    assert LOOKED_AT in [node.op for node in short.nodes]
+    run = Source(short, "program").function
+    same(run(*data(1))[0], program.run(data(1))[0], exact=True)
+    assert not holds(run, np.full(SHAPE, np.nan), data(1)[1])

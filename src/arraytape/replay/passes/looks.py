@@ -210,7 +210,7 @@ def with_lazy_looks(program: Program) -> Program:
             continue
         sums = []
         for x in filter(is_unknown, given):
-            if x not in squares:
+            if x not in squares or places.get(squares[x], -1) > last:  # or known only later
                 squares[x] = Node(DOT, dot, (x, x), like=x.dtype.type(0))
                 behind.setdefault(last if x.op == INPUT else places[x], []).append(squares[x])
             sums.append(squares[x])
