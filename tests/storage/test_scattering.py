@@ -52,3 +52,21 @@ def test_places_that_are_not_there_are_numpys_error(monkeypatch, place):
     data = np.zeros((7, 5))
     with pytest.raises(IndexError, match=f"index {place} is out of bounds for axis 0 with size 7"):
         add_at(data, np.asarray([0, place]), np.ones((2, 5)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint64", "int64"])
+def test_places_of_narrow_integers(dtype):
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 120, 300).astype(dtype)
+    value, found, expected = (
+        rng.standard_normal((300, 50)),
+        np.zeros((120, 50)),
+        np.zeros((120, 50)),
+    )
+    np.add.at(expected, places, value)
+    assert add_at(found, places, value).tobytes() == expected.tobytes()
+
+
+def test_places_that_are_no_integers_are_numpys_error():
+    with pytest.raises(IndexError, match="integer"):
+        add_at(np.zeros((120, 50)), np.ones(300), np.ones((300, 50)))

@@ -27,7 +27,9 @@ def add_at(data: Any, key: Any, value: Any) -> Any:
 
 def is_rows(data: Any, places: Any, value: Any) -> bool:
     """Whether a key names rows of data, one after the other, that are worth another way."""
-    if data.ndim < 2 or value.size < WORTH_ROWS or not data.flags.c_contiguous:
+    if places.dtype.kind not in "iu" or data.ndim < 2:
+        return False
+    if value.size < WORTH_ROWS or not data.flags.c_contiguous:
         return False
     if data.dtype != value.dtype or value.shape != places.shape + data.shape[1:]:
         return False
@@ -42,7 +44,7 @@ def add_rows(data: Any, places: Any, values: Any) -> None:
     count, columns = max(1, ROWS // row), np.arange(row)
     for start in range(0, len(places), count):
         part = slice(start, start + count)
-        elements = places[part, np.newaxis] * row + columns
+        elements = places[part, np.newaxis].astype(np.intp) * row + columns
         np.add.at(flat, elements.reshape(-1), values[part].reshape(-1))
 
 
