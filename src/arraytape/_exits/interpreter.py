@@ -164,11 +164,13 @@ class Interpreter(abc.ABC):
 
     def resolved(self, actual: Any) -> Value:
         """An object that the program has already: a module, class, function or data."""
+        wrapped: Any = getattr(actual, "__wrapped__", None)
+        if isinstance(wrapped, ModuleType):  # which does what the module does
+            actual = wrapped
         thing = self.things.get(id(actual))
         if thing is None:
             thing = self.things[id(actual)] = Thing()
             self.actuals.append(actual)
-            wrapped: Any = getattr(actual, "__wrapped__", None)
             if isinstance(actual, ModuleType | type):
                 thing.actual = actual
             elif isinstance(actual, FunctionType):

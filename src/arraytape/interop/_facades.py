@@ -29,7 +29,7 @@ class Facade(ModuleType):
 
     def __init__(self, library: str) -> None:
         super().__init__("numpy", np.__doc__)
-        self._library = library
+        self._library, self.__wrapped__ = library, np
         self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
         self._kept |= {name: making(library, name) for name in MAKING}
         self._kept |= {name: joining(library, name) for name in JOINING}
@@ -281,10 +281,10 @@ class StandIn:
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
-        self._library, self._real, self._rules = library, real, rules
+        self._library, self._rules, self.__wrapped__ = library, rules, real
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._real, name)
+        found = getattr(self.__wrapped__, name)
         if not callable(found) or isinstance(found, type):
             return found
         library, rule = self._library, self._rules.get(name)
@@ -293,7 +293,7 @@ class StandIn:
             if not concerned(library, args, keywords):
                 return found(*args, **keywords)
             if rule is None:
-                raise no_rule(f"{getattr(self._real, '__name__', self._real)}.{name}")
+                raise no_rule(f"{getattr(self.__wrapped__, '__name__', self.__wrapped__)}.{name}")
             return rule(*args, **keywords)
 
         function.__name__ = function.__qualname__ = name
@@ -302,7 +302,7 @@ class StandIn:
         return function
 
     def __dir__(self) -> list[str]:
-        return dir(self._real)
+        return dir(self.__wrapped__)
 
 
 def no_rule(name: str, option: str = "") -> TypeError:

@@ -121,7 +121,8 @@ def keeps_arrays(module: str) -> None:
 def stands_in(module: str, name: str, **rules: Function) -> None:
     """In a module's globals, an object becomes one whose named functions have rules for Arrays.
 
-    Its other functions go on as they were, and refuse Arrays.  The original is the stand-in's ``_real``.
+    Its other functions go on as they were, and refuse Arrays.  The original is ``__wrapped__``, as the
+    analysis of what left the tape expects.
     """
 
     def change(target: ModuleType) -> None:

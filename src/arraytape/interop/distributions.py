@@ -54,7 +54,9 @@ def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -> Any:
     """``array_api_extra.apply_where`` of Arrays and NumPy data together."""
-    extra = distributions().xpx._real  # where SciPy keeps its copy differs from version to version
+    extra = (
+        distributions().xpx.__wrapped__
+    )  # where SciPy keeps its copy differs from version to version
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
     return extra.apply_where(cond, args, kept(f1), kept(f2), **options)
