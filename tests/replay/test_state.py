@@ -186,6 +186,29 @@ def test_closure_cells():
     changes(lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6)
 
 
+@pytest.mark.parametrize("part", range(7))
+def test_each_of_several_parts(part):
+    """They are read from one table: of a closure, of an object, of keys that look like such a table."""
+    a, b = 2.0, 3.0
+    box = types.SimpleNamespace(c=4.0, d=5.0, e=6.0)
+    keys = {"v1.__closure__": 7.0, "v2.__dict__[' or ']": 8.0}
+
+    def rebind():
+        nonlocal a, b
+        if part < 2:
+            a, b = (a + 1.0, b) if part == 0 else (a, b + 1.0)
+        elif part < 5:
+            setattr(box, "cde"[part - 2], 9.0)
+        else:
+            keys[[*keys][part - 5]] = 9.0
+
+    def used(x):
+        parts = x * a + b, box.c * x + box.d * x**2 + box.e
+        return sum(parts) * keys["v1.__closure__"] + keys["v2.__dict__[' or ']"]
+
+    changes(used, rebind)
+
+
 ATTRIBUTES = {
     "a number": (lambda c, x: x * c.scale, lambda c: setattr(c, "scale", 5.0)),
     "a list": (lambda c, x: x * c.parts[1], lambda c: c.parts.__setitem__(1, 5.0)),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable
-from contextvars import copy_context
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._array.array import Array
 from .._util import nest
-from .._util.blocks import error_state, set_error_state
 from .._util.errors import layout
 from .call import Call
 from .export import Export
@@ -25,7 +21,6 @@ from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
 from .plan_text import PlanText
 from .program import Program
-from .reach.reasons import Apart
 from .reach.sameness import PLAIN
 from .taped import Taped
 from .text.source import Source
@@ -72,10 +67,9 @@ class Plan:
             self.program = blocked(factored(self.program))
         self.source = Source(self.program, own_name(name, self.program))
         self.names = call.names
-        run, self.taped = self.run_of(call, self.source.function), None
+        run, self.taped = self.source.function, None
         if call.recorded is not None:
-            quiet = functools.partial(self.run_of, call)
-            self.taped = Taped(call, run, quiet, self.source.name)
+            self.taped = Taped(call, run, self.source.name)
         self.said = said_of(call)
         text = PlanText(call, run, self.taped)
         self.export = Export(call, simple, name, text.result_of_leaves())
@@ -94,22 +88,6 @@ class Plan:
         pulled = self.taped.pulled if self.taped is not None else None
         return self.source.text if pulled is None else pulled.text
 
-    def run_of(self, call: Call, run: Callable[..., Any]) -> Callable[..., Any]:
-        """A program's function; silent where the function set np.errstate for a part of it."""
-        if not call.trace.quiet:
-            return run
-
-        known: tuple[Any, Any] = (None, None)  # of the last call: error states around it and within
-
-        def silent(*data: Any) -> Any:
-            nonlocal known
-            around, within = known
-            if error_state() is not around:
-                known = around, within = error_state(), copy_context().run(quiet_state)
-            return copy_context().run(in_state, within, run, data)
-
-        return silent
-
 
 def own_name(name: str, program: Program) -> str:
     """A name for a program's function that its text does not use for anything else."""
@@ -117,19 +95,6 @@ def own_name(name: str, program: Program) -> str:
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}
     return f"{name}_" if name in taken else name
-
-
-def quiet_state() -> Any:
-    """Make NumPy say nothing of floating-point errors; gives the error state."""
-    if "raise" in np.seterr(all="ignore").values():
-        raise Apart("np.errstate says that errors are raised")
-    return error_state()
-
-
-def in_state(state: Any, run: Callable[..., Any], data: Any) -> Any:
-    """Run a program in an error state: in a copy of the context, with which that goes in any case."""
-    set_error_state(state)
-    return run(*data)
 
 
 def said_of(call: Call) -> str:

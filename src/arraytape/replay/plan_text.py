@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from typing import Any
 from weakref import ref
 
@@ -21,6 +22,7 @@ from .call import Call, Given
 from .callback import Effect
 from .reach.reasons import changed
 from .reach.sameness import PLAIN, same, same_data
+from .silence import silence
 from .taped import Taped
 from .tracing.lift import commit
 
@@ -39,20 +41,22 @@ class PlanText:
     """The function that takes the place of a traced call, in the making.
 
     run : the program's function.  taped : how calls are recorded, under a tape.  lines : of the text.
-    scope : what it names.  handles : the names of the Arrays, in the order of the program's inputs.
+    more : the text of another function.  scope : what they name.  handles : the names of the Arrays, in
+    the order of the program's inputs.
     """
 
     def __init__(self, call: Call, run: Callable[..., Any], taped: Taped | None) -> None:
         self.call, self.taped = call, taped
         self.lines: list[str] = []
         self.handles: list[str] = []
+        self.more = ""
         self.scope: dict[str, Any] = {
             "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": run, "taped": taped,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
-            "ambient": ambient,
+            "ambient": ambient, "copy_context": copy_context, "silence": silence,
         }  # fmt: skip
 
     def function(self, name: str) -> Callable[[Any], Any]:
@@ -63,7 +67,7 @@ class PlanText:
         self.foreign(self.call)
         self.execution(self.call)
         body = "\n    ".join(self.lines)
-        text = f"def replay(values):\n    {body}\n"
+        text = f"def replay(values):\n    {body}\n{self.more}"
         exec(compile(text, f"<arraytape plan of {name}>", "exec"), self.scope)
         return self.scope["replay"]  # type: ignore[no-any-return]
 
@@ -223,8 +227,12 @@ class PlanText:
     def running(self) -> None:
         """Run the program on the data of the Arrays, under a tape with a record of that."""
         if self.taped is None:
-            data = ", ".join(f"d{i}" for i in range(len(self.handles)))
-            self.lines.append(f"outputs, writes = run({data})")
+            data = "".join(f"d{i}, " for i in range(len(self.handles)))
+            quiet = self.call.trace.quiet
+            called = f"copy_context().run(quiet, {data})" if quiet else f"run({data})"
+            self.lines.append(f"outputs, writes = {called}")
+            if quiet:  # as ``silently``, with two calls less
+                self.more = f"def quiet({data}):\n    silence()\n    return run({data})\n"
             return
         self.lines += [
             f"found = taped(({''.join(f'{name}, ' for name in self.handles)}))",

@@ -31,6 +31,7 @@ from .passes.simplify import without_dead_code
 from .program import Node, Program, nodes_in, replaced
 from .pull import Pulled
 from .recorded import followed_here, renamed, tape_here
+from .silence import silently
 from .tracing.storage import TRACED
 from .tracing.trace import Trace
 from .tracing.traced import ACTIVE
@@ -40,16 +41,15 @@ class Taped:
     """How the replays of one plan are recorded.
 
     results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that are
-    not an input's.  quiet : makes of a program's function the one to call.  pulled : the program with
-    what its pull needs, and the pull; None until a first backward pass was traced.
+    not an input's.  pulled : the program with what its pull needs, and the pull; None until a first
+    backward pass was traced.
     """
 
-    def __init__(
-        self, call: Call, run: Callable[..., Any], quiet: Callable[..., Any], name: str
-    ) -> None:
+    def __init__(self, call: Call, run: Callable[..., Any], name: str) -> None:
         recorded, program = call.recorded, call.trace.program
         assert recorded is not None
-        self.name, self.run, self.quiet, self.program = name, run, quiet, program
+        self.name, self.program, self.quiet = name, program, call.trace.quiet
+        self.run = self.as_called(run)
         self.records, self.pattern = recorded.records, recorded.pattern
         self.results = call.given_ids()
         self.made = [*dict.fromkeys(i for i in self.results if i > len(self.pattern))]
@@ -65,6 +65,10 @@ class Taped:
         )
         self.pulled: Pulled | None = None
         self.forward: Callable[..., Any] = self.without_pull
+
+    def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A program's function; silent where the user's set ``np.errstate`` for a part of it."""
+        return functools.partial(silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
         """Outputs and writes, and nothing saved."""
@@ -122,7 +126,7 @@ class Taped:
         if self.traceable:
             given = tuple([g is not None for g in seeds])
             pulled = Pulled(self.program, trace.program, parts, given, self.name)
-            self.forward = functools.partial(pulled.forward, self.quiet(pulled.run))
+            self.forward = functools.partial(pulled.forward, self.as_called(pulled.run))
             self.pulled = pulled
 
 

@@ -40,6 +40,9 @@ MANY = 64  # plain values in a container that are looked at one by one
 MOST = 2000  # values
 CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
 MISSING = object()
+TABLES = re.compile(  # or a string, in which none is read
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<name>v\d+)\.__(?:closure|dict|globals)__\b"""
+)
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
 
 
@@ -350,7 +353,7 @@ class State:
                 continue
             if (id(base), "") not in self.seen:
                 self.seen[id(base), ""] = owner, base = f"b{len(self.lines)}", base
-                within = f"{name}.__mro__[{i}]" if isinstance(cls, type) else name
+                within = name if base is cls else f"{name}.__mro__[{i}]"
                 self.lines.append(f"{owner} = {within}.__dict__")
                 self.demand(f"len({owner}) == {len(base.__dict__)}", base.__name__)
             owner = self.seen[id(base), ""][0]
@@ -410,11 +413,32 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
         elif line:
             name, assignment = line.partition(" ")[0], line.replace(" = ", " := ", 1)
     found = "".join(f"{name}, " for name in arrays)
-    condition = " and ".join(parts) or "True"
+    condition = " and ".join(read_once(parts)) or "True"
     return (
         f"def read(values):\n    try:\n        if {condition}:\n            return ({found})\n"
         f"    except {ERRORS}:\n        pass\n    return slowly(values, globals())\n"
     )
+
+
+def read_once(parts: list[str]) -> list[str]:
+    """Conditions that read an object's table of parts once, where several of them are in it."""
+    tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
+    names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
+    known: set[str] = set()
+    found = []
+    for part in parts:
+        certain = part.find(" or ") % (len(part) + 1)  # what is behind it may not be reached
+
+        def named(match: re.Match[str], certain: int = certain) -> str:
+            table = match[0]
+            name = names.get(table, "")
+            if name and table not in known and match.start() < certain:
+                known.add(table)
+                return f"({name} := {table})"
+            return name if table in known else table
+
+        found.append(TABLES.sub(named, part))
+    return found
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:

@@ -138,7 +138,7 @@ class Source:
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
         writes = [self.to_write(node) for node in self.program.writes]
-        result = f"[{', '.join(outputs)}], [{', '.join(writes)}]"
+        result = f"({''.join(f'{x}, ' for x in outputs)}), ({''.join(f'{x}, ' for x in writes)})"
         if self.kept.names:
             self.lines += [f"result = {result}", "idle.append(kept)"]
             result = "result"
