@@ -6,6 +6,11 @@ recorded.  One that is Hermitian to the last bit is factored by Cholesky, if it 
 half the work of elimination.  For small matrices of which nothing is known, for other kinds of data, and
 without SciPy, rules call ``linalg.solve`` and ``linalg.inv``.
 
+SciPy has a BLAS of its own, with threads of its own, which wait for cores that NumPy's hold for a while
+after each product.  So no routine of SciPy's is given more than its BLAS treats in one thread: large
+matrices are factored and solved with by halves, and most of the work is products, which are NumPy's.
+See docs/decisions/0023.
+
 Factors belong to the data of their matrix, weakly.  What is asked about must be data that nobody writes
 to any more, such as records keep.  Factors take as much memory as the matrix (twice as much in single
 precision, which NumPy, too, computes in double precision), until its data goes, or until ``MOST`` other
@@ -17,6 +22,7 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Self
 from weakref import ref
 
@@ -28,8 +34,10 @@ LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
 LEAST_KNOWN = 8  # rows of a matrix whose Cholesky factor was recorded, or which is one
 MOST = 16  # matrices whose factors are kept while their data lives
 LOWER, UPPER, NEITHER = "lower", "upper", "neither"  # where a matrix has elements other than 0
-BLOCK = 64  # columns that LAPACK treats at once, in room of its own
-WHOLE = 64  # rows of a triangle; of more, products of its parts take less time than LAPACK does
+# Sizes up to which SciPy's BLAS uses one thread.
+WHOLE = 64  # rows of a triangle that is inverted, and columns of a matrix that is eliminated,
+PANEL = 2**14  # which has at most so many elements
+FEW = 7  # columns of a system by a triangle
 SINGULAR = "Singular matrix"
 TINY = 1e-290  # of a determinant: below, digits are lost
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
@@ -178,7 +186,7 @@ def made_factors_of(x: Data) -> list[Definite | Elimination]:
     found = known.factors
     if not found:
         hermitian = is_hermitian(x)
-        found = [factored(one, hermitian) for one in matrices(in_double(x))]
+        found = [decomposed(one, hermitian) for one in matrices(in_double(x))]
         known.factors = found
         if len(RECENT) == MOST:
             RECENT[0].factors = []
@@ -230,18 +238,7 @@ class Triangle(Factors):
 
     def solve(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
-        a, upper = self.checked().factors, self.form == UPPER
-        # As y^T a^T = b^T: transposes of data in the order of C are in that of LAPACK.
-        turned = np.ascontiguousarray(a).T
-        transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
-        if b.shape[1] == 1 and a.dtype.kind == "f":
-            column = routine("trsv", a)(turned, b[:, 0], lower=upper, trans=not adjoint)
-            return column[:, None]  # type: ignore[no-any-return]
-        rows = np.array(b, order="C").T
-        found: Data = routine("trsm", a)(
-            1.0, turned, rows, side=1, lower=upper, trans_a=transpose, overwrite_b=1
-        )
-        return found.T
+        return substituted(self.checked().factors, b, self.form, adjoint)
 
     def inverse(self) -> Data:
         """``a^-1``."""
@@ -259,13 +256,15 @@ class Definite(Factors):
 
     def solve(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b``, which is ``a^-H b``."""
-        turned = np.ascontiguousarray(self.factors).T  # the upper factor of the conjugate
-        found: Data = routine("potrs", b)(turned, b.conj(), lower=0)[0]
-        return found.conj()
+        return substituted(self.factors, substituted(self.factors, b, LOWER), LOWER, True)
 
     def inverse(self) -> Data:
         """``a^-1``."""
         return square(inverted(self.factors)).T.conj()  # itself, in the order of Fortran
+
+    def slogdet(self) -> tuple[Any, Any]:
+        """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        return np.asarray(1.0), np.asarray(2.0 * np.log(self.factors.diagonal()).sum())
 
     def determinant(self) -> Any:
         """``det(a)``."""
@@ -278,65 +277,148 @@ class Definite(Factors):
 
 
 class Elimination(Factors):
-    """The factors of a matrix by Gaussian elimination.
+    """A matrix by Gaussian elimination with partial pivoting: ``a[order] = L U``.
 
-    turned : they are those of the transpose, which has LAPACK's memory layout.
+    factors : U, and below its diagonal L, whose diagonal is 1.  odd : whether order is a permutation
+    by an odd number of swaps.
     """
 
-    __slots__ = ("order", "singular", "turned")
+    __slots__ = ("odd", "order", "singular")
 
     def __init__(self, a: Data) -> None:
-        self.turned = bool(a.flags.c_contiguous)
-        self.factors, self.order, info = routine("getrf", a)(a.T if self.turned else a)
-        self.singular = info > 0
+        self.factors = np.array(a, order="C")
+        self.order, self.odd = eliminate(self.factors)
+        self.singular = bool(np.count_nonzero(self.factors.diagonal()) < len(a))
 
     def solve(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
-        self.checked()
-        if not self.turned:
-            return self.columns(b, 2 if adjoint else 0)
-        return self.columns(b.conj(), 0).conj() if adjoint else self.columns(b, 1)
-
-    def columns(self, b: Data, transpose: int) -> Data:
-        """``m^-1 b`` of the matrix m that was factored, of its transpose (1), or its adjoint (2)."""
-        found: Data = routine("getrs", b)(self.factors, self.order, b, trans=transpose)[0]
+        lu = self.checked().factors
+        if not adjoint:
+            return substituted(lu, substituted(lu, b[self.order], LOWER, unit=True), UPPER)
+        found = np.empty(b.shape, lu.dtype)
+        found[self.order] = substituted(lu, substituted(lu, b, UPPER, True), LOWER, True, unit=True)
         return found
 
     def slogdet(self) -> tuple[Any, Any]:
         """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
-        values = np.diagonal(self.factors)
-        swaps = np.count_nonzero(self.order != np.arange(len(values)))
         if self.singular:
             return np.asarray(0.0), np.asarray(-np.inf)
-        odd = (swaps + np.count_nonzero(values < 0.0)) % 2
+        values = self.factors.diagonal()
+        odd = (self.odd + np.count_nonzero(values < 0.0)) % 2
         return np.asarray(-1.0 if odd else 1.0), np.asarray(np.log(np.abs(values)).sum())
 
     def inverse(self) -> Data:
         """``a^-1``."""
-        room = BLOCK * len(self.factors)
-        found: Data = routine("getri", self.factors)(self.factors, self.order, lwork=room)[0]
-        return found.T if self.turned else found
+        lu = self.factors
+        found = np.empty_like(lu)
+        found[:, self.order] = substituted(lu, inverted(np.tril(lu), unit=True), UPPER)
+        return found
 
     def determinant(self) -> Any:
         """``det(a)``."""
-        values = self.factors.diagonal()
-        swaps = np.count_nonzero(self.order != np.arange(len(values)))
-        return np.prod(values) * (-1.0) ** swaps
+        return np.prod(self.factors.diagonal()) * (-1.0) ** self.odd
 
     def apart(self, a: Data) -> float:
         """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
-        norm = np.linalg.norm(a.T if self.turned else a, 1)
-        found: float = routine("gecon", self.factors)(self.factors, norm)[0]
+        found: float = routine("gecon", self.factors)(self.factors, np.linalg.norm(a, 1))[0]
         return found
 
 
-def factored(a: Data, hermitian: bool) -> Definite | Elimination:
+def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
     """A matrix by its Cholesky factor, if it has one, else by elimination."""
     if hermitian and (a.diagonal().real > 0.0).all():
-        found, info = routine("potrf", a)(a.T, lower=0)  # of the conjugate
-        if not info:
-            return Definite(found.T)
+        with suppress(np.linalg.LinAlgError):
+            return Definite(np.linalg.cholesky(a))
     return Elimination(a)
+
+
+def eliminate(a: Data) -> tuple[Data, bool]:
+    """Make L and U of data, by halves; gives the order of its rows, and whether it is odd.
+
+    Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
+    """
+    n = a.shape[1]
+    if n == 1 or (n <= WHOLE and a.size <= PANEL):
+        a[...], swaps, _ = routine("getrf", a)(a)
+        rows, odd = [*range(len(a))], False
+        for i, other in enumerate(swaps.tolist()):
+            rows[i], rows[other] = rows[other], rows[i]
+            odd ^= i != other
+        return np.asarray(rows), odd
+    h = n // 2
+    order, odd = eliminate(a[:, :h])
+    right = a[order, h:]
+    a[:h, h:] = substituted(a[:h, :h], right[:h], LOWER, unit=True)
+    np.subtract(right[h:], a[h:, :h] @ a[:h, h:], out=a[h:, h:])
+    rest, other = eliminate(a[h:, h:])
+    a[h:, :h], order[h:] = a[h:, :h][rest], order[h:][rest]
+    return order, odd ^ other
+
+
+# --- triangles ------------------------------------------------------------------------------------
+def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
+    """``t^-1 b`` or ``t^-H b``, where t is the lower or upper triangle of a.
+
+    unit : whether its diagonal is 1, not that of a.
+    """
+    n, columns = b.shape
+    upper = form == UPPER
+    # Transposes of data in the order of C are in that of LAPACK.
+    if columns == 1 and a.dtype.kind == "f":
+        turned = np.ascontiguousarray(a).T
+        column = routine("trsv", a)(turned, b[:, 0], lower=upper, trans=not adjoint, diag=unit)
+        return column[:, None]  # type: ignore[no-any-return]
+    if columns <= FEW:  # as x^T t^T = b^T
+        turned, rows = np.ascontiguousarray(a).T, np.array(b, order="C").T
+        transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
+        found: Data = routine("trsm", a)(
+            1.0, turned, rows, side=1, lower=upper, trans_a=transpose, diag=unit, overwrite_b=1
+        )
+        return found.T
+    if n <= WHOLE:
+        inverse = inverted(np.triu(a).T, unit).T if upper else inverted(np.tril(a), unit)
+        return (inverse.T.conj() if adjoint else inverse) @ b
+    h = n // 2
+    across = a[:h, h:] if upper else a[h:, :h]
+    if adjoint:
+        across = across.T.conj()
+    found = np.empty(b.shape, a.dtype)
+    parts = (slice(h), slice(h, n))
+    first, last = parts if upper == adjoint else parts[::-1]
+    found[first] = substituted(a[first, first], b[first], form, adjoint, unit)
+    found[last] = substituted(a[last, last], b[last] - across @ found[first], form, adjoint, unit)
+    return found
+
+
+def inverted(lower: Data, unit: bool = False) -> Data:
+    """The inverse of a lower triangle; unit : whether its diagonal is to be taken as 1."""
+    n = len(lower)
+    if n <= WHOLE:
+        found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T, unitdiag=unit)[0].T
+        if unit:
+            found.reshape(-1)[:: n + 1] = 1.0
+        return found
+    h = n // 2
+    found = np.zeros((n, n), lower.dtype)
+    first, last = inverted(lower[:h, :h], unit), inverted(lower[h:, h:], unit)
+    found[:h, :h], found[h:, h:] = first, last
+    np.matmul(-(last @ lower[h:, :h]), first, out=found[h:, :h])
+    return found
+
+
+def square(lower: Data) -> Data:
+    """``L^H L`` of a lower triangle."""
+    n = len(lower)
+    if n <= WHOLE:
+        return lower.T.conj() @ lower
+    h = n // 2
+    B, C = lower[h:, :h], lower[h:, h:]
+    found = np.empty((n, n), lower.dtype)
+    found[h:, :h] = C.T.conj() @ B
+    found[:h, h:] = found[h:, :h].T.conj()
+    found[:h, :h] = square(lower[:h, :h]) + B.T.conj() @ B
+    found[h:, h:] = square(C)
+    return found
 
 
 # --- systems --------------------------------------------------------------------------------------
@@ -485,7 +567,7 @@ def between_solutions(lower: Data, g: Data) -> Data:
     left = last @ B
     left *= -2.0
     left += g[h:, :h]
-    across: Data = routine("trsm", A)(1.0, A.T, left.T, overwrite_b=1).T  # left A^-1
+    across = substituted(A, left.T.conj(), LOWER, True).T.conj()  # left A^-1
     found[:h, :h] = between_solutions(A, g[:h, :h] - across.conj().T @ B)
     across *= 0.5
     found[h:, :h] = across
@@ -495,20 +577,18 @@ def between_solutions(lower: Data, g: Data) -> Data:
 
 def between_whole_solutions(lower: Data, g: Data) -> Data:
     """That of a small L, at once."""
-    turned = np.ascontiguousarray(lower).T  # transposes are in the memory layout of BLAS
-    solve = routine("trsm", lower)
-    P = routine("trmm", g)(1.0, turned, g.T, side=1, trans_a=2)
-    P.T.reshape(-1)[:: len(P) + 1] /= 2.0
-    np.copyto(P, 0.0, where=below(len(P)))  # what g has above its diagonal, too
-    half = solve(0.5, turned, P, overwrite_b=1)
-    found: Data = solve(1.0, turned, half, side=1, trans_a=2, overwrite_b=1)
-    return found.T + found.conj()
+    P = lower.T.conj() @ g
+    P.reshape(-1)[:: len(P) + 1] /= 2.0
+    np.copyto(P, 0.0, where=above(len(P)))  # what g has above its diagonal, too
+    inverse = inverted(lower)
+    half = inverse.T.conj() @ (P @ inverse) / 2.0
+    return half + half.T.conj()  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=4)
-def below(n: int) -> Data:
-    """Where a matrix is below its diagonal, in the order of LAPACK."""
-    return np.asfortranarray(np.tri(n, k=-1, dtype=np.bool_))
+def above(n: int) -> Data:
+    """Where a matrix is above its diagonal."""
+    return ~np.tri(n, dtype=np.bool_)
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
@@ -520,32 +600,12 @@ def between_inverses(lower: Data, weights: Data) -> Data:
     if (weights <= 0.0).all():
         inverse *= np.sqrt(-weights)
         return -square(inverse.T)
-    both: Data = routine("trmm", lower)(1.0, inverse, inverse * weights, side=1, trans_a=2)
+    both: Data = inverse * weights @ inverse.T.conj()
     return (both.T + both.conj()) / 2.0
 
 
-def square(lower: Data) -> Data:
-    """``L^H L`` of a lower triangle, whose memory LAPACK takes for one half of it."""
-    half: Data = routine("lauum", lower)(lower.T, overwrite_c=1)[0].T
-    half.reshape(-1)[:: len(half) + 1] /= 2.0
-    return half + half.T.conj()
-
-
-def inverted(lower: Data) -> Data:
-    """The inverse of a lower triangle."""
-    n = len(lower)
-    if n <= WHOLE:
-        found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T)[0].T
-        return found
-    h = n // 2
-    found = np.zeros((n, n), lower.dtype)
-    first, last = inverted(lower[:h, :h]), inverted(lower[h:, h:])
-    found[:h, :h], found[h:, h:] = first, last
-    np.matmul(-(last @ lower[h:, :h]), first, out=found[h:, :h])
-    return found
-
-
 __all__ = [
-    "LEAST", "LEAST_KNOWN", "LOWER", "MOST", "Elimination", "Triangle", "cofactors", "inverse",
-    "is_large", "libraries", "may_be_known", "remember", "remembered", "solved", "through_cholesky",
+    "LEAST", "LEAST_KNOWN", "LOWER", "MOST", "Definite", "Elimination", "Triangle", "cofactors",
+    "decomposed", "inverse", "is_large", "libraries", "may_be_known", "remember", "remembered",
+    "solved", "through_cholesky",
 ]  # fmt: skip

@@ -85,9 +85,7 @@ def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     known = factors.Elimination(a)
     if known.singular:
         return None, 0.0
-    norm = np.linalg.norm(a.T if known.turned else a, 1)
-    rcond = factors.routine("gecon", a)(known.factors, norm)[0]
-    return lambda b: known.solve(b[:, None], False)[:, 0], float(rcond)
+    return lambda b: known.solve(b[:, None], False)[:, 0], known.apart(a)
 
 
 def relative(step: Vector, v: Vector) -> float:

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..._storage import numpy_namespace, standard
-from ..._storage.factors import LEAST, LOWER, Elimination, Triangle, libraries
+from ..._storage.factors import (
+    LEAST,
+    LOWER,
+    Definite,
+    Elimination,
+    Triangle,
+    decomposed,
+    libraries,
+)
 from ..program import Node, Program
 from .nodes import like
 from .simplify import mapped, without_dead_code
@@ -76,22 +84,22 @@ def matrix_of(node: Node) -> tuple[Node, bool]:
     return a, turned
 
 
-def factors_of(a: Any) -> Elimination:
-    """The factors of a matrix by Gaussian elimination."""
-    return Elimination(a)
+def factors_of(a: Any) -> Definite | Elimination:
+    """The factors of a matrix: by Cholesky, if it is symmetric and positive definite."""
+    return decomposed(a, bool((a == a.T).all()))
 
 
-def solve_factored(known: Elimination, b: Any, turned: bool) -> Any:
+def solve_factored(known: Definite | Elimination, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for the matrix of these factors, or its transpose."""
     return in_columns(lambda columns: known.solve(columns, turned), b)
 
 
-def slogdet_factored(known: Elimination) -> Any:
+def slogdet_factored(known: Definite | Elimination) -> Any:
     """What ``slogdet`` gives for the matrix of these factors."""
     return known.slogdet()
 
 
-def inverse_factored(known: Elimination, a: Any, *given: Any) -> Any:
+def inverse_factored(known: Definite | Elimination, a: Any, *given: Any) -> Any:
     """What ``inv`` gives for the matrix of these factors, or its transpose.
 
     given : for rules, whether it is singular, then that of a unit matrix; whether it is transposed.
