@@ -157,10 +157,9 @@ def is_hermitian(x: Data) -> bool:
     """Whether all matrices of a stack are Hermitian to the last bit."""
     known = about(x)
     if known.hermitian is None:
+        turned = x.mT.conj() if x.dtype.kind == "c" else x.mT
         # Few matrices that are not agree in the first row and column.
-        known.hermitian = bool(
-            (x[..., 0, :] == x[..., :, 0].conj()).all() and (x == x.mT.conj()).all()
-        )
+        known.hermitian = bool((x[..., 0, :] == turned[..., 0, :]).all() and (x == turned).all())
     return known.hermitian
 
 
@@ -376,7 +375,8 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
         )
         return found.T
     if n <= WHOLE:
-        inverse = inverted(np.triu(a).T, unit).T if upper else inverted(np.tril(a), unit)
+        half = np.where(above(n), 0.0, a.T if upper else a)
+        inverse = inverted(half, unit).T if upper else inverted(half, unit)
         return (inverse.T.conj() if adjoint else inverse) @ b
     h = n // 2
     across = a[:h, h:] if upper else a[h:, :h]
@@ -388,6 +388,12 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
     found[first] = substituted(a[first, first], b[first], form, adjoint, unit)
     found[last] = substituted(a[last, last], b[last] - across @ found[first], form, adjoint, unit)
     return found
+
+
+@functools.lru_cache(maxsize=8)
+def above(n: int) -> Data:
+    """Where a small matrix is above its diagonal."""
+    return ~np.tri(n, dtype=np.bool_)
 
 
 def inverted(lower: Data, unit: bool = False) -> Data:
@@ -583,12 +589,6 @@ def between_whole_solutions(lower: Data, g: Data) -> Data:
     inverse = inverted(lower)
     half = inverse.T.conj() @ (P @ inverse) / 2.0
     return half + half.T.conj()  # type: ignore[no-any-return]
-
-
-@functools.lru_cache(maxsize=4)
-def above(n: int) -> Data:
-    """Where a matrix is above its diagonal."""
-    return ~np.tri(n, dtype=np.bool_)
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
