@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._storage import factors
+from .._storage.decompositions import Elimination, libraries
 from .._util.blocks import Quiet
 from .._util.errors import TapeWarning, stacklevel, user_line
 
@@ -76,13 +76,13 @@ def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
 
     By its factors, with LAPACK's estimate, where SciPy is there; else by the inverse itself.
     """
-    if factors.libraries() is None:
+    if libraries() is None:
         try:
             inverse = np.linalg.inv(a)
         except np.linalg.LinAlgError:
             return None, 0.0
         return inverse.__matmul__, float(1.0 / (np.linalg.norm(a, 1) * np.linalg.norm(inverse, 1)))
-    known = factors.Elimination(a)
+    known = Elimination(a)
     if known.singular:
         return None, 0.0
     return lambda b: known.solve(b[:, None], False)[:, 0], known.apart(a)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._storage import numpy_namespace, standard
-from ..._storage.factors import (
-    LEAST,
+from ..._storage.decompositions import (
     LOWER,
     Definite,
     Elimination,
@@ -22,6 +21,7 @@ from ..._storage.factors import (
     decomposed,
     libraries,
 )
+from ..._storage.factors import LEAST
 from ..program import Node, Program
 from .nodes import like
 from .simplify import mapped, without_dead_code

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._storage import factors, numpy_namespace, standard
+from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
@@ -234,7 +235,7 @@ def inverse_again(x: Any, singular: Any) -> Any:
 
 def through_cholesky(g: Any, y: Any) -> Any:
     """The rule of a Cholesky factor as one call, where LAPACK is known to take it."""
-    if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or factors.libraries() is None:
+    if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:
         return None
     if type(g) is not Traced or y.dtype.kind not in "fc":
         return None

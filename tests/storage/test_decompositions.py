@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape._storage import factors
-from arraytape._storage.factors import FEW, LOWER, PANEL, UPPER, WHOLE
+from arraytape._storage import decompositions
+from arraytape._storage.decompositions import FEW, LOWER, PANEL, UPPER, WHOLE
 
 pytest.importorskip("scipy")
 
@@ -29,16 +29,19 @@ def lower(n, dtype):
     return np.linalg.cholesky(definite(n, dtype))
 
 
-# Name -> a matrix, and its factors.
+# Name -> a matrix, and its decompositions.
 KINDS = {
-    "regular": (lambda n, dtype: drawn((n, n), dtype), lambda a: factors.decomposed(a, False)),
+    "regular": (
+        lambda n, dtype: drawn((n, n), dtype),
+        lambda a: decompositions.decomposed(a, False),
+    ),
     "in the order of Fortran": (
         lambda n, dtype: np.asfortranarray(drawn((n, n), dtype)),
-        lambda a: factors.decomposed(a, False),
+        lambda a: decompositions.decomposed(a, False),
     ),
-    "definite": (definite, lambda a: factors.decomposed(a, True)),
-    "lower": (lower, lambda a: factors.Triangle(a, LOWER)),
-    "upper": (lambda n, dtype: lower(n, dtype).T, lambda a: factors.Triangle(a, UPPER)),
+    "definite": (definite, lambda a: decompositions.decomposed(a, True)),
+    "lower": (lower, lambda a: decompositions.Triangle(a, LOWER)),
+    "upper": (lambda n, dtype: lower(n, dtype).T, lambda a: decompositions.Triangle(a, UPPER)),
 }
 OF_KINDS = pytest.mark.parametrize("kind", KINDS)
 OF_DTYPES = pytest.mark.parametrize("dtype", [float, complex])
@@ -89,7 +92,7 @@ def test_inverses_and_determinants(kind, dtype, n):
 @pytest.mark.parametrize("n", SIZES[1:])
 def test_singular_matrices(n):
     for a in (np.ones((n, n)), np.zeros((n, n)), np.triu(np.ones((n, n)), 1)):
-        known = factors.decomposed(a, False)
+        known = decompositions.decomposed(a, False)
         assert known.singular
         assert known.slogdet() == (0.0, -np.inf)
         with pytest.raises(np.linalg.LinAlgError, match="Singular"):
@@ -127,7 +130,7 @@ def in_one_thread(name, shapes):
 @pytest.mark.parametrize("n", [WHOLE, 150, 500])
 def test_scipys_blas_uses_one_thread(asked, n, monkeypatch):
     """Its threads would wait for cores that NumPy's hold after each product: 20 times as long."""
-    routine, wrong = factors.routine, []
+    routine, wrong = decompositions.routine, []
 
     def seen(name, a):
         def call(*args, **keywords):
@@ -138,7 +141,7 @@ def test_scipys_blas_uses_one_thread(asked, n, monkeypatch):
 
         return call
 
-    monkeypatch.setattr(factors, "routine", seen)
+    monkeypatch.setattr(decompositions, "routine", seen)
     for matrix in (definite(n, float), drawn((n, n), float) + n * np.eye(n)):
         if matrix[0, 1] != matrix[1, 0] and asked in ("cholesky", "log det", "triangles"):
             continue

@@ -1,0 +1,278 @@
+"""Matrices by their factors, in double precision: systems, inverses, determinants.
+
+SciPy has a BLAS of its own, with threads of its own, which wait for cores that NumPy's hold for a while
+after each product.  So no routine of SciPy's is given more than its BLAS treats in one thread: large
+matrices are factored and solved with by halves, and most of the work is products, which are NumPy's.
+See docs/decisions/0023.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+
+Data = np.ndarray[Any, Any]
+
+LOWER, UPPER = "lower", "upper"  # where a triangle has elements other than 0
+# Sizes up to which SciPy's BLAS uses one thread.
+WHOLE = 64  # rows of a triangle that is inverted, and columns of a matrix that is eliminated,
+PANEL = 2**14  # which has at most so many elements
+FEW = 7  # columns of a system by a triangle
+SINGULAR = "Singular matrix"
+
+
+@functools.cache
+def libraries() -> Any:
+    """SciPy's BLAS and LAPACK, or None."""
+    try:
+        from scipy.linalg import blas, lapack
+    except ImportError:
+        return None
+    return blas, lapack
+
+
+def routine(name: str, a: Data) -> Any:
+    """The function of BLAS or LAPACK for data of a dtype in double precision."""
+    return named(name, a.dtype.kind)
+
+
+@functools.cache
+def named(name: str, kind: str) -> Any:
+    """That for a kind of dtype."""
+    blas, lapack = libraries()
+    library = blas if name in ("trsm", "trsv") else lapack
+    return getattr(library, ("z" if kind == "c" else "d") + name)
+
+
+# --- kinds of matrices ----------------------------------------------------------------------------
+class Factors(abc.ABC):
+    """A matrix by factors, in double precision: ``factors`` is an array that holds them."""
+
+    __slots__ = ("factors",)
+    factors: Data
+    singular = False
+
+    def checked(self) -> Self:
+        """These factors; LinAlgError where the matrix is singular."""
+        if self.singular:
+            raise np.linalg.LinAlgError(SINGULAR)
+        return self
+
+    @abc.abstractmethod
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b`` or ``a^-H b``."""
+
+    @abc.abstractmethod
+    def inverse(self) -> Data:
+        """``a^-1``."""
+
+
+class Triangle(Factors):
+    """A matrix that is 0 on one side of its diagonal."""
+
+    __slots__ = ("form", "singular")
+
+    def __init__(self, a: Data, form: str) -> None:
+        self.factors, self.form = a, form
+        self.singular = bool(np.count_nonzero(a.diagonal()) < len(a))
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b`` or ``a^-H b``."""
+        return substituted(self.checked().factors, b, self.form, adjoint)
+
+    def inverse(self) -> Data:
+        """``a^-1``."""
+        a = self.checked().factors
+        return inverted(a) if self.form == LOWER else inverted(a.T).T
+
+
+class Definite(Factors):
+    """A Hermitian positive definite matrix by its Cholesky factor, which is lower."""
+
+    __slots__ = ()
+
+    def __init__(self, lower: Data) -> None:
+        self.factors = lower
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b``, which is ``a^-H b``."""
+        return substituted(self.factors, substituted(self.factors, b, LOWER), LOWER, True)
+
+    def inverse(self) -> Data:
+        """``a^-1``."""
+        return square(inverted(self.factors)).T.conj()  # itself, in the order of Fortran
+
+    def slogdet(self) -> tuple[Any, Any]:
+        """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        return np.asarray(1.0), np.asarray(2.0 * np.log(self.factors.diagonal()).sum())
+
+    def determinant(self) -> Any:
+        """``det(a)``."""
+        return np.prod(self.factors.diagonal().real) ** 2
+
+    def apart(self, a: Data) -> float:
+        """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
+        found: float = routine("pocon", self.factors)(self.factors.T, np.linalg.norm(a, 1))[0]
+        return found
+
+
+class Elimination(Factors):
+    """A matrix by Gaussian elimination with partial pivoting: ``a[order] = L U``.
+
+    factors : U, and below its diagonal L, whose diagonal is 1.  odd : whether order is a permutation
+    by an odd number of swaps.
+    """
+
+    __slots__ = ("odd", "order", "singular")
+
+    def __init__(self, a: Data) -> None:
+        self.factors = np.array(a, order="C")
+        self.order, self.odd = eliminate(self.factors)
+        self.singular = bool(np.count_nonzero(self.factors.diagonal()) < len(a))
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b`` or ``a^-H b``."""
+        lu = self.checked().factors
+        if not adjoint:
+            return substituted(lu, substituted(lu, b[self.order], LOWER, unit=True), UPPER)
+        found = np.empty(b.shape, lu.dtype)
+        found[self.order] = substituted(lu, substituted(lu, b, UPPER, True), LOWER, True, unit=True)
+        return found
+
+    def slogdet(self) -> tuple[Any, Any]:
+        """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        if self.singular:
+            return np.asarray(0.0), np.asarray(-np.inf)
+        values = self.factors.diagonal()
+        odd = (self.odd + np.count_nonzero(values < 0.0)) % 2
+        return np.asarray(-1.0 if odd else 1.0), np.asarray(np.log(np.abs(values)).sum())
+
+    def inverse(self) -> Data:
+        """``a^-1``."""
+        lu = self.factors
+        found = np.empty_like(lu)
+        found[:, self.order] = substituted(lu, inverted(np.tril(lu), unit=True), UPPER)
+        return found
+
+    def determinant(self) -> Any:
+        """``det(a)``."""
+        return np.prod(self.factors.diagonal()) * (-1.0) ** self.odd
+
+    def apart(self, a: Data) -> float:
+        """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
+        found: float = routine("gecon", self.factors)(self.factors, np.linalg.norm(a, 1))[0]
+        return found
+
+
+def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
+    """A matrix by its Cholesky factor, if it has one, else by elimination."""
+    if hermitian and (a.diagonal().real > 0.0).all():
+        with suppress(np.linalg.LinAlgError):
+            return Definite(np.linalg.cholesky(a))
+    return Elimination(a)
+
+
+def eliminate(a: Data) -> tuple[Data, bool]:
+    """Make L and U of data, by halves; gives the order of its rows, and whether it is odd.
+
+    Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
+    """
+    n = a.shape[1]
+    if n == 1 or (n <= WHOLE and a.size <= PANEL):
+        a[...], swaps, _ = routine("getrf", a)(a)
+        rows, odd = [*range(len(a))], False
+        for i, other in enumerate(swaps.tolist()):
+            rows[i], rows[other] = rows[other], rows[i]
+            odd ^= i != other
+        return np.asarray(rows), odd
+    h = n // 2
+    order, odd = eliminate(a[:, :h])
+    right = a[order, h:]
+    a[:h, h:] = substituted(a[:h, :h], right[:h], LOWER, unit=True)
+    np.subtract(right[h:], a[h:, :h] @ a[:h, h:], out=a[h:, h:])
+    rest, other = eliminate(a[h:, h:])
+    a[h:, :h], order[h:] = a[h:, :h][rest], order[h:][rest]
+    return order, odd ^ other
+
+
+# --- triangles ------------------------------------------------------------------------------------
+def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
+    """``t^-1 b`` or ``t^-H b``, where t is the lower or upper triangle of a.
+
+    unit : whether its diagonal is 1, not that of a.
+    """
+    n, columns = b.shape
+    upper = form == UPPER
+    # Transposes of data in the order of C are in that of LAPACK.
+    if columns == 1 and a.dtype.kind == "f":
+        turned = np.ascontiguousarray(a).T
+        column = routine("trsv", a)(turned, b[:, 0], lower=upper, trans=not adjoint, diag=unit)
+        return column[:, None]  # type: ignore[no-any-return]
+    if columns <= FEW:  # as x^T t^T = b^T
+        turned, rows = np.ascontiguousarray(a).T, np.array(b, order="C").T
+        transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
+        found: Data = routine("trsm", a)(
+            1.0, turned, rows, side=1, lower=upper, trans_a=transpose, diag=unit, overwrite_b=1
+        )
+        return found.T
+    if n <= WHOLE:
+        half = np.where(above(n), 0.0, a.T if upper else a)
+        inverse = inverted(half, unit).T if upper else inverted(half, unit)
+        return (inverse.T.conj() if adjoint else inverse) @ b
+    h = n // 2
+    across = a[:h, h:] if upper else a[h:, :h]
+    if adjoint:
+        across = across.T.conj()
+    found = np.empty(b.shape, a.dtype)
+    parts = (slice(h), slice(h, n))
+    first, last = parts if upper == adjoint else parts[::-1]
+    found[first] = substituted(a[first, first], b[first], form, adjoint, unit)
+    found[last] = substituted(a[last, last], b[last] - across @ found[first], form, adjoint, unit)
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def above(n: int) -> Data:
+    """Where a small matrix is above its diagonal."""
+    return ~np.tri(n, dtype=np.bool_)
+
+
+def inverted(lower: Data, unit: bool = False) -> Data:
+    """The inverse of a lower triangle; unit : whether its diagonal is to be taken as 1."""
+    n = len(lower)
+    if n <= WHOLE:
+        found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T, unitdiag=unit)[0].T
+        if unit:
+            found.reshape(-1)[:: n + 1] = 1.0
+        return found
+    h = n // 2
+    found = np.zeros((n, n), lower.dtype)
+    first, last = inverted(lower[:h, :h], unit), inverted(lower[h:, h:], unit)
+    found[:h, :h], found[h:, h:] = first, last
+    np.matmul(-(last @ lower[h:, :h]), first, out=found[h:, :h])
+    return found
+
+
+def square(lower: Data) -> Data:
+    """``L^H L`` of a lower triangle."""
+    n = len(lower)
+    if n <= WHOLE:
+        return lower.T.conj() @ lower
+    h = n // 2
+    B, C = lower[h:, :h], lower[h:, h:]
+    found = np.empty((n, n), lower.dtype)
+    found[h:, :h] = C.T.conj() @ B
+    found[:h, h:] = found[h:, :h].T.conj()
+    found[:h, :h] = square(lower[:h, :h]) + B.T.conj() @ B
+    found[h:, h:] = square(C)
+    return found
+
+
+__all__ = [
+    "LOWER", "UPPER", "WHOLE", "Definite", "Elimination", "Factors", "Triangle", "above", "decomposed",
+    "inverted", "libraries", "square", "substituted",
+]  # fmt: skip
