@@ -65,7 +65,7 @@ def is_plain(node: Node) -> bool:
 
 # --- bounds -------------------------------------------------------------------------------------------
 LOOKED_AT = "looked_at"
-WORTH = 4096  # elements of what takes longer to look at than numbers to compare
+WORTH = 32  # elements to look at for each number to compare in their place
 # What sums of squares may be at most, by the bytes of an element: more for fewer factors.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
 HUGE = {8: 1e300, 4: 1e36}
@@ -133,7 +133,7 @@ def with_looks_by_sums(program: Program) -> Program:
     """The program whose looks at much data ask the sums of squares first that it adds up anyway."""
     sums = [node for node in program.nodes if node.op == DOT and node.args[0] is node.args[1]]
     guards = program.guards
-    large = [x for x in guards if x.kind == "no NaN" and x.node.size >= WORTH]
+    large = [x for x in guards if x.kind == "no NaN" and x.node.size >= WORTH * len(sums)]
     if not sums or not large:
         return program
     most = MODERATE[8][2]
