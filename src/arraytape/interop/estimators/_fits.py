@@ -39,12 +39,13 @@ class Fit:
     asked : the arguments and parameters that the statement asked for; no other may hold an Array.
     """
 
-    def __init__(self, estimator: Any, given: dict[str, Any]) -> None:
+    def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
         self.estimator, self.given = estimator, given
         self.twin: Any = None
         self.result: Any = None
         self.asked: set[str] = set()
         self.name = type(estimator).__name__
+        self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def run(self, original: Function, bound: inspect.BoundArguments) -> None:
         """Fit the twin.
@@ -116,7 +117,7 @@ class Fit:
 
     def refuse(self, why: str, instead: str = "") -> NoReturn:
         """Raise what says why this fit has no derivative, and what to do."""
-        raise TypeError(f"{self.name}.fit: {why}. {instead or INSTEAD} [at {user_line()}]")
+        raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
 # What is a parameter's own value, or one chosen among those given, or 1; and the parameters: where these
@@ -155,7 +156,7 @@ class Statement:
     def fit(self, original: Function, bound: inspect.BoundArguments) -> Any:
         """Fit an estimator on Arrays."""
         estimator, *_ = bound.args
-        fit = Fit(estimator, bound.arguments)
+        fit = Fit(estimator, bound.arguments, original.__name__)
         fit.asked |= self.ignores
         if self.examine is not None:
             self.examine(fit)
@@ -193,7 +194,7 @@ def fits(
 
 
 def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
-    """Fits of these classes refuse Arrays."""
+    """Fits of these classes, or another method, refuse Arrays."""
 
     def examine(fit: Fit) -> None:
         fit.refuse(why, instead)

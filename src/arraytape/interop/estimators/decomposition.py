@@ -128,5 +128,14 @@ def nmf_transform(model: Any, given: Mapping[str, Any]) -> Array:
     return weights_of(model, given["X"], W)
 
 
+@answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
+def sparse_weights(model: Any, given: Mapping[str, Any]) -> Array:
+    """A ridge regression on the components."""
+    X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
+    across = xp.matrix_transpose(components)
+    gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])
+    return xp.matrix_transpose(xp.linalg.solve(gram, xp.matrix_transpose(X @ across)))
+
+
 keeps_arrays("sklearn.decomposition._nmf")
 replaces("sklearn.decomposition._pca", "float", SoftFloat)

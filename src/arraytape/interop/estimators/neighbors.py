@@ -117,8 +117,8 @@ def classes(model: Any, given: Mapping[str, Any]) -> None:
 def kernel_density(fit: Fit) -> dict[str, Array]:
     """The tree holds NumPy data; the samples that it stands for are kept beside it."""
     X, weights = fit.data("X"), fit.weights()
-    if fit.twin.metric != "euclidean" or fit.twin.rtol or fit.twin.atol:
-        fit.refuse("only metric='euclidean' with atol=0 and rtol=0 has a derivative here")
+    if not has_density(fit.twin):
+        fit.refuse(f"only {DENSITY} has a derivative here")
     fit.twin._samples, fit.twin._sample_weights = detached(X), detached(weights)
     kept = {"_samples": X, "_sample_weights": weights}
     if not isinstance(fit.twin.bandwidth, str):
@@ -136,11 +136,32 @@ KERNELS = {
 }
 
 
+DENSITY = "metric='euclidean' with atol=0 and rtol=0"
+
+
+def has_density(model: Any) -> bool:
+    """Whether the sum below is what the tree computes."""
+    return model.metric == "euclidean" and not model.rtol and not model.atol
+
+
+def samples_of(model: Any) -> tuple[Array, Array]:
+    """The samples and their weights: of a fit to Arrays, or of the tree that one to NumPy data made."""
+    if hasattr(model, "_samples"):
+        return as_float(model._samples), as_float(model._sample_weights)
+    if not has_density(model):
+        raise TypeError(
+            f"KernelDensity.score_samples: only {DENSITY} has a derivative here; give it NumPy data to "
+            f"go on without one [at {user_line()}]"
+        )
+    tree = model.tree_
+    weights = np.ones(len(tree.data)) if tree.sample_weight is None else tree.sample_weight
+    return as_float(tree.data), as_float(weights)
+
+
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
 def log_density(model: Any, given: Mapping[str, Any]) -> Array:
     """The logarithm of a sum of kernels, but for a constant that no derivative needs."""
-    samples = as_float(getattr(model, "_samples", None))
-    weights, h = as_float(model._sample_weights), as_float(model.bandwidth_)
+    (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])
     u = distances(X, samples) / h
     inside = u < (np.inf if model.kernel in ("gaussian", "exponential") else 1.0)

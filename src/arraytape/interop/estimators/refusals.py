@@ -1,4 +1,4 @@
-"""Fits that have no derivative, and why: what they find jumps, or depends on when they stopped."""
+"""Fits and predictions that have no derivative, and why: they jump, or depend on when they stopped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ SPLITS = (
     "trees split at thresholds, which are chosen among the samples and jump: predictions are "
     "constant in steps"
 )
+STEPS = "what trees predict is constant in steps, so that its derivative is 0 wherever there is one"
 ROUNDS = (
     "it ends after a number of passes over the samples, before its solution, which alone would have "
     "a derivative"
@@ -48,3 +49,16 @@ for _module, _class, _why in (
 ):  # fmt: skip
     refuses(f"sklearn.manifold.{_module}", _class, why=_why)
     refuses(f"sklearn.manifold.{_module}", _class, why=_why, method="fit_transform")
+for _module, _class, _method in (
+    ("sklearn.tree._classes", "BaseDecisionTree", "_validate_X_predict"),
+    ("sklearn.ensemble._forest", "BaseForest", "_validate_X_predict"),
+    ("sklearn.ensemble._gb", "BaseGradientBoosting", "_raw_predict"),
+    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+     "BaseHistGradientBoosting", "_raw_predict"),
+    ("sklearn.ensemble._iforest", "IsolationForest", "_score_samples"),
+):  # fmt: skip
+    refuses(_module, _class, why=STEPS, method=_method)
+refuses(
+    "sklearn.decomposition._lda", "LatentDirichletAllocation", why=ROUNDS.replace("samples", "topics"),
+    method="_e_step",
+)  # fmt: skip
