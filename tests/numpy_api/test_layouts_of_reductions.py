@@ -125,5 +125,6 @@ def test_a_reduction_has_numpys_values_in_numpys_layout(name, dtype):
             continue
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype), where
         rounded = 1e-6 if name.startswith(ROUNDED) else 0
-        np.testing.assert_allclose(found, expected, rounded, err_msg=where)
+        if rounded or not np.array_equal(found, expected):  # a tenth of what the report takes
+            np.testing.assert_allclose(found, expected, rounded, err_msg=where)
         assert steps(found) == steps(expected), where
