@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arraytape.replay.passes.looks import LOOKED_AT, with_bounds, without_implied_looks
+from arraytape.replay.passes.looks import LOOKED_AT, WORTH, with_bounds, without_implied_looks
 from arraytape.replay.passes.rounding import rounded
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.program import INPUT, GuardFailed
@@ -96,14 +96,15 @@ def squares(x):
     [
         ({}, False),
         ({7: np.nan}, True),
-        ({5000: np.nan}, True),
+        ({-1: np.nan}, True),
         ({7: 1e60}, False),
         ({7: -1e200}, False),
         ({7: np.inf}, False),
     ],
 )
-def test_moderate_sums_of_squares_make_a_look_unnecessary(change, fails):
-    x = np.random.default_rng(0).standard_normal(5001)
+@pytest.mark.parametrize("n", [2 * WORTH + 1, 5001])
+def test_moderate_sums_of_squares_make_a_look_unnecessary(change, fails, n):
+    x = np.random.default_rng(0).standard_normal(n)
     program = rounded(simplified(traced(squares, [x])))
     short = with_bounds(program)
     assert "looked_at" in [node.op for node in short.nodes]
@@ -117,6 +118,11 @@ def test_moderate_sums_of_squares_make_a_look_unnecessary(change, fails):
                     run(*given)
             else:
                 same(run(*given)[0][1:], program.run([x])[0][1:], exact=True)
+
+
+def test_a_look_at_few_elements_takes_less_time_than_comparisons():
+    program = rounded(simplified(traced(squares, [np.ones(2 * WORTH - 1)])))
+    assert "looked_at" not in [node.op for node in with_bounds(program).nodes]
 
 
 @pytest.mark.parametrize(
