@@ -66,7 +66,10 @@ def step(rng, values):
     """One more value of SHAPE."""
     x, y, z = (values[i] for i in rng.integers(len(values), size=3))
     key = keys(rng)[rng.integers(6)]
-    kind = rng.integers(32)
+    kind = rng.integers(33)
+    if kind == 32:  # sums of numbers, beside arrays that depend on these
+        number = xp.sum(xp.tanh(x) * y)
+        return xp.tanh(z / (2.0 + xp.abs(number))) + xp.tanh(0.1 * xp.sum(number))
     if kind == 28:
         return slope_of_softmax(x, 0.1 * y, int(rng.integers(2)))[0]
     if kind == 29:
@@ -1015,6 +1018,32 @@ def test_blocks_are_about_equal(size, rows):
     """The last one is not a small rest, and each begins with a line of the cache."""
     program = simplified(traced(lambda x: [xp.tanh(x * 2.0) * xp.exp(x)], [np.ones(size)]))
     assert f"range(0, {size}, {rows})" in Source(blocked(program), "program").text
+
+
+OF_NUMBERS = {
+    "sum": lambda s, a: xp.sum(s),
+    "mean": lambda s, a: xp.mean(s),
+    "product": lambda s, a: xp.sum(s * a),
+    "sum of a sum": lambda s, a: xp.sum(xp.sum(s) * 3.0),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_a_sum_of_a_number_is_no_sum_of_blocks(small_blocks, name):
+    """Though arrays that depend on the number are computed in blocks."""
+
+    def calls(x, a):
+        s = xp.sum(xp.exp(x) * xp.tanh(x))
+        z = xp.exp(x) / s
+        return [OF_NUMBERS[name](s, a), xp.sum(z * z), xp.tanh(z) * x]
+
+    given = data(0)[0], np.asarray(0.5)
+    program = traced(calls, [*given])
+    short = blocked(rounded(simplified(program)))
+    assert any(node.op == BLOCKED for node in short.nodes)
+    found, expected = Source(short, "program").function(*given)[0], program.run([*given])[0]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_sums_in_blocks_are_as_exact_as_sums_of_numpy():

@@ -123,8 +123,8 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
     groups: dict[Any, list[Node]] = {}
     for node in program.nodes:
         own = node.shape if is_member(node) else None
-        if own is None and is_sum(node):
-            own = shape.get(node.args[0])  # a sum's own operand is no sum: that has shape ()
+        if own is None and is_sum(node) and not is_sum(node.args[0]):  # a number, in all blocks
+            own = shape.get(node.args[0])
         ups = [level[x] + (x in shape and (shape[x] != own or is_sum(x))) for x in operands(node)]
         level[node] = max(ups, default=0)
         if own is not None:
