@@ -210,8 +210,9 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
     # Transposes of data in the order of C are in that of LAPACK.
     if columns == 1 and a.dtype.kind == "f":
         turned = np.ascontiguousarray(a).T
-        column = routine("trsv", a)(turned, b[:, 0], lower=upper, trans=not adjoint, diag=unit)
-        return column[:, None]  # type: ignore[no-any-return]
+        trsv = routine("trsv", a)
+        column: Data = trsv(turned, b[:, 0], lower=upper, trans=not adjoint, diag=unit)
+        return column[:, None]
     if columns <= FEW:  # as x^T t^T = b^T
         turned, rows = np.ascontiguousarray(a).T, np.array(b, order="C").T
         transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
