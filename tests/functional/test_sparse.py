@@ -1,6 +1,7 @@
 """Sparse Jacobians and Hessians: structures found by index sets, colourings, and what is checked."""
 
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -305,6 +306,19 @@ def test_a_sparse_matrix_under_another_derivative_is_an_error():
         ]
     with pytest.raises(TypeError, match="a sparse matrix has no derivative"):
         xp.grad(lambda x: xp.sum(xp.sparse_jacobian(xp.sin)(x) @ np.ones(2)))(np.ones(2))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_sparse_matrix_in_a_replayed_function_is_that_of_each_call(name):
+    f, *_ = PROGRAMS[name]
+    asked = xp.function(lambda x: xp.asarray(xp.sparse_jacobian(f)(x).toarray()) @ x)
+    for seed in range(4):
+        x = xp.asarray(np.random.default_rng(seed).normal(size=N))
+        expected = xp.asarray(xp.sparse_jacobian(f)(x).toarray()) @ x
+        with pytest.warns(xp.TapeWarning, match="sparse_jacobian") if seed == 1 else nullcontext():
+            np.testing.assert_array_equal(asked(x), expected)
+    assert asked.counts["replayed"] == 0
+    assert asked.counts["eager"] > 0
 
 
 def test_shapes_of_any_kind_and_other_arguments():

@@ -177,15 +177,21 @@ def in_numpy(value: Any) -> Any:
     return nest.pack(value, found)
 
 
-def numpy_data(x: Array) -> np.ndarray[Any, Any] | None:
+def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
     """A copy of what an Array holds; None for what a recorder follows, and in vmap and traces.
 
     There it is more than the values: as NumPy's data it would be a constant.
+
+    ends_trace : why calls that take the data are not to be replayed; then a trace gives it.
     """
     tid, data = current(x)
     storage = storage_of(data)
-    if storage.mixed or (tid and any(tid in recorder.followed for recorder in recorders())):
+    if tid and any(tid in recorder.followed for recorder in recorders()):
         return None
+    if storage.mixed:
+        if storage.many or not ends_trace:
+            return None
+        storage.refuse_replay(data, ends_trace)
     return np.array(storage.host(data), copy=True, subok=False)
 
 

@@ -370,11 +370,11 @@ def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
     """Products as NumPy's data, the parts behind each other."""
     found = []
     for part in parts:
-        data = numpy_data(part)
+        data = numpy_data(part, ends_trace=f"a sparse matrix is made of it ({caller})")
         if data is None:
             raise TypeError(
                 f"{caller}: a sparse matrix has no derivative, and a recorder around this call follows "
-                f"it (a tape, another derivative, vmap or a trace): use jacobian or hessian there "
+                f"it (a tape, another derivative or vmap): use jacobian or hessian there "
                 f"[at {user_line()}]"
             )
         found.append(data.reshape((-1,) if count is None else (count, -1)))
