@@ -578,7 +578,7 @@ FILES = {module.__file__ for module in (call, frames, lent, lift)}
 FILES.add(xp.function.__code__.co_filename)
 
 
-STEP = int(os.environ.get("ARRAYTAPE_INTERRUPTS", "29"))  # 1: at each bytecode
+STEP = int(os.environ.get("ARRAYTAPE_INTERRUPTS", "53"))  # 1: at each bytecode
 
 
 def check_interrupts(calls_before, step):
