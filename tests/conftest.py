@@ -36,8 +36,10 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """On another storage than NumPy's, skip what is not marked ``any_storage``.
 
-    Such tests look into NumPy's memory, count its frames or compare its bits.
+    Such tests look into NumPy's memory, count its frames or compare its bits.  Slow tests come first, so
+    that no worker has one left when the others are done.
     """
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.getoption("--storage") == "numpy":
         return
     for item in items:

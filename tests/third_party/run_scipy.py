@@ -46,7 +46,7 @@ def main() -> int:
     import pytest
 
     return pytest.main([
-        "-c", os.devnull, "--rootdir", str(Path(installed.origin).parents[1]),
+        "-c", os.devnull, "--rootdir", str(Path(installed.origin).parents[1]), "--assert=plain",
         "-p", "no:cacheprovider", "-p", "scipy_plugin", "-q", "-r", "fX", "--disable-warnings",
         *["--taped"] * given.taped, *sys.argv[at + 1 :],
         "--pyargs", *map(module_of, given.subpackages or default),

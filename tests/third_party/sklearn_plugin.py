@@ -92,7 +92,7 @@ def main(arguments):
         settings = Path(scratch) / "pytest.ini"
         settings.write_text("[pytest]\n")
         options = [f"--config-file={settings}", f"--rootdir={here}", "-q", "-p", "no:cacheprovider"]
-        options += ["--disable-warnings", "--pyargs", "sklearn", *arguments]
+        options += ["--assert=plain", "--disable-warnings", "--pyargs", "sklearn", *arguments]
         return int(pytest.main(options, plugins=[sys.modules[__name__]]))
 
 

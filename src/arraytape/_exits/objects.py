@@ -6,7 +6,7 @@ Taint is a set of bits, one for each exit: what left there may be a part of the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 Value = frozenset["Thing"]  # the objects that an expression may give
@@ -33,28 +33,27 @@ class Thing:
         self.me: Value = NOTHING
 
 
-def everything(values: Iterable[Value]) -> Iterator[Thing]:
-    """The objects of values, and all that can be reached from them through fields."""
-    waiting = [thing for value in values for thing in value]
-    seen = set(waiting)
-    while waiting:
-        thing = waiting.pop()
-        VISITED[0] += 1
-        yield thing
-        for value in (*thing.fields.values(), thing.me):
-            for part in value:
-                if part not in seen:
-                    seen.add(part)
-                    waiting.append(part)
-
-
 def taint_of(values: Iterable[Value]) -> int:
-    """The taint of values with all that they hold."""
-    found = 0
-    for thing in everything(values):
+    """The taint of values with all that can be reached from them through fields.
+
+    One loop over sets: it takes a third of an analysis.
+    """
+    seen: set[Thing] = set().union(*values)
+    reached, found = list(seen), 0
+    for thing in reached:  # which grows meanwhile
         found |= thing.taint
         if thing.closure is not None:
             found |= taint_of_free_names(*thing.closure[:2])
+        for value in thing.fields.values():
+            if not value <= seen:
+                more = value - seen
+                seen |= more
+                reached += more
+        if thing.me and not thing.me <= seen:
+            more = thing.me - seen
+            seen |= more
+            reached += more
+    VISITED[0] += len(reached)
     return found
 
 
