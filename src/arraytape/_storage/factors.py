@@ -14,6 +14,7 @@ matrices have been factored.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -40,6 +41,7 @@ LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
 LEAST_KNOWN = 8  # rows of a matrix whose Cholesky factor was recorded, or which is one
 NEITHER = "neither"  # LOWER nor UPPER
 MOST = 16  # matrices whose factors are kept while their data lives
+KEPT = 256  # rows: to make the halves of more takes no time beside the products
 TINY = 1e-290  # of a determinant: below, digits are lost
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
 
@@ -317,11 +319,19 @@ def between_solutions(lower: Data, g: Data) -> Data:
     Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The recurrence of
     blocks in sec. 4.2 there does less, and loses all digits where L is near a singular matrix.
     """
-    P = np.tril(lower.T.conj() @ g)  # what g has above its diagonal is left out, too
-    P.reshape(-1)[:: len(P) + 1] /= 2.0
+    P = lower.T.conj() @ g
+    P *= halves(len(P)) if len(P) <= KEPT else halves.__wrapped__(len(P))
     inverse = inverted(lower)
-    found: Data = inverse.T.conj() @ (P @ inverse) / 2.0
+    found: Data = inverse.T.conj() @ (P @ inverse)
     return found + found.T.conj()
+
+
+@functools.lru_cache(maxsize=4)
+def halves(n: int) -> Data:
+    """1/2 below the diagonal of a matrix, half of that on it, 0 above."""
+    found = np.tri(n) / 2.0
+    found.reshape(-1)[:: n + 1] = 0.25
+    return found
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
