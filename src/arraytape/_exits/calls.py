@@ -326,7 +326,8 @@ class Calls(Interpreter):
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.made(given.node, scope, taint_of([*given.all, me]))
         file = code.co_filename if code is not None else outer.file
-        inner = Scope(file, outer, (*scope.calls, spot))
+        calls = (*scope.calls, spot)
+        inner = Scope(file, outer, self.paths.setdefault(calls, calls))
         self.bind_parameters(tree, inner, given, me)
         self.running.append(tree)
         try:

@@ -32,6 +32,7 @@ class Flow(Calls):
         for i, entry in enumerate(entries):
             path = path_of(entry.stack)
             self.waiting.setdefault(path.spot, []).append((i, path, entry))
+            self.look_out_for(path.spot)
         self.exactly: dict[int, int] = {}
         self.anyhow: dict[int, int] = {}
 

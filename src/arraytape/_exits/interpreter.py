@@ -89,23 +89,38 @@ def is_generated(code: CodeType) -> bool:
     return code.co_name in ("__init__", "__new__") and code.co_filename.startswith("<")
 
 
+class Methods(dict[type[ast.AST], str]):
+    """The names of the methods for statements and expressions, by their class."""
+
+    def __missing__(self, kind: type[ast.AST]) -> str:
+        self[kind] = f"{'do' if issubclass(kind, ast.stmt) else 'of'}_{kind.__name__}"
+        return self[kind]
+
+
+METHODS = Methods()
+
+
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
     leaving : by spot, the paths on which values left there, with their bits.  callees : by the spot of a
-    call, the places within the functions that were seen to run in it.  left : the bits of the exits
-    that were reached.
+    call, the places within the functions that were seen to run in it.  lines : by file, where what these
+    are about begins.  paths : the calls that lead to a scope, one tuple for equal ones.  left : the
+    bits of the exits that were reached.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
+        self.lines: dict[str, set[int | None]] = {}
         self.leaving: dict[Spot, list[tuple[Path, int]]] = {}
         for bit, stack in exits:
             path = path_of(stack)
             self.leaving.setdefault(path.spot, []).append((path, bit))
+            self.look_out_for(path.spot)
         self.callees: dict[Spot, dict[CodeType, Place]] = {}
         for stack in stacks:
             self.remember_callees(stack)
         self.things: dict[Any, Thing] = {}
+        self.paths: dict[tuple[Spot, ...], tuple[Spot, ...]] = {}
         self.actuals: list[Any] = []  # kept alive: things are known by their addresses
         self.modules: dict[int, ModuleScope] = {}
         self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
@@ -123,6 +138,11 @@ class Interpreter(abc.ABC):
             if node is not None and inner.code.co_name not in FOLDED:
                 spot = Spot(outer.code.co_filename, span_of(node))
                 self.callees.setdefault(spot, {})[inner.code] = inner
+                self.look_out_for(spot)
+
+    def look_out_for(self, spot: Spot) -> None:
+        """Something is known of what stands at a spot: most lines have no such."""
+        self.lines.setdefault(spot.file, set()).add(spot.span[0])
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
@@ -134,8 +154,9 @@ class Interpreter(abc.ABC):
 
     def made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
         """What an expression makes here."""
-        found = self.thing(node, scope.calls, kind)
-        self.mark(found, taint)
+        found = self.thing(node, id(scope.calls), kind)
+        if taint:
+            self.mark(found, taint)
         return frozenset((found,))
 
     def mark(self, thing: Thing, taint: int) -> None:
@@ -260,6 +281,7 @@ class Interpreter(abc.ABC):
         return scope.returns
 
     def step(self) -> None:
+        """A statement: the end comes in time, also where objects have grown large."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
@@ -283,9 +305,10 @@ class Interpreter(abc.ABC):
             if not scope.alive:
                 return
             self.step()
-            name = type(statement).__name__
-            getattr(self, f"do_{name}", self.do_other)(statement, scope)
-            if not isinstance(statement, ast.Expr):
+            getattr(self, METHODS[type(statement)], self.do_other)(statement, scope)
+            if statement.lineno in self.lines.get(scope.file, ()) and not isinstance(
+                statement, ast.Expr
+            ):
                 spot = Spot(scope.file, span_of(statement))
                 if taint := self.leaves_here(spot, scope):
                     self.spread(statement, taint, scope)
@@ -522,8 +545,11 @@ class Interpreter(abc.ABC):
     # --- expressions ------------------------------------------------------------------------------
     def value(self, node: ast.AST, scope: Scope) -> Value:
         """The objects that an expression may give."""
-        self.step()
-        found: Value = getattr(self, f"of_{type(node).__name__}", self.of_other)(node, scope)
+        self.steps += 1
+        found: Value = getattr(self, METHODS[type(node)], self.of_other)(node, scope)
+        lines = self.lines.get(scope.file)
+        if lines is None or getattr(node, "lineno", None) not in lines:
+            return found
         if isinstance(node, ast.Name | ast.Constant):
             return found
         spot = Spot(scope.file, span_of(node))
