@@ -68,6 +68,22 @@ def test_a_selection_has_the_bits_dtype_and_order_of_numpys(dtype, zero):
             assert found.base is None
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "complex128", "int64", "bool"])
+@pytest.mark.parametrize("other", ZEROS)
+def test_a_mask_of_one_element_chooses_as_numpys(dtype, other):
+    numbers = [ZEROS[other], np.reshape(ZEROS[other], np.shape(ZEROS[other]) or (1, 1, 1))]
+    for layout, number, chosen in itertools.product(LAYOUTS.values(), numbers, (True, False)):
+        values = layout(data(dtype)[1])
+        for shape in ((), (1,), (1, 1), (1, 1, 1)):
+            mask = np.full(shape, chosen)
+            for operands in ((number, values), (values, number)):
+                found, expected = numpy_namespace.where(mask, *operands), np.where(mask, *operands)
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+                assert found.strides == expected.strides
+                assert found.tobytes() == expected.tobytes()
+                assert found.base is None
+
+
 @pytest.mark.parametrize("condition", ["int64", "float64"])
 def test_a_condition_that_is_no_mask_counts_as_numpys(condition):
     mask, x = data("float64")

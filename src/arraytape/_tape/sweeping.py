@@ -116,7 +116,11 @@ def out_is_known(ids: tuple[Any, ...], place: int, known: set[int]) -> bool:
 
 def bytes_in(record: Record) -> int:
     """The bytes of NumPy's arrays in a record."""
-    return sum([item.nbytes for item in record if type(item) is ndarray])
+    total = 0
+    for item in record:
+        if type(item) is ndarray:
+            total += item.nbytes
+    return total
 
 
 def sweeping(recording: Recording) -> Callable[[Record], Any]:
