@@ -8,6 +8,8 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # SciPy and scikit-learn read this when they are imported.
 export SCIPY_ARRAY_API := 1
+# The package is compiled once, not by each of the hundred processes that tests start.
+export PYTHONDONTWRITEBYTECODE :=
 
 # A worker for each core, at most four.  One thread each in BLAS and OpenMP, since those of several workers
 # would wait for each other.
