@@ -1,10 +1,14 @@
 """The examples run, with few steps, as somebody would run them."""
 
+import atexit
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ import safetensors.numpy
 
 import arraytape as xp
 from arraytape import checkpoint
+from helpers.programs import Programs
 from helpers.repository import ROOT
 
 pytestmark = pytest.mark.slow
@@ -28,13 +33,26 @@ HOW = {
 }
 
 
-def run(name, *options):
+def run_alone(name, *options):
     return subprocess.run([sys.executable, str(EXAMPLES / name), *options], **HOW, check=False)
+
+
+@functools.cache
+def programs():
+    folder = tempfile.TemporaryDirectory()
+    started = Programs(Path(folder.name), HOW["env"], HOW["timeout"])
+    atexit.register(folder.cleanup)
+    atexit.register(started.close)
+    return started
+
+
+def run(name, *options):
+    return programs().run(EXAMPLES / name, *options)
 
 
 def test_scikit_learn_is_differentiated_through_its_own_code(tmp_path):
     picture = tmp_path / "new" / "plot.png"
-    done = run("differentiate_sklearn.py", "--steps", "3", "--out", str(picture))
+    done = run_alone("differentiate_sklearn.py", "--steps", "3", "--out", str(picture))
     assert done.returncode == 0, done.stderr
     assert "validation error:" in done.stdout
     assert "(<= 1e-06)" in done.stdout
@@ -397,7 +415,7 @@ def test_a_fit_to_data_larger_than_memory_is_resumed_to_the_same_weights(tmp_pat
 
     def fit(name, *options):
         files = ("--checkpoint", str(tmp_path / name), "--out", str(tmp_path / "plot.png"))
-        done = run("larger_than_memory.py", *small, *files, *options)
+        done = run_alone("larger_than_memory.py", *small, *files, *options)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         return done.stdout
