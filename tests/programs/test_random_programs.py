@@ -18,7 +18,7 @@ import pytest
 from arraytape.testing import storages
 
 BLOCKS = 20
-PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "4000"))
+PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "3000"))
 
 
 def block_of(count, block):
