@@ -15,8 +15,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # would wait for each other.
 PARALLEL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses=4
 QUICK := tests/tape tests/record tests/array tests/define tests/functional tests/ops/test_rules.py \
-	$(patsubst %,--ignore=tests/functional/test_vmap_%.py,ops layouts ended_axes) \
-	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,float32 following no_result strided the_three)
+	$(patsubst %,--ignore=tests/functional/test_%.py,vmap_ops vmap_layouts vmap_ended_axes sparse numpy_in_and_out) \
+	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,complex_derivative float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean

@@ -105,6 +105,7 @@ def runs(lines, dtype):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
 def test_the_fast_path_gives_what_the_rule_gives_but_for_the_order_of_sums(
     dtype, near, monkeypatch
