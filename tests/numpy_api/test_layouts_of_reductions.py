@@ -112,7 +112,10 @@ def result(call, x, options):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_reduction_has_numpys_values_in_numpys_layout(name, dtype):
+    """Each layout along each axis with every other dtype."""
     for turn, (x, axis) in enumerate(itertools.product(layouts(dtype), AXES)):
+        if (turn // 2 + DTYPES.index(dtype)) % 2:
+            continue
         options = {"axis": axis} | ({"keepdims": True} if turn % 2 else {})
         expected, warned = result(CALLS[name], x, options)
         array = as_array(x)

@@ -17,7 +17,7 @@ from random_numpy_programs import checks
 from random_numpy_programs.program import TEMPLATES
 
 BLOCKS = 8
-PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "800"))
+PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "600"))
 SKIPPED = 0.01  # of the programs: at kinks, mostly
 
 
