@@ -581,3 +581,14 @@ def test_near_a_singular_matrix_no_more_digits_are_lost_than_must_be(n, noise, m
     for g in found:
         g = (g + g.T) / 2.0
         assert np.max(np.abs(g - wanted)) <= lost * np.max(np.abs(wanted))
+
+
+@pytest.mark.parametrize("size", [70, 300])
+def test_what_overflows_above_the_diagonal_is_left_out_of_the_rule_of_cholesky(size):
+    lower = 1e50 * (np.eye(size) + np.tri(size, k=-1) / size)
+    g = np.random.default_rng(0).normal(size=(size, size))
+    expected = factors.through_cholesky(np.tril(g), lower)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = factors.through_cholesky(g + 1e300 * np.tri(size, k=-1).T, lower)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * abs(expected).max())

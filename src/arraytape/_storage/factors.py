@@ -14,7 +14,6 @@ matrices have been factored.
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -31,6 +30,7 @@ from .decompositions import (
     Elimination,
     Factors,
     Triangle,
+    above,
     decomposed,
     inverted,
     libraries,
@@ -41,7 +41,7 @@ LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
 LEAST_KNOWN = 8  # rows of a matrix whose Cholesky factor was recorded, or which is one
 NEITHER = "neither"  # LOWER nor UPPER
 MOST = 16  # matrices whose factors are kept while their data lives
-KEPT = 256  # rows: to make the halves of more takes no time beside the products
+KEPT = 256  # rows: to find out what is above more takes no time beside the products
 TINY = 1e-290  # of a determinant: below, digits are lost
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
 
@@ -320,18 +320,12 @@ def between_solutions(lower: Data, g: Data) -> Data:
     blocks in sec. 4.2 there does less, and loses all digits where L is near a singular matrix.
     """
     P = lower.T.conj() @ g
-    P *= halves(len(P)) if len(P) <= KEPT else halves.__wrapped__(len(P))
+    # What is above the diagonal is left out, also where it is not finite.
+    P = np.where(above(len(P)), 0.0, P) if len(P) <= KEPT else np.tril(P)
+    P.reshape(-1)[:: len(P) + 1] /= 2.0
     inverse = inverted(lower)
-    found: Data = inverse.T.conj() @ (P @ inverse)
+    found: Data = inverse.T.conj() @ (P @ inverse) / 2.0
     return found + found.T.conj()
-
-
-@functools.lru_cache(maxsize=4)
-def halves(n: int) -> Data:
-    """1/2 below the diagonal of a matrix, half of that on it, 0 above."""
-    found = np.tri(n) / 2.0
-    found.reshape(-1)[:: n + 1] = 0.25
-    return found
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
