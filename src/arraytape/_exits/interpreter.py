@@ -546,6 +546,8 @@ class Interpreter(abc.ABC):
     def value(self, node: ast.AST, scope: Scope) -> Value:
         """The objects that an expression may give."""
         self.steps += 1
+        if self.steps > STEPS:  # ``step`` looks at the objects, too
+            raise TooLong
         found: Value = getattr(self, METHODS[type(node)], self.of_other)(node, scope)
         lines = self.lines.get(scope.file)
         if lines is None or getattr(node, "lineno", None) not in lines:
