@@ -113,8 +113,8 @@ def root_of(stack: Stack) -> tuple[int, int]:
     return stack[-1].frame, id(stack[-1].code)
 
 
-# Analyses by what was asked, since a loop asks the same each time, with the stacks, whose code is known
-# by its address.
+# Analyses by what was asked, since a loop asks the same each time, with the code of the stacks, which is
+# known by its address.  The stacks themselves would keep the globals of functions that were sent here.
 KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 
@@ -127,7 +127,9 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
     if key not in KNOWN:
         if len(KNOWN) > 256:
             KNOWN.clear()
-        KNOWN[key] = (flow_of(exits, entries), (exits, entries))
+        stacks = *exits, *[entry.stack for entry in entries]
+        codes = [place.code for stack in stacks for place in stack]
+        KNOWN[key] = (flow_of(exits, entries), codes)
     return KNOWN[key][0]
 
 

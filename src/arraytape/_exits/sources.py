@@ -74,6 +74,12 @@ def function_of(code: CodeType) -> Function | Folded | None:
     return found[0] if found else None
 
 
+def forget_trees() -> None:
+    """Parse files again when they are asked for next, because lines in linecache were replaced."""
+    for parsed in tree_of, block_of, function_of:
+        parsed.cache_clear()
+
+
 def enclosing(file: str, line: int) -> int:
     """The line of the ``def`` around a line, or the line itself."""
     lines = linecache.getlines(file)

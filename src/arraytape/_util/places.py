@@ -9,6 +9,7 @@ import functools
 import os
 import sys
 from collections.abc import Container
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -49,6 +50,9 @@ Stack = tuple[Place, ...]
 STACKS: dict[tuple[int, ...], Stack] = {}  # codes are known by their addresses, so they are kept
 MANY = 4096
 NO_NAMES: dict[str, Any] = {}  # in the place of globals that are no module's
+# Whether places have those globals, too: in a task on a worker, whose functions were sent there with
+# globals of their own.  No place outlives such a task.
+ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 
 @functools.cache
@@ -90,7 +94,7 @@ def stack_here(*until: Container[int]) -> Stack:
             if not until:
                 break
         frame = frame.f_back
-    return one_of_its_kind(tuple(found))
+    return tuple(found) if ALL_NAMES.get() else one_of_its_kind(tuple(found))
 
 
 def names_of(frame: FrameType) -> dict[str, Any]:
@@ -100,7 +104,8 @@ def names_of(frame: FrameType) -> dict[str, Any]:
     """
     names = frame.f_globals
     module = sys.modules.get(names.get("__name__", ""))
-    return names if getattr(module, "__dict__", None) is names else NO_NAMES
+    kept = getattr(module, "__dict__", None) is names or ALL_NAMES.get()
+    return names if kept else NO_NAMES
 
 
 def one_of_its_kind(stack: Stack) -> Stack:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..module import Module
 from ..ops.creation_functions import asarray
 from ..variable import Variable
 from ._errors import installed, name_of
+from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
 class Place:
@@ -104,12 +106,13 @@ class Message:
         self.about = [
             (x.name, x.trainable) if isinstance(x, Variable) else None for x in parts.found
         ]
-        self.pickled = dumps(self.name, f, parts)
+        self.pickled, self.sources = dumps(self.name, f, parts)
 
     @property
     def nbytes(self) -> int:
         """The bytes that each worker is sent."""
-        return len(self.pickled) + sum(int(getattr(x, "nbytes", 0)) for x in self.values)
+        sent = len(self.pickled) + sum(map(len, self.sources.values()))
+        return sent + sum(int(getattr(x, "nbytes", 0)) for x in self.values)
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes
@@ -122,6 +125,7 @@ class Message:
             x if about is None else Variable(x, name=about[0], trainable=about[1])
             for x, about in zip(values, self.about, strict=True)
         ]
+        add_sources(self.sources)
         unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
         unpickler.persistent_load = leaves.__getitem__  # type: ignore[method-assign]
         f, params = unpickler.load()
@@ -173,10 +177,10 @@ def is_held(block: Any) -> bool:
 
 
 # --- pickling -----------------------------------------------------------------------------------------
-def dumps(name: str, f: Any, parts: Leaves) -> bytes:
-    """The pickle of a function and its parameters, of which the leaves are left out."""
+def dumps(name: str, f: Any, parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
+    """Return the pickle of a function and its parameters, without the leaves, and its sources."""
     cloudpickle = installed("cloudpickle", "Dask and its cloudpickle")
-    places = parts.places
+    places, files = parts.places, set[str]()
     line = user_line()  # from inside a pickler it is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
@@ -198,6 +202,12 @@ def dumps(name: str, f: Any, parts: Leaves) -> bytes:
                 )
             return None
 
+        def reducer_override(self, thing: Any) -> Any:
+            if isinstance(thing, CodeType):
+                files.add(thing.co_filename)
+                return rebuild_code, (thing.co_filename, *self.dispatch_table[CodeType](thing))
+            return super().reducer_override(thing)
+
     file = io.BytesIO()
     try:
         Pickler(file, protocol=5).dump((f, parts.skeleton))
@@ -208,7 +218,7 @@ def dumps(name: str, f: Any, parts: Leaves) -> bytes:
             f"{name}: the function, or something that it uses, cannot be sent to workers: {error} "
             f"[at {line}]; make what it needs inside the function, or pass it as a parameter"
         ) from error
-    return file.getvalue()
+    return file.getvalue(), pack_sources(files)
 
 
 def is_followed(x: Array) -> bool:

@@ -22,6 +22,7 @@ from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.blocks import Setting
 from .._util.errors import describe, user_line
+from .._util.places import ALL_NAMES
 from .._version import __version__
 from ..functional.vmap import vmap
 from ..ops.creation_functions import copied
@@ -74,7 +75,7 @@ def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks:
         arrays = tuple(map(as_arrays, blocks))
         # The name keeps it: a stack drops recorders that nothing else refers to.
         reads = OnlyParameters(message.name)
-        with only_recorders(reads), Setting(ACTIVE, ()):
+        with only_recorders(reads), Setting(ACTIVE, ()), Setting(ALL_NAMES, True):
             if message.version != __version__:
                 raise RuntimeError(
                     f"{message.name}: the driver has arraytape {message.version}, and this worker "
