@@ -2,9 +2,10 @@
 
 PYTHON ?= python3
 MINUTES ?= 60
+TESTS ?= tests
 BASE ?= HEAD^
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # SciPy and scikit-learn read this when they are imported.
 export SCIPY_ARRAY_API := 1
@@ -13,13 +14,13 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # A worker for each core, at most four.  One thread each in BLAS and OpenMP, since those of several workers
 # would wait for each other.
-PARALLEL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses=4
+PARALLEL = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses=4
 QUICK := tests/tape tests/record tests/array tests/define tests/functional tests/ops/test_rules.py \
 	$(patsubst %,--ignore=tests/functional/test_%.py,vmap_ops vmap_layouts vmap_ended_axes sparse numpy_in_and_out) \
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,complex_derivative float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean
+.PHONY: help demo quick test lint newest lowest numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -40,6 +41,18 @@ lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/public_names.py --check
+
+newest lowest: BIN = build/$@/bin
+newest:  ## Run the tests (TESTS="tests/tape ...") with the newest release of each dependency, in a new environment
+	$(PYTHON) -m venv --clear build/$@
+	$(PIP_INSTALL) --upgrade --upgrade-strategy eager --editable ".[dev]"
+	$(PARALLEL) $(TESTS)
+
+lowest:  ## Run the tests with the lowest release of each dependency that pyproject.toml allows
+	$(PYTHON) -m venv --clear build/$@
+	$(PIP_INSTALL) --editable ".[dev]"
+	$(PIP_INSTALL) --no-deps $$($(BIN)/python tools/lowest_releases.py)  # array-api-extra asks for more than we do
+	$(PARALLEL) $(TESTS)
 
 numpy: .venv/.dev  ## Run NumPy's own tests with its functions called on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/run_numpy.py

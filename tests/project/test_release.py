@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 import arraytape
+import lowest_releases
 import release
 from helpers.repository import ROOT
 
@@ -153,8 +154,10 @@ def test_python_is_tested_from_the_oldest_on():
     assert minors == [*range(minor(oldest), minors[-1] + 1)]
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert f"python: {classified()}".replace("'", '"') in workflow
-    numpy, compat = (supported()[name][0] for name in ("NumPy", "array-api-compat"))
-    assert f"oldest: numpy=={numpy}.* array-api-compat=={compat}.*" in workflow
+    assert "$(python tools/lowest_releases.py)\n        if: matrix.oldest" in workflow
+    found = lowest_releases.read_lowest_releases()
+    oldest = [(name.lower(), supported()[name][0]) for name in ("NumPy", "array-api-compat")]
+    assert found[:2] == [f"{name}=={version}.*" for name, version in oldest]
 
 
 def test_optional_packages_are_those_of_the_page():
