@@ -166,8 +166,9 @@ def made_to_fit(
 
 def apart_from(data: Any, key: Any) -> Any:
     """A key of which no integers lie in the memory that is written to."""
+    memory = data.data if type(data) is Batched else data
     parts = [
-        part.copy() if type(part) is np.ndarray and overlap(part, data) else part
+        part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
         for part in (key if type(key) is tuple else (key,))
     ]
     return tuple(parts) if type(key) is tuple else parts[0]
