@@ -154,7 +154,7 @@ def asarray(
         raise TypeError(f"np.asarray: like= with an Array, {describe(a)} [at {user_line()}]")
     copy = COPIES.get(copy, copy)
     dtype = None if dtype is None else np.dtype(dtype)
-    if isinstance(a, Array) and dtype in (None, a.dtype):
+    if isinstance(a, Array) and (dtype is None or dtype == a.dtype):  # float64 == None is True
         return arraytape.asarray(a, copy=True) if copy else a
     return arraytape.asarray(a, dtype=dtype, copy=copy)
 

@@ -337,7 +337,7 @@ def geometric_transform(
         at = asarray(coordinates)
         into(output, lambda dtype: interpolate(c, at, *how, dtype))
     else:
-        both = asarray(matrix), asarray(offset)
+        both = asarray(matrix, np.float64), asarray(offset, np.float64)
         into(output, lambda dtype: affine(c, *both, output.shape, *how, dtype))
 
 
@@ -346,8 +346,8 @@ def zoom_shift(
     grid_mode: Any,
 ) -> None:  # fmt: skip
     c, given = asarray(input), (zoom is not None, shift is not None)
-    factor = asarray(zoom) if given[0] else asarray(np.ones(c.ndim))
-    step = asarray(shift) if given[1] else asarray(np.zeros(c.ndim))
+    factor = asarray(zoom if given[0] else np.ones(c.ndim), np.float64)
+    step = asarray(shift if given[1] else np.zeros(c.ndim), np.float64)
     into(
         output,
         lambda dtype: zoom_op(
