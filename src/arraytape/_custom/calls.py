@@ -11,6 +11,7 @@ from, or the second derivative would be wrong in silence: the call keeps the fun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from .._array.array import KEPT, SCALAR, Array, wrap
@@ -19,7 +20,7 @@ from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.batched.data import REPLAY, active
-from .._storage.storage import is_complex, storage_of
+from .._storage.storage import CARRIED, is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
 from .._util import nest
 from .recorder import FunctionRecorder, Trace
@@ -105,6 +106,7 @@ class Call:
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
         self.told = new_tid()  # followed by the recorders that were told the history
+        self.surroundings = [note() for note in CARRIED]
 
     def remember(
         self, recorder: FunctionRecorder, inner: Sequence[int], outs: Sequence[int]
@@ -149,8 +151,16 @@ class Call:
             raise missing_rule_error(self.name)
         self.tell_history()
         pairs = zip(cotangents, self.results, strict=True)
-        found: list[Array | None] = self.pull([y.zeros() if g is None else g for g, y in pairs])
+        given = [y.zeros() if g is None else g for g, y in pairs]
+        found: list[Array | None] = self.run_inside(self.pull, given)
         return found
+
+    def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+        """Call a function inside the contexts, such as those of interop, that the call was made in."""
+        with ExitStack() as stack:
+            for enter in self.surroundings:
+                stack.enter_context(enter())
+            return function(*args, **keywords)
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
@@ -253,7 +263,9 @@ def push_custom(at: Any, record: Record) -> list[Array | None]:
     _, outs, tids, call = CallRecord(*record)
     if call.forward is not None:
         call.tell_history()
-        tangents: list[Array | None] = call.forward([at.tangent(tid) for tid in tids])
+        tangents: list[Array | None] = call.run_inside(
+            call.forward, [at.tangent(tid) for tid in tids]
+        )
         return tangents
     g = [y.zeros() for y in call.results]
     found: list[Array | None] = at.by_rule(

@@ -168,7 +168,7 @@ class RecomputedCall(Call):
         replay = active(REPLAY)  # vmaps around it may have ended
         seen = only_recorders(*recorders(), recorder)
         with seen_by(self.keeping), seen, replay, held_again(self.state):
-            y = self.function(*inputs.args, **inputs.keywords)
+            y = self.run_inside(self.function, *inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)
         self._check_values(recorder, tids, results)

@@ -27,6 +27,9 @@ MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None
 # What surrounds a call and changes what functions compute, such as the contexts of interop: each
 # function gives its state now.  A traced program holds where all are what they were.
 AMBIENT: list[Callable[[], Any]] = []
+# The same for code that runs later than the call that it belongs to, such as the rule of a
+# ``custom_gradient``: each function notes the state now, and gives what enters that state again.
+CARRIED: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class Storage:

@@ -7,17 +7,26 @@ replacement asks here first, and runs the original where the answer is no.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
 from .._array.array import Array
-from .._storage.storage import AMBIENT
+from .._storage.storage import AMBIENT, CARRIED
 from .._util.blocks import Context, Setting
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
 EVERYWHERE: set[str] = set()  # the libraries that were installed for all threads
 AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
+
+
+def note_entered() -> Callable[[], Setting[frozenset[str]]]:
+    """Return what enters, elsewhere or later, the contexts that are active here and now."""
+    libraries = ENTERED.get()
+    return lambda: Setting(ENTERED, libraries)
+
+
+CARRIED.append(note_entered)
 
 
 class entered(Context):

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
+
+import sklearn
 
 import arraytape
 
 from ..._record.stack import recorders
+from ..._storage.storage import CARRIED
 from .._hooks import original_of
 from .._statements import hooks, original
 from ._fits import detached
 
 MODULE = "sklearn.utils._array_api"
+
+
+def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
+    """Return what sets, elsewhere or later, scikit-learn's options of this thread, such as dispatch."""
+    options = sklearn.get_config()
+    return lambda: sklearn.config_context(**options)  # type: ignore[no-any-return]
+
+
+CARRIED.append(note_configuration)
 
 
 @hooks(MODULE, "get_namespace")
