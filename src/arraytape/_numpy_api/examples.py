@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .._array.array import Array
 from .._array.views import current, stable_handle
-from .._storage.batched.data import NoBatchedForm, axis_ids_of, lengths_of
+from .._record.plan import Record, inputs_of
+from .._record.stack import BaseRecorder, Recorder, entered, new_tid
+from .._storage.batched.data import NoBatchedForm, axis_ids_of, lengths_of, recorders_within
+from .._storage.storage import HERE
 from .._tape.hidden_axes import batched, unbatched
+from .._util.errors import user_line
 from ..ops.manipulation_functions import stack
 
 
@@ -40,34 +44,92 @@ def asks_for_a_value(error: BaseException | None) -> bool:
 
 
 def together_or_one_by_one(
-    function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """The function of all examples at once, or where it looks at values, of one after the other."""
+    """Call the function for all examples at once, or where it looks at values, one after the other."""
     try:
         return function(*args, **options)
     except TypeError as error:
         data = [current(x)[1] for x in arrays_in((args, options))]
         if not (axis_ids := axis_ids_of(data)) or not asks_for_a_value(error):
             raise
-    return one_by_one(function, args, options, axis_ids[0], lengths_of(data)[axis_ids[0]])
+    return one_by_one(name, function, args, options, axis_ids[0], lengths_of(data)[axis_ids[0]])
 
 
 def one_by_one(
-    function: Callable[..., Any], args: Any, options: Any, axis_id: int, size: int
+    name: str, function: Callable[..., Any], args: Any, options: Any, axis_id: int, size: int
 ) -> Any:  # fmt: skip
-    """Results of a function along a hidden axis; they must be of one shape."""
+    """Return the results of a function along a hidden axis; they must be of one shape.
+
+    An argument that all examples share is repeated where a tape inside of the ``vmap`` follows its value:
+    that tape must not add up what belongs to different examples.
+    """
+    inside = recorders_within(axis_id)
     shown = {
         id(x): unbatched(stable_handle(x), axis_id, size)
         for x in arrays_in((args, options))
-        if axis_id in axis_ids_of((current(x)[1],))
+        if axis_id in axis_ids_of((current(x)[1],)) or is_followed(current(x)[0], inside)
     }
     found = []
-    for i in range(size):
+    with entered(Captures(name, inside, shown.values())) if inside else HERE:
+        for i in range(size):
 
-        def example(x: Array, i: int = i) -> Array:
-            return shown[id(x)][i] if id(x) in shown else x
+            def example(x: Array, i: int = i) -> Array:
+                return shown[id(x)][i] if id(x) in shown else x
 
-        given, named = mapped((args, options), example)
-        found.append(together_or_one_by_one(function, given, named))
-    lines = [iter([*arrays_in(each)]) for each in found]
-    return mapped(found[0], lambda x: batched(stack([next(line) for line in lines]), axis_id))
+            given, named = mapped((args, options), example)
+            found.append(together_or_one_by_one(name, function, given, named))
+    lines = [[*arrays_in(each)] for each in found]
+    if axis_id in axis_ids_of([current(x)[1] for line in lines for x in line]):
+        raise captured(name, "a mapped Array")
+    if not found:
+        raise NoBatchedForm(
+            f"{name}: no examples, so that the shape of a result is unknown [at {user_line()}]"
+        )
+    columns = iter([stack(column) for column in zip(*lines, strict=True)])
+    return mapped(found[0], lambda x: batched(next(columns), axis_id))
+
+
+def is_followed(tid: int, inside: Sequence[Recorder]) -> bool:
+    """Return True if one of the recorders follows a value."""
+    return bool(tid) and any(tid in recorder.followed for recorder in inside)
+
+
+def captured(name: str, what: str) -> Exception:
+    """Return the error for a value that a function uses without having it among its arguments."""
+    return ValueError(
+        f"{name}: pass what your function uses to it as an argument, through {name}'s further "
+        f"arguments: under vmap it runs for one example after the other, and uses {what} from outside "
+        f"[at {user_line()}]"
+    )
+
+
+class FollowedWithin(set[int]):
+    """The value ids that recorders within a vmap follow."""
+
+    def __init__(self, inside: Sequence[Recorder]) -> None:
+        super().__init__()
+        self.inside = inside
+
+    def __contains__(self, tid: Any) -> bool:
+        return is_followed(tid, self.inside)
+
+    def __bool__(self) -> bool:
+        return any(recorder.followed for recorder in self.inside)
+
+
+class Captures(BaseRecorder):
+    """A recorder that refuses followed values from outside while one example after the other runs.
+
+    The recorders around would add up what belongs to different examples.
+    """
+
+    def __init__(self, name: str, inside: Sequence[Recorder], given: Iterable[Array]) -> None:
+        self.name, self.followed = name, FollowedWithin(inside)
+        self.given, self.first = {current(x)[0] for x in given}, new_tid()
+
+    def record(self, record: Record) -> None:
+        """Raise ValueError where an input was there before the first example ran."""
+        for tid in inputs_of(record):
+            if tid < self.first and tid not in self.given and tid in self.followed:
+                raise captured(self.name, "an Array that a tape follows")

@@ -342,7 +342,7 @@ def of_numpy(function: Any) -> Callable[..., Any]:
 
 def program_of(function: Any) -> Callable[..., Any]:
     """A program of NumPy's, on Arrays."""
-    program = Program(function)
+    program, name = Program(function), f"np.{function.__name__}"
 
     def run(*args: Any, **options: Any) -> Any:
         given, named = as_results((args, options))
@@ -352,11 +352,11 @@ def program_of(function: Any) -> Callable[..., Any]:
         home = next((x.device for x in examples.arrays_in((args, options))), DEVICE.get())
         try:
             with Setting(DEVICE, home):
-                return examples.together_or_one_by_one(run, args, options)
+                return examples.together_or_one_by_one(name, run, args, options)
         except Exception as error:
             if not raised_by_numpy(error):
                 raise
-            name, kept = f"np.{function.__name__}", errors.ON_PURPOSE
+            kept = errors.ON_PURPOSE
             raise errors.failure(name, error, verb="", kept=kept) from error
 
     return call

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
-from .._storage.batched.data import active, new_axis_id, without_gaps
+from .._storage.batched.data import active, new_axis_id, recorders_around, without_gaps
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, shown, user_line
@@ -96,7 +96,7 @@ def vmap(
 
         def at_once(part: list[Any], size: int) -> tuple[Any, list[Array], list[Any]]:
             axis_id = new_axis_id()
-            with active(axis_id):
+            with active(axis_id), recorders_around(axis_id):
                 entered = [enter(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)]
                 results = f(*nest.pack(list(args), entered), **keywords)
                 found = nest.leaves(results)

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
+from ..._record.stack import Recorder, recorders
 from ..._util.blocks import Setting
 from ..._util.errors import user_line
 from ..storage import storage_of
@@ -243,6 +246,23 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 def active(axis_id: int) -> Setting[AxisIds]:
     """Within it values of this hidden axis may be used, and backward passes do not sum over it."""
     return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
+
+
+# The recorders that were there already where a hidden axis was opened, by its id.
+AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
+    "arraytape recorders around", default=MappingProxyType({})
+)
+
+
+def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
+    """Remember within it which recorders there are here, where a hidden axis is opened."""
+    return Setting(AROUND, {**AROUND.get(), axis_id: [ref(one) for one in recorders()]})
+
+
+def recorders_within(axis_id: int) -> list[Recorder]:
+    """Return the recorders that were opened within a hidden axis, so that they do not sum over it."""
+    around = [one() for one in AROUND.get().get(axis_id, ())]
+    return [one for one in recorders() if not any(one is other for other in around)]
 
 
 REPLAY = 0  # in ACTIVE: a pass goes through records of hidden axes that have ended
