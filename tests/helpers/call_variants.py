@@ -1,0 +1,280 @@
+"""Calls with every subset of optional arguments, on operands and options of every kind, from seeds.
+
+Interface::
+
+    variant = draw(rng)      # rng: random.Random; families: some of FAMILIES, all by default
+    variant.name             # "take", "linalg.svd", "np.sum", "x.sum", "x ** y", "x[key]", "x[key] = v"
+    variant.operands         # list of Operand, in order: .data (an ndarray), .kind, .smooth
+    variant.made()           # its own operands, each of its kind: at least one is an Array
+    variant.call(*values)    # arraytape's result with these values (Arrays, numbers) as operands
+    variant.expected()       # NumPy's result, or its exception where NumPy refuses the call;
+                             # takes other ndarrays as operands, too
+    print(variant)           # the call as text
+
+An Operand's ``kind`` is one of ``operand_kinds.KINDS``: how arraytape is given it (``Operand.made``).
+``smooth`` says whether a derivative with respect to it is asked for.  Options are spelled as Python's or
+NumPy's scalars, 0-d arrays, lists or tuples; ``expected`` gets them in Python's spelling.
+``variant.close`` : by how many rounding errors values may differ.
+``variant.rough`` : True where differences need not show the derivative (jumps, phases of vectors).
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from helpers import call_tables as tables
+from helpers.operand_kinds import Fixed, Operand, spelled
+from helpers.same_values import quiet
+
+
+class Variant(NamedTuple):
+    """One call; Operands stand in ``args`` and ``keywords`` in the places of its operands."""
+
+    name: str
+    function: Callable[..., Any]
+    args: tuple
+    keywords: dict
+    reference: Callable[..., Any]
+    close: float = 0.0
+    rough: bool = False
+
+    @property
+    def operands(self) -> list[Operand]:
+        """The operands, in order."""
+        found: list[Operand] = []
+        exchange((self.args, self.keywords), found.append)
+        return found
+
+    def made(self) -> list:
+        """The operands as arraytape is given them."""
+        return [x.made() for x in self.operands]
+
+    def call(self, *values: Any) -> Any:
+        """Return what arraytape gives with these values in the places of the operands."""
+        rest = iter(values)
+        args, keywords = fill((self.args, self.keywords), lambda _: next(rest))
+        return self.function(*args, **keywords)
+
+    def expected(self, *arrays: np.ndarray) -> Any:
+        """Return what NumPy gives, by default with the operands' own values."""
+        rest = iter(arrays or [x.data for x in self.operands])
+        given = fill((self.args, self.keywords), lambda x: x.plain(next(rest)), in_python)
+        with quiet():
+            return self.reference(*given[0], **given[1])
+
+    def __str__(self) -> str:
+        def text(x: Any) -> str:
+            if isinstance(x, Operand):
+                return f"{x.kind} {x.data.dtype}{x.data.shape} {x.data.tolist()}"
+            if isinstance(x, Fixed):
+                return text(x.value)
+            if type(x) in (list, tuple):
+                return f"{type(x).__name__}({', '.join(map(text, x))})"
+            if isinstance(x, np.ndarray):
+                return f"array({x.tolist()}, {x.dtype})"
+            return f"{x!r}"
+
+        parts = [*map(text, self.args), *(f"{k}={text(v)}" for k, v in self.keywords.items())]
+        return f"{self.name}({', '.join(parts)})"
+
+
+def exchange(value: Any, of_operand: Callable) -> Any:
+    """A nesting with what the function gives in the place of each Operand, Fixed options kept."""
+    if isinstance(value, Operand):
+        return of_operand(value)
+    if isinstance(value, Fixed):
+        return Fixed(exchange(value.value, of_operand))
+    if isinstance(value, dict):
+        return {key: exchange(part, of_operand) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([exchange(part, of_operand) for part in value])
+    return value
+
+
+def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) -> Any:
+    """A nesting as it is handed to a function: values for Operands, Fixed options as they are."""
+    if isinstance(value, Operand):
+        return of_operand(value)
+    if isinstance(value, Fixed):
+        return fill(value.value, of_operand)
+    if isinstance(value, dict):
+        return {key: fill(part, of_operand, of_option) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        parts = type(value)([fill(part, of_operand, of_option) for part in value])
+        return parts if any(isinstance(part, Operand) for part in value) else of_option(parts)
+    return of_option(value)
+
+
+def in_python(option: Any) -> Any:
+    """An option as NumPy's own callers spell it."""
+    if type(option) is list and all(isinstance(x, int | tuple) for x in option):
+        return tuple(option)
+    if isinstance(option, np.generic) or (isinstance(option, np.ndarray) and option.ndim == 0):
+        return option.item()
+    return option
+
+
+def draw(rng: random.Random, families: tuple[str, ...] | None = None) -> Variant:
+    """Draw a call that NumPy may refuse, too."""
+    return FAMILIES[rng.choice(families or tuple(FAMILIES))](rng)
+
+
+# --- options ----------------------------------------------------------------------------------------
+def some_options(rng: random.Random, options: dict[str, list]) -> dict[str, Any]:
+    """A subset of optional arguments with values: each alone, all, none, or any."""
+    names = [name for name, values in options.items() if values]
+    how = rng.randrange(4)
+    if how == 0 and names:
+        chosen = [rng.choice(names)]
+    else:
+        chosen = [name for name in names if how == 1 or rng.random() < 0.5]
+    return {name: spelled(rng.choice(options[name]), rng) for name in chosen}
+
+
+def as_given(
+    function: Callable, required: list, options: dict[str, Any], rng: random.Random
+) -> tuple[tuple, dict]:
+    """The arguments of a call: what may be given by position is, or is not."""
+    args, keywords = list(required), dict(options)
+    try:
+        names = list(inspect.signature(function).parameters.values())[len(required) :]
+    except ValueError:
+        names = []
+    for parameter in names:
+        free = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY)
+        if not free or parameter.name not in keywords or rng.random() < 0.5:
+            break
+        args.append(keywords.pop(parameter.name))
+    return tuple(args), keywords
+
+
+# --- operands ---------------------------------------------------------------------------------------
+def with_kinds(args: Any, keywords: dict, rng: random.Random) -> tuple[Any, dict]:
+    """The same call with the operands in drawn kinds, of which one at least is an Array."""
+    operands: list[Operand] = []
+    exchange((args, keywords), operands.append)
+    kinds = [kind_for(x, rng) for x in operands]
+    if kinds and not any(Operand(x.data, k).is_array for x, k in zip(operands, kinds, strict=True)):
+        kinds[rng.randrange(len(kinds))] = "Array"
+    rest = iter(kinds)
+    return exchange((args, keywords), lambda x: x._replace(kind=next(rest)))
+
+
+def kind_for(operand: Operand, rng: random.Random) -> str:
+    if operand.kind != "Array":
+        return operand.kind
+    layouts = ["Array", "Array", "view", "Fortran", "strided"]
+    if rng.random() < 0.6:
+        return rng.choice(layouts)
+    if operand.data.ndim == 0:
+        numbers = ["NumPy", "ndarray"]
+        return rng.choice([*numbers, "Python"] if operand.data.dtype in PYTHONS else numbers)
+    whole = operand.data.size and operand.data.dtype in PYTHONS
+    return rng.choice(["ndarray", "list"] if whole else ["ndarray"])
+
+
+PYTHONS = [np.dtype(t) for t in ("bool", "int64", "float64", "complex128")]
+
+
+# --- families ---------------------------------------------------------------------------------------
+def of_namespace(rng: random.Random) -> Variant:
+    """A function of the namespace or of its extensions."""
+    name = rng.choice(tables.NAMES)
+    function = tables.function_of(name)
+    required, options = tables.ENTRIES[name](tables.Shapes(rng))
+    return finished(name, function, tables.REFERENCES[name], required, options, rng)
+
+
+def finished(name, function, reference, required, options, rng) -> Variant:
+    chosen = some_options(rng, options)
+    args, keywords = as_given(function, required, chosen, rng)
+    args, keywords = with_kinds(args, keywords, rng)
+    if name in tables.ARRAYS_ONLY or name.startswith("linalg."):
+        args, keywords = exchange((args, keywords), arrays_only)
+    return Variant(
+        name, function, tuple(args), keywords, reference,
+        tables.CLOSE.get(name, 0.0), name in tables.ROUGH,
+    )  # fmt: skip
+
+
+def arrays_only(operand: Operand) -> Operand:
+    return (
+        operand
+        if operand.kind in ("view", "Fortran", "strided")
+        else operand._replace(kind="Array")
+    )
+
+
+def of_elementwise(rng: random.Random) -> Variant:
+    """An elementwise function of the namespace or of ``special``, on operands of every kind."""
+    name = rng.choice(tables.ELEMENTWISE)
+    op, count = tables.ELEMENTWISE_OPS[name]
+    shapes = tables.Shapes(rng)
+    args = shapes.broadcast(count, op.domain or (-2.0, 2.0), name)
+    function, reference = tables.function_of(name), tables.elementwise_reference(name)
+    args, _ = with_kinds(tuple(args), {}, rng)
+    return Variant(name, function, args, {}, reference, rough=op.kind == "nondifferentiable")
+
+
+def of_numpy(rng: random.Random) -> Variant:
+    """A function of NumPy's, or a method in its name: a call of the table with options of its others."""
+    name = rng.choice(tables.NUMPY_NAMES)
+    function = tables.NUMPY_FUNCTIONS[name]
+    required, options = tables.numpy_call(name, function, rng)
+    chosen = some_options(rng, options)
+    args, keywords = as_given(function, required, chosen, rng)
+    args, keywords = with_kinds(args, keywords, rng)
+    first = args[0] if args else None
+    if name[3:] in tables.METHODS and isinstance(first, Operand) and rng.random() < 0.4:
+        short = name[3:]
+        args = (arrays_only(first), *args[1:])
+        method = lambda x, *args, **keywords: getattr(x, short)(*args, **keywords)  # noqa: E731
+        return Variant(f"x.{short}", method, args, keywords, method, tables.close_of(name), True)
+    return Variant(name, function, tuple(args), keywords, function, tables.close_of(name), True)
+
+
+def of_operators(rng: random.Random) -> Variant:
+    """An operator, its reflected form or its form in place, on operands of every kind and dtype."""
+    symbol = rng.choice(tuple(tables.OPERATORS))
+    in_place = rng.random() < 0.3 and symbol in tables.IN_PLACE
+    args = tables.Shapes(rng).operator_operands(symbol)
+    args, _ = with_kinds(tuple(args), {}, rng)
+    if in_place:
+        args = (arrays_only(args[0]), *args[1:])
+        function = tables.IN_PLACE[symbol]
+        return Variant(f"x {symbol}= y", function, args, {}, function)
+    function = tables.OPERATORS[symbol]
+    close = 4.0 if symbol == "@" else 0.0
+    return Variant(f"x {symbol} y", function, args, {}, function, close)
+
+
+def of_keys(rng: random.Random) -> Variant:
+    """A read, a write or a sum in place at a key of every kind."""
+    shapes = tables.Shapes(rng)
+    x = shapes.floats(min_dims=1, sizes=(1, 2, 3, 4))
+    key = tables.key_for(x.data.shape, rng)
+    if rng.random() < 0.5:
+        (x,), _ = with_kinds((x,), {}, rng)
+        return Variant("x[key]", tables.read, (arrays_only(x), key), {}, tables.read)
+    try:
+        part = x.data[key]
+    except (IndexError, TypeError, ValueError):
+        part = x.data[:1]
+    value = shapes.floats(shape=np.shape(part) if rng.random() < 0.7 else ())
+    name, function = rng.choice(tables.WRITES)
+    (x, value), _ = with_kinds((x, value), {}, rng)
+    return Variant(name, function, (arrays_only(x), key, value), {}, function)
+
+
+FAMILIES: dict[str, Callable[[random.Random], Variant]] = {
+    "namespace": of_namespace,
+    "elementwise": of_elementwise,
+    "numpy": of_numpy,
+    "operators": of_operators,
+    "keys": of_keys,
+}

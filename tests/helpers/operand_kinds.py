@@ -1,0 +1,81 @@
+"""Operands of every kind, and options in every spelling that means the same."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import arraytape as xp
+
+KINDS = ("Array", "ndarray", "list", "Python", "NumPy", "view", "Fortran", "strided")
+
+
+class Operand(NamedTuple):
+    """One operand of a call: its value, and the kind in which arraytape is given it."""
+
+    data: np.ndarray
+    kind: str = "Array"
+    smooth: bool = False
+
+    def made(self) -> Any:
+        """The operand as arraytape is given it."""
+        return in_kind(self.data, self.kind)
+
+    def plain(self, data: np.ndarray | None = None) -> Any:
+        """The operand as NumPy is given it, by default with its own value."""
+        data = self.data if data is None else np.asarray(data)
+        if self.kind in ("list", "Python"):
+            return data.tolist()
+        return data[()] if self.kind == "NumPy" else np.array(data, order="K")
+
+    @property
+    def is_array(self) -> bool:
+        """True if arraytape is given an Array."""
+        return self.kind in ("Array", "view", "Fortran", "strided")
+
+
+def in_kind(data: np.ndarray, kind: str) -> Any:
+    """``data`` as an object of one of KINDS."""
+    if kind == "ndarray":
+        return data.copy()
+    if kind in ("list", "Python"):
+        return data.tolist()
+    if kind == "NumPy":
+        return data[()]
+    if kind == "view":
+        return xp.asarray(np.stack([data, data]))[1, ...]
+    if kind == "Fortran":
+        return xp.asarray(np.array(data, order="F"))
+    if kind == "strided":
+        return xp.asarray(np.repeat(data, 2, axis=-1))[..., ::2] if data.ndim else xp.asarray(data)
+    return xp.asarray(data.copy())
+
+
+class Fixed:
+    """An option that is handed on as it is, such as a key."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return repr(self.value)
+
+
+def spelled(value: Any, rng: random.Random) -> Any:
+    """An option in one of the spellings that mean the same."""
+    if isinstance(value, Operand | str | type | np.dtype) or value is None or rng.random() < 0.4:
+        return value
+    if isinstance(value, bool):
+        return rng.choice([np.bool_(value), int(value)])
+    if isinstance(value, int):
+        fitting = [np.int64, np.int8, np.intp, np.asarray]
+        fitting += [np.uint8, np.uint64] if value >= 0 else []
+        return rng.choice(fitting)(value)
+    if isinstance(value, float):
+        exact = float(np.float32(value)) == value or value != value
+        return rng.choice([np.float64, np.asarray, np.float32 if exact else np.float64])(value)
+    if type(value) in (list, tuple):
+        return rng.choice([list, tuple])([spelled(part, rng) for part in value])
+    return value
