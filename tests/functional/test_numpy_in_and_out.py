@@ -260,7 +260,7 @@ def test_verify_takes_numpys_data():
     xp.hvp(f, (x,), (x,), verify=True)
     xp.vhp(f, (x,), (x,), verify=True)
     lost = xp.grad(lambda x: xp.sum(x * np.sin(x.tolist())), verify=True)
-    with pytest.warns(xp.TapeWarning), pytest.raises(xp.LostGradientError, match="is lost"):
+    with pytest.raises(xp.LostGradientError, match="differences of the function give"):
         lost(x)
 
 
@@ -421,8 +421,8 @@ def test_a_value_that_left_into_an_inner_derivative_is_said(kind):
     def f(x):
         return xp.grad(lambda z: z * z)(kind(float(x[0]))) * x[1]
 
-    with pytest.warns(xp.TapeWarning, match="the value left the tape at .*test_numpy_in_and_out"):
-        assert xp.grad(f)(np.array([2.0, 3.0])).tolist() == [0.0, 4.0]
+    with pytest.raises(xp.LostGradientError, match=r"left the tape at .*test_numpy_in_and_out"):
+        xp.grad(f)(np.array([2.0, 3.0]))
     with pytest.raises(xp.LostGradientError, match="would be zeros"):
         xp.grad(lambda x: xp.asarray(xp.grad(lambda z: z * z)(kind(float(x)))))(2.0)
 

@@ -4,13 +4,42 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 from .._record.plan import Record, made_of
 from .._util.errors import LostGradientError, TapeWarning, stacklevel, user_line
 from .._util.places import key_of
 from .journal import Journal
 from .messages import lost
-from .suspicions import Exit, exits_between, sources_of, suspicions
+from .suspicions import Exit, exits_between, needed, sources_of, suspicions
+
+
+class Finding(NamedTuple):
+    """A message about exits, and whether it is an error or a warning."""
+
+    text: str
+    is_error: bool
+
+
+class Doubt(NamedTuple):
+    """Exits of one request of a function form, which can run its function again.
+
+    findings : what the analysis of the code says.  what : what was asked for ("gradient").  exits :
+    those of values that depend on the sources.  places : what tells them and the entries from others.
+    """
+
+    findings: tuple[Finding, ...]
+    what: str
+    exits: tuple[Exit, ...]
+    places: frozenset[object]
+
+
+def report_findings(found: Sequence[Finding]) -> None:
+    """Raise or warn, at the user's line."""
+    for text, is_error in found:
+        if is_error:
+            raise LostGradientError(f"{text} [at {user_line()}]")
+        warnings.warn(text, TapeWarning, stacklevel=stacklevel())
 
 
 class Lacks:
@@ -48,37 +77,63 @@ class Lacks:
         return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
-        self, absent: Container[int], what: str, mode: str, *, never_zeros: bool, unseen: bool
+        self,
+        absent: Container[int],
+        what: str,
+        mode: str,
+        *,
+        never_zeros: bool,
+        unseen: bool,
+        doubts: list[Doubt] | None = None,
     ) -> None:
         """Warn or raise, as the recorder is told to.
 
         absent : the sources by which there is no derivative.  what : what is asked for.  never_zeros :
         whether zeros in place of what left are an error.  unseen : whether the recorder knows nothing of
-        a target, which may then be made of anything.
+        a target, which may then be made of anything.  doubts : where what would be said is kept instead,
+        for a caller that can run the function again.
         """
         if not self.between:
             return
         left = self.exits_without(absent)
         suspected = self.suspected(left)
-        places: dict[object, Exit] = {}
-        for _, exit_ in left:
-            if exit_.absent:
-                places.setdefault((key_of(exit_.stack), exit_.how), exit_)
-        nothing = [*places.values()]
-        partly = [exit_ for exit_ in suspected if exit_.present]
-        if never_zeros and nothing:
-            if unseen or come_back(nothing, suspected):
-                message = lost(nothing, f"the {what} would be zeros")
-                raise LostGradientError(f"{message} [at {user_line()}]")
-            nothing = []  # zeros, and rightly
-        for exits, said in (
-            (nothing, f"{what} is None"),
-            (partly, f"a part of the {what} may be missing"),
-        ):
-            if exits and mode == "raise":
-                raise LostGradientError(f"{lost(exits, said)} [at {user_line()}]")
-            if exits:
-                warnings.warn(lost(exits, said), TapeWarning, stacklevel=stacklevel())
+        found = findings(left, suspected, what, mode, never_zeros, unseen)
+        if doubts is None:
+            report_findings(found)
+        elif found or self.entered:
+            exits = [exit_ for _, exit_ in left]
+            doubts.append(Doubt(tuple(found), what, tuple(exits), self.places(exits)))
+
+    def places(self, exits: Sequence[Exit]) -> frozenset[object]:
+        """Return what tells the places of these exits and of the entries from others."""
+        back = [(key_of(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
+        return frozenset([*back, *[key_of(exit_.stack) for exit_ in exits]])
+
+    @property
+    def entered(self) -> bool:
+        """Return True if a constant entered an op on the way to a target after the first exit."""
+        first = self.between[0][0]
+        on_the_way = needed(self.records, self.targets, first)
+        return any(i in on_the_way for i, _, _ in self.journal.entries)
+
+
+def findings(
+    left: Sequence[tuple[int, Exit]], suspected: Sequence[Exit], what: str, mode: str,
+    never_zeros: bool, unseen: bool,
+) -> list[Finding]:  # fmt: skip
+    """Return what there is to say of exits: see ``Lacks.tell``."""
+    places: dict[object, Exit] = {}
+    for _, exit_ in left:
+        if exit_.absent:
+            places.setdefault((key_of(exit_.stack), exit_.how), exit_)
+    nothing = [*places.values()]
+    partly = [exit_ for exit_ in suspected if exit_.present]
+    if never_zeros and nothing:
+        if unseen or come_back(nothing, suspected):
+            return [Finding(lost(nothing, f"the {what} would be zeros"), True)]
+        nothing = []  # zeros, and rightly
+    rows = (nothing, f"{what} is None"), (partly, f"a part of the {what} may be missing")
+    return [Finding(lost(exits, said), mode == "raise") for exits, said in rows if exits]
 
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:

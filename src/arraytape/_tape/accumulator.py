@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .._array.array import Array
+from .._exits.lacks import Doubt
 from .._exits.modes import mode_of
 from .._record.stack import OfThisProcess
 from .._util import nest
@@ -67,7 +68,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         self._pass = ForwardPass()
         self._started = False
         self._exits = exits if exits is None else mode_of(exits)
-        self._never_zeros = False  # whether zeros in place of what left are an error
+        self._doubts: list[Doubt] | None = None  # see ``Recording``
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:
@@ -139,7 +140,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         """The derivative of one target; what left is said."""
         found = self._pass.derivative(y)
         mode = mode_of(self._exits)
-        self._pass.tell_of_exits(y, found, mode=mode, never_zeros=self._never_zeros)
+        self._pass.tell_of_exits(y, found, mode, self._doubts)
         return filled("zeros", y) if found is None and zero else found
 
 

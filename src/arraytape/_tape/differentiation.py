@@ -259,8 +259,9 @@ class Differentiation:
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
         unseen = any(start not in recording.known for start in self.starts)
-        never = recording.never_zeros
-        lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen)
+        doubts = recording.doubts
+        never = doubts is not None
+        lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     def warn_of_strays(self, found: Sequence[Any]) -> None:
         """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""

@@ -17,7 +17,7 @@ from .._array.exits import ENTERED, LEFT
 from .._array.paths import Path, add_through, walk
 from .._array.views import current, laid_out, location, private_handle
 from .._exits.journal import Journal
-from .._exits.lacks import Lacks
+from .._exits.lacks import Doubt, Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.batched.data import REPLAY, active, axis_ids_of
@@ -119,14 +119,15 @@ class ForwardPass(BaseRecorder):
         elif plan is ENTERED and self.journal is not None:
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
-    def tell_of_exits(self, y: Array, found: Any, *, mode: str, never_zeros: bool) -> None:
+    def tell_of_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
         """Say what of a derivative left."""
         tid = y._current_id()
         if self.journal is not None and mode != "ignore":
             lacks = Lacks(self.after, self.journal, list(self.known), [tid])
             unseen = tid not in self.known
             absent = lacks.sources if found is None else frozenset()
-            lacks.tell(absent, "derivative", mode, never_zeros=never_zeros, unseen=unseen)
+            never = doubts is not None
+            lacks.tell(absent, "derivative", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     # --- tangents ---------------------------------------------------------------------------------
     def through(self, plan: Plan, record: Record) -> list[Array | None]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -32,6 +32,9 @@ from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
 from .sweeping import sweeping
+
+if TYPE_CHECKING:
+    from .._exits.lacks import Doubt
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
@@ -135,7 +138,8 @@ class Recording(BaseRecorder):
         self.persistent, self.one_shot = persistent, not persistent
         self.listed = True  # an attribute of its own is found faster than the class's
         self.exits = exits if exits is None else mode_of(exits)
-        self.never_zeros = False  # whether zeros in place of what left are an error
+        # Of a function form: what there is to say of exits.  Zeros in place of what left are an error.
+        self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open

@@ -7,6 +7,7 @@ Array on its way out, since as NumPy's data it would be a constant to that recor
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -196,9 +197,9 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 
 # --- checks -------------------------------------------------------------------------------------------
-def never_zeros(tape: GradientTape) -> GradientTape:
-    """A tape of which zeros in place of what left are an error: a function form warns nobody."""
-    tape._recording.never_zeros = True
+def with_doubts(tape: GradientTape) -> GradientTape:
+    """Have a tape keep what there is to say of exits: see ``settle_doubts``."""
+    tape._recording.doubts = []
     return tape
 
 
@@ -250,7 +251,9 @@ def with_aux(caller: str, y: Any) -> tuple[Any, Any]:
 
 def without_aux(f: Function, has_aux: bool) -> Function:
     """The function that gives the result alone."""
-    return (lambda *args, **keywords: f(*args, **keywords)[0]) if has_aux else f
+    if not has_aux:
+        return f
+    return functools.wraps(f)(lambda *args, **keywords: f(*args, **keywords)[0])
 
 
 def arrays_in(caller: str, what: str, value: Any, records: Sequence[Record] = ()) -> list[Array]:

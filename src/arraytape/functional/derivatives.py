@@ -26,10 +26,11 @@ from .arguments import (
     check_function,
     check_scalar,
     given_again,
-    never_zeros,
     with_aux,
+    with_doubts,
     without_aux,
 )
+from .doubts import settle_doubts
 from .linearization import ZERO, Linearization
 from .verify import Again, along, inner
 
@@ -156,16 +157,22 @@ def value_and_grad(
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         inputs = Inputs("grad", args, argnums, holes=True)
-        with never_zeros(GradientTape()) as tape:
+        with with_doubts(GradientTape()) as tape:
             tape.watch(inputs.chosen)
             y = f(*inputs.args, **keywords)
         y, aux = with_aux("grad", y) if has_aux else (y, None)
         check_scalar(y, tape._recording.records)
         found = tape.gradient(y, inputs.chosen, unconnected_gradients=ZERO)
+
+        def again() -> Again:
+            return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
+
+        def slope(v: Any) -> Any:
+            return inner([g for g in nest.leaves(found) if g is not None], v)
+
+        settle_doubts(tape._recording.doubts, "grad", again, lambda: y, slope)
         if verify:
-            again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
-            slopes = [g for g in nest.leaves(found) if g is not None]
-            again.check("grad", lambda v: inner(slopes, v))
+            again().check("grad", slope)
         if inputs.kinds is not None:
             y, aux, found = inputs.value(y), inputs.value(aux), inputs.gradient(found)
         return (y, aux) if has_aux else y, found
@@ -410,9 +417,16 @@ def jacobian_of(
             check_real(caller, nest.leaves(inputs.chosen))
         run = Linearization(caller, f, inputs, keywords, has_aux)
         rows = rows_of(run, forward, chunk_size)
+
+        def again() -> Again:
+            return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
+
+        def slope(v: Any) -> Any:
+            return [along(nest.leaves(row), v) for row in rows]
+
+        settle_doubts(run.doubts, caller, again, lambda: run.value, slope)
         if verify:
-            again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
-            again.check(caller, lambda v: [along(nest.leaves(row), v) for row in rows])
+            again().check(caller, slope)
         if inputs.kinds is not None:
             rows = [inputs.gradient(row) for row in rows]
         found = nest.pack(run.value, rows)

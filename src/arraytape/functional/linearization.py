@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.array import Array, namespace
 from .._array.views import private_handle
-from .._exits.lacks import Lacks
+from .._exits.lacks import Doubt, Lacks
 from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.data import REPLAY, active, new_axis_id
@@ -27,7 +27,7 @@ from .._tape.jacobian import (
 from .._tape.tape import GradientTape
 from .._util import nest
 from ..ops.creation_functions import asarray
-from .arguments import Function, Inputs, arrays_in, never_zeros, with_aux
+from .arguments import Function, Inputs, arrays_in, with_aux
 
 ZERO = UnconnectedGradients.ZERO
 # From here on columns by forward mode take less time than rows: measured on elementwise functions, where
@@ -56,8 +56,10 @@ class Linearization:
         self.aux: Any
         self.inputs = inputs
         self.arrays: list[Array] = nest.leaves(inputs.chosen)
-        self.tape = never_zeros(GradientTape(persistent=True))
+        self.tape = GradientTape(persistent=True)
         self.recording = self.tape._recording
+        self.doubts: list[Doubt] = []
+        self.recording.doubts = self.doubts
         with self.tape:
             self.tape.watch(inputs.chosen)
             y = f(*inputs.args, **(keywords or {}))
@@ -117,7 +119,8 @@ class Linearization:
             lacks = Lacks(recording.records, recording.journal, sources, [tid])
             absent = lacks.sources if t is None else frozenset()
             unseen = tid not in recording.known
-            lacks.tell(absent, "derivative", mode, never_zeros=True, unseen=unseen)
+            doubts = recording.doubts
+            lacks.tell(absent, "derivative", mode, never_zeros=True, unseen=unseen, doubts=doubts)
 
     # --- all directions ---------------------------------------------------------------------------
     def prefers_forward(self) -> bool:

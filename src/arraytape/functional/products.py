@@ -23,6 +23,7 @@ from .arguments import (
     without_aux,
 )
 from .derivatives import grad
+from .doubts import settle_doubts
 from .linearization import ZERO, Linearization
 from .verify import Again, inner, xp_like
 
@@ -133,11 +134,19 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         found = run.pull(cotangent)
+
+        def weights() -> list[Any]:
+            return nest.leaves_like(run.value, cotangent, "cotangent", numbers=True)
+
+        def again() -> Again:
+            return Again(without_aux(f, has_aux), given_again(primals), every, {}, weights())
+
+        def slope(v: Any) -> Any:
+            return inner(nest.leaves(found), v)
+
+        settle_doubts(run.doubts, "vjp", again, lambda: inner(weights(), run.results), slope)
         if verify:
-            weights = nest.leaves_like(run.value, cotangent, "cotangent", numbers=True)
-            again = without_aux(f, has_aux)
-            weighted = Again(again, given_again(primals), every, {}, weights)
-            weighted.check("vjp", lambda v: inner(nest.leaves(found), v))
+            again().check("vjp", slope)
         return tuple(inputs.gradient(found))
 
     results = inputs.value(run.value), pull
@@ -196,9 +205,13 @@ def linearize(
         given = nest.leaves_like(inputs.chosen, tangents, "tangents", numbers=True)
         moving = [tangent_of(x, t) for t, x in zip(given, run.arrays, strict=True)]
         found = nest.pack(run.value, run.push(moving))
+
+        def again() -> Again:
+            return Again(without_aux(f, has_aux), given_again(primals), every, {})
+
+        settle_doubts(run.doubts, "linearize", again, lambda: run.results, lambda v: found, moving)
         if verify:
-            again = Again(without_aux(f, has_aux), given_again(primals), every, {})
-            again.check("linearize", lambda v: found, moving)
+            again().check("linearize", lambda v: found, moving)
         return inputs.value(found)
 
     results = inputs.value(run.value), push
@@ -362,9 +375,16 @@ def gauss_newton_product(
     moving = [tangent_of(x, t) for x, t in pairs]
     run = Linearization(caller, f, inputs)
     pushed = run.push(moving)
+
+    def again() -> Again:
+        return Again(f, given_again(tuple(primals)), range(len(primals)), {})
+
+    settle_doubts(run.doubts, caller, again, lambda: run.results, lambda v: pushed, moving)
     y = nest.pack(run.value, run.results)
     curved = pushed if loss is None else curvature(loss, y, nest.pack(y, pushed))
-    return tuple(inputs.gradient(run.pull(nest.pack(y, curved))))
+    found = run.pull(nest.pack(y, curved))
+    run.doubts.clear()  # those of the derivative along the tangents are settled
+    return tuple(inputs.gradient(found))
 
 
 def curvature(loss: Function, y: Any, direction: Any) -> list[Array]:
@@ -386,17 +406,23 @@ def pushed(
     every = range(len(primals))
     inputs = Inputs(caller, tuple(primals), every)
     accumulator = ForwardAccumulator(inputs.chosen, tuple(tangents))
-    accumulator._never_zeros = True
+    doubts = accumulator._doubts = []
     with accumulator:
         y = f(*inputs.args)
         y, aux = with_aux(caller, y) if has_aux else (y, None)
     arrays_in(caller, "result", y, accumulator._pass.after)
     found = accumulator.jvp(y, unconnected_gradients=ZERO)
-    if verify:
-        again = Again(without_aux(f, has_aux), given_again(tuple(primals)), every, {})
+
+    def again() -> Again:
+        return Again(without_aux(f, has_aux), given_again(tuple(primals)), every, {})
+
+    if doubts or verify:
         given = nest.leaves_like(inputs.chosen, tuple(tangents), "tangents", numbers=True)
-        along = [xp_like(t, x) for x, t in zip(again.arrays, given, strict=True)]
-        again.check(caller, lambda v: found, along)
+        pairs = zip(nest.leaves(inputs.chosen), given, strict=True)
+        along = [xp_like(t, x) for x, t in pairs]
+        settle_doubts(doubts, caller, again, lambda: y, lambda v: found, along)
+        if verify:
+            again().check(caller, lambda v: found, along)
     return inputs, y, found, aux
 
 

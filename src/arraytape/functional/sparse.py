@@ -11,15 +11,16 @@ direction, checks each call.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import Array
+from .._array.array import Array, namespace
 from .._storage.batched.data import active, new_axis_id
 from .._tape.hidden_axes import batched
 from .._tape.jacobian import lacks_batched_form, rows_at_once, rows_in
+from .._util import nest
 from .._util.blocks import Quiet
 from .._util.errors import describe, user_line
 from ..ops.creation_functions import asarray
@@ -28,11 +29,14 @@ from .arguments import (
     Inputs,
     check_chunk_size,
     check_function,
+    given_again,
     numpy_data,
 )
 from .derivatives import check_real, grad
+from .doubts import settle_doubts
 from .index_sets import IndexSets, Sets, csr
 from .linearization import Linearization
+from .verify import Again, host
 
 SEEN_AT_ONCE = 64  # rows that may have entries outside a structure
 MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
@@ -175,9 +179,27 @@ def sparse_of(
                 f"{caller}: the structure lacks the entry {missed}, where the matrix is not 0 "
                 f"[at {user_line()}]; add it, or leave structure out to have it found"
             )
+
+        def again() -> Again:
+            return Again(flat, given_again(args), argnums, keywords)
+
+        @functools.wraps(f)
+        def flat(*args: Any, **keywords: Any) -> Any:
+            return flat_results(nest.leaves(f(*args, **keywords)))
+
+        def slope(v: Any) -> Any:
+            return [matrix @ np.ravel(host(v[0]))]
+
+        settle_doubts(run.doubts, caller, again, lambda: flat_results(run.results), slope)
         return matrix
 
     return derivative
+
+
+def flat_results(results: Sequence[Array]) -> Any:
+    """Return all results in one vector."""
+    xp: Any = namespace()
+    return [xp.concat([xp.reshape(y, (-1,)) for y in results])]
 
 
 class Colouring(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +15,9 @@ import arraytape as xp
 from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
+from ..functional.arguments import with_doubts
+from ..functional.doubts import settle_doubts
+from ..functional.verify import Again, inner
 from ..variable import Variable, detached, put_back, together
 from .bounds import bounds_of
 
@@ -288,10 +291,22 @@ def value_of(f: Callable[[Any], Any], point: Any) -> Array:
 def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]]:
     """The value, and the gradient of each leaf."""
     leaves = nest.leaves(point)
-    with xp.GradientTape(watch_accessed_variables=False) as tape:
+    with with_doubts(xp.GradientTape(watch_accessed_variables=False)) as tape:
         tape.watch(leaves)
         y = value_of(f, point)
     found = tape.gradient(y, leaves)
+
+    def slope(v: Any) -> Any:
+        pairs = [(g, t) for g, t in zip(found, v, strict=True) if g is not None]
+        return inner([g for g, _ in pairs], [t for _, t in pairs])
+
+    settle_doubts(
+        tape._recording.doubts,
+        "minimize_scipy",
+        lambda: AgainInPlace(wraps(f)(lambda point: value_of(f, point)), (point,), 0, {}),
+        lambda: y,
+        slope,
+    )
     if all(g is None for g in found):
         raise ValueError(
             f"minimize_scipy: f does not depend on x0: its result {describe(y)} has no gradient "
@@ -304,9 +319,33 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
 
 def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> Any:
     """The Hessian times a direction, for each leaf."""
-    with xp.ForwardAccumulator(nest.leaves(point), direction) as accumulator:
+    accumulator = xp.ForwardAccumulator(nest.leaves(point), direction)
+    accumulator._doubts = []
+    with accumulator:
         gradient = gradient_of(f, point)[1]
-    return accumulator.jvp(gradient, unconnected_gradients="zero")
+    found = accumulator.jvp(gradient, unconnected_gradients="zero")
+    settle_doubts(
+        accumulator._doubts,
+        "minimize_scipy",
+        lambda: AgainInPlace(wraps(f)(lambda point: gradient_of(f, point)[1]), (point,), 0, {}),
+        lambda: gradient,
+        lambda v: found,
+        direction,
+    )
+    return found
+
+
+class AgainInPlace(Again):
+    """A function to evaluate again, which may read the Variables among its arguments by itself."""
+
+    def at(self, arrays: Sequence[Array]) -> Any:
+        """Return what the function gives where Variables hold other values."""
+        given = []
+        for x, value in zip(self.arrays, arrays, strict=True):
+            if isinstance(x, Variable):
+                x.assign(value)
+            given.append(x if isinstance(x, Variable) else value)
+        return super().at(given)
 
 
 REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()

@@ -1,0 +1,215 @@
+"""Doubts whether a derivative is whole, since a value left: settled by differences of the function.
+
+A function form can run its function again.  Where a value left and a constant entered an op afterwards,
+it compares its derivative along one direction with differences of the function, and raises or is silent
+by what it finds.  Where that tells nothing (at kinks, in noise, where a run would be noticed), the
+analysis of the user's code decides: see ``_exits``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._exits.lacks import Doubt, Finding, report_findings
+from .._exits.messages import lost
+from .._exits.modes import mode_of
+from .._storage.storage import storage_of
+from .._util import nest
+from ..ops.creation_functions import asarray
+from .evaluation import Evaluation
+from .reachable_state import Unrepeatable
+from .verify import SAME, Again, brief, direction, host, largest, unit
+
+FOUND = 1e-4  # relative: a smaller difference is no evidence
+SUSPICIOUS = 100 * FOUND  # where the analysis of the code finds nothing
+ROUNDED = 64  # rounding errors of the values that differences may have
+# By function, signature and places: how often this was asked, and what was found.
+KNOWN: dict[object, Verdict] = {}
+Slope = Callable[[Sequence[Array]], Any]
+
+
+class Verdict:
+    """What differences of a function said of its derivative.
+
+    times : how often it was asked.  finding : what is lost; None where nothing is.  is_clear : False
+    where differences tell nothing.
+    """
+
+    def __init__(self, kept_alive: object) -> None:
+        self.kept_alive = kept_alive  # objects whose ids are in the key
+        self.times = 0
+        self.finding: str | None = None
+        self.is_clear = False
+
+    @property
+    def is_due(self) -> bool:
+        """Return True at the first, second, fourth, eighth time.
+
+        At the first point of a search, often 0, a part that is lost may be 0.
+        """
+        return self.times & (self.times - 1) == 0
+
+
+def settle_doubts(
+    doubts: list[Doubt] | None,
+    caller: str,
+    make_again: Callable[[], Again],
+    value: Callable[[], Any],
+    slope: Slope,
+    tangents: Sequence[Any] | None = None,
+) -> None:
+    """Raise LostGradientError where differences of a function show that a part of a derivative is lost.
+
+    doubts : taken off the list.  make_again : gives the function to run again.  value : gives what it
+    gave.  slope : its derivative along a direction.  tangents : the direction; one of its own without.
+    """
+    if not doubts:
+        return
+    found, doubts[:] = [*doubts], []
+    if mode_of(None) == "ignore":
+        return
+    again = make_again()
+    key = key_of_doubts(caller, again, found)
+    if key not in KNOWN and len(KNOWN) > 1024:
+        KNOWN.clear()
+    verdict = KNOWN.setdefault(key, Verdict((code_of(again.f), found)))
+    verdict.times += 1
+    if verdict.is_due:
+        is_suspected = any(doubt.findings for doubt in found)
+        try:
+            shown = compare_slopes(again, value, slope, tangents, is_suspected)
+            verdict.finding, verdict.is_clear = shown or None, True
+        except Exception:  # the function itself may fail at other points
+            verdict.is_clear = False
+    if verdict.is_clear and verdict.finding is None:
+        return
+    said = [finding for doubt in found for finding in doubt.findings]
+    if verdict.is_clear and not any(finding.is_error for finding in said):
+        doubt = max(found, key=lambda doubt: len(doubt.findings))
+        what = f"{caller}: along one direction the {doubt.what} is {verdict.finding}"
+        said = [Finding(lost(doubt.exits, what), True)]
+    report_findings(said)
+
+
+def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
+    """Return what tells the question from others: the function, its arguments' layouts, the places."""
+    layouts = tuple([(x.shape, str(x.dtype)) for x in again.arrays])
+    places = frozenset().union(*[doubt.places for doubt in doubts])
+    findings = frozenset([finding.text for doubt in doubts for finding in doubt.findings])
+    return caller, id(code_of(again.f)), tuple(again.positions), layouts, places, findings
+
+
+def code_of(f: Any) -> Any:
+    """Return the code of a function, which lambdas that are made anew have in common."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    return getattr(f, "__code__", f)
+
+
+def compare_slopes(
+    again: Again,
+    value: Callable[[], Any],
+    slope: Slope,
+    tangents: Sequence[Any] | None,
+    is_suspected: bool,
+) -> str:
+    """Return the two slopes in words where they show that a part is lost; "" where all is there.
+
+    Unrepeatable where they tell nothing.
+    """
+    if not again.arrays or any(storage_of(x._data).mixed for x in again.arrays):
+        raise Unrepeatable("it is run for many examples")
+    v = direction(again.arrays) if tangents is None else list(tangents)
+    evaluation = Evaluation(again.f, again.args, again.keywords)
+    at = evaluation.run(lambda: [asarray(x, copy=True) for x in again.arrays])
+    base = evaluation.run(lambda: floats_of(again.at(at)))
+    before = evaluation.run(lambda: floats_of(value()))
+    if evaluation.is_meant or not same_leaves(base, before):
+        raise Unrepeatable("it does not give the same again, or detaches values")
+    found = evaluation.run(lambda: floats_of(slope(v)))
+    small = min(unit(x) for x in at)
+    one = evaluation.run(lambda: ends_of(again, at, v, small))
+    rows = [Slopes(*row, h=small) for row in zip(found, base, *one, strict=True)]
+    if all(row.agree(FOUND) for row in rows):
+        return ""
+    if not is_suspected and all(row.agree(SUSPICIOUS) for row in rows):
+        return ""
+    half = small / 2
+    two = evaluation.run(lambda: ends_of(again, at, v, half))
+    finer = [Slopes(*row, h=half) for row in zip(found, base, *two, strict=True)]
+    limit = FOUND if is_suspected else SUSPICIOUS
+    for row, fine in zip(rows, finer, strict=True):
+        if not fine.agree(limit) and fine.is_settled(row, limit):
+            shown = brief(fine.found), brief(fine.central)
+            return f"{shown[0]}, and differences of the function give {shown[1]}"
+    if all(fine.agree(limit) for fine in finer):
+        return ""
+    raise Unrepeatable("differences do not settle")
+
+
+class Slopes:
+    """The derivative of one result along a direction, and differences of it.
+
+    found : the derivative.  base, above, below : the result, and at a distance h to both sides.
+    """
+
+    def __init__(self, found: Any, base: Any, above: Any, below: Any, h: float) -> None:
+        self.found = found
+        with np.errstate(all="ignore"):
+            self.central = (above - below) / (2 * h)
+            self.sides = (above - base) / h, (base - below) / h
+        self.rounding = ROUNDED * float(np.finfo(base.dtype).eps) * largest(base) / h
+
+    @property
+    def scale(self) -> float:
+        return max(largest(self.central), largest(self.found))
+
+    def agree(self, limit: float) -> bool:
+        """Return True if the derivative is that of one of the differences."""
+        return any(
+            largest(self.found - side) <= limit * self.scale + self.rounding
+            for side in (self.central, *self.sides)
+        )
+
+    def is_settled(self, coarser: Slopes, limit: float) -> bool:
+        """Return True if the differences agree with each other, on both sides and at both distances."""
+        noise = largest(self.central - coarser.central)
+        off = largest(self.found - self.central)
+        kink = largest(self.sides[0] - self.sides[1])
+        settled = noise <= SAME * self.scale + self.rounding and 10 * noise < off
+        return settled and 4 * kink < off and off > limit * self.scale + 4 * self.rounding
+
+
+def ends_of(
+    again: Again, at: Sequence[Array], v: Sequence[Any], h: float
+) -> tuple[list[Any], list[Any]]:
+    """Return the results at a distance h to both sides."""
+    rows = []
+    for sign in (1.0, -1.0):
+        moved = [x + (sign * h) * t for x, t in zip(at, v, strict=True)]
+        rows.append(floats_of(again.at(moved)))
+    return rows[0], rows[1]
+
+
+def floats_of(structure: Any) -> list[Any]:
+    """Return the floating-point leaves of a nesting as NumPy arrays."""
+    found = [
+        host(leaf) if isinstance(leaf, Array) else np.asarray(leaf)
+        for leaf in nest.leaves(structure)
+    ]
+    return [data for data in found if data.dtype.kind in "fc"]
+
+
+def same_leaves(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Return True if two runs gave the same values."""
+    return len(a) == len(b) and all(
+        x.shape == y.shape and np.array_equal(x, y, equal_nan=True)
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+__all__ = ["settle_doubts"]

@@ -1,0 +1,165 @@
+"""Evaluate a user's function again without repeating what it does beside its result."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import io
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+from .._custom.gradient import custom_gradient
+from .._custom.host import HostFunction
+from .._define.define_op import stop_gradient
+from .._record.stack import only_recorders
+from .._tape.recording import Recording
+from .._util.errors import PACKAGE
+from .reachable_state import ReachableState, Unrepeatable
+
+T = TypeVar("T")
+# What a function calls to say that a part of its derivative is meant to be another one.
+MEANT = {stop_gradient.__code__, Recording.stop_recording.__code__, HostFunction.__call__.__code__}
+OUTPUT = (
+    "sqlite3",
+    "_socket",
+    "socket",
+    "mmap",
+    "_queue",
+)  # modules of types whose methods act outside
+# Audit events (https://docs.python.org/3/library/audit_events.html) of what acts outside of the process.
+EVENTS = {
+    "os.chmod", "os.chown", "os.exec", "os.fork", "os.kill", "os.link", "os.mkdir",
+    "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir", "os.spawn",
+    "os.symlink", "os.system", "os.truncate", "os.unsetenv", "os.utime", "shutil.copyfile",
+    "shutil.move", "shutil.rmtree", "smtplib.send", "socket.bind", "socket.connect",
+    "socket.sendto", "subprocess.Popen", "tempfile.mkdtemp", "tempfile.mkstemp",
+    "urllib.Request", "webbrowser.open",
+}  # fmt: skip
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
+RUNNING = threading.local()  # evaluation : the one that runs in this thread
+HOOKED: list[bool] = []
+
+
+class Effect(BaseException):
+    """Something is about to be done that would be seen outside: no handler of the user's stops it."""
+
+
+class Evaluation:
+    """Runs of a function that must not be noticed.
+
+    is_meant : whether a run said that its derivative is meant to be another one than that of its values
+    (``stop_gradient``).  has_changed : whether a run changed state, which was put back.
+    """
+
+    def __init__(self, *roots: Any) -> None:
+        if sys.getprofile() is not None or getattr(RUNNING, "evaluation", None) is not None:
+            raise Unrepeatable("a profiler runs, or another evaluation does")
+        self.is_meant = self.has_changed = False
+        self.effect = ""
+        self.memory_only = False  # whether databases that were opened are in memory
+        self.state = ReachableState(*roots)
+
+    def run(self, function: Callable[[], T]) -> T:
+        """Return what the function gives; Unrepeatable where it would be seen outside."""
+        if not HOOKED:
+            HOOKED.append(True)
+            sys.addaudithook(audit)
+        RUNNING.evaluation = self
+        try:
+            return contextvars.copy_context().run(self.run_watched, function)
+        except Effect:
+            raise Unrepeatable(self.effect) from None
+        finally:
+            sys.setprofile(None)
+            RUNNING.evaluation = None
+            self.has_changed |= self.state.restore()
+            if self.effect:
+                raise Unrepeatable(self.effect)
+
+    def run_watched(self, function: Callable[[], T]) -> T:
+        streams = (Discarding(sys.stdout), Discarding(sys.stderr))
+        with (
+            warnings.catch_warnings(),
+            only_recorders(),
+            contextlib.redirect_stdout(streams[0]),
+            contextlib.redirect_stderr(streams[1]),
+        ):
+            warnings.simplefilter("ignore")
+            sys.setprofile(self.profile)
+            try:
+                return function()
+            finally:
+                sys.setprofile(None)
+
+    def profile(self, frame: FrameType, event: str, argument: Any) -> None:
+        """See each call of the run: raise before one that acts outside."""
+        if event == "c_call":
+            owner = getattr(argument, "__self__", None)
+            if argument is input or acts_outside(owner, argument.__name__):
+                self.stop(f"{argument.__name__}()")
+            elif type(owner).__module__ == "sqlite3" and not self.memory_only:
+                self.stop("a database")
+        elif event == "call":
+            code = frame.f_code
+            if (code in MEANT or code.co_filename == RULES or code.co_name == "on_gradient") and (
+                frame.f_back is None or not frame.f_back.f_code.co_filename.startswith(PACKAGE)
+            ):
+                self.is_meant = True
+
+    def stop(self, effect: str) -> None:
+        """End the run before something is done that would be seen outside."""
+        self.effect = effect
+        raise Effect
+
+
+RULES = custom_gradient.__code__.co_filename
+
+
+def acts_outside(owner: Any, name: str) -> bool:
+    """Return True if a method of an object is seen outside of the process."""
+    if isinstance(owner, io.IOBase):
+        in_memory = isinstance(owner, io.StringIO | io.BytesIO | Discarding)
+        return name in ("write", "writelines", "truncate") and not in_memory
+    return type(owner).__module__ in OUTPUT and type(owner).__module__ != "sqlite3"
+
+
+def audit(event: str, arguments: tuple[Any, ...]) -> None:
+    """Stop an evaluation of this thread before it acts outside."""
+    evaluation = getattr(RUNNING, "evaluation", None)
+    if evaluation is None:
+        return
+    if event == "open":
+        _, mode, flags = arguments
+        writes = {*"wax+"} & {*mode} if isinstance(mode, str) else (flags or 0) & WRITING
+        if writes:
+            evaluation.stop("open()")
+    elif event == "sqlite3.connect":
+        if arguments[0] != ":memory:":
+            evaluation.stop("a database")
+        evaluation.memory_only = True
+    elif event in EVENTS:
+        evaluation.stop(event)
+
+
+class Discarding(io.TextIOBase):
+    """A stream in place of another one: what the evaluating thread writes is dropped."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        if getattr(RUNNING, "evaluation", None) is None:
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        if getattr(RUNNING, "evaluation", None) is None:
+            self.stream.flush()
+
+
+__all__ = ["Evaluation"]
