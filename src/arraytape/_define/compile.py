@@ -35,6 +35,7 @@ from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
 from .._util.locks import FREE_THREADED
+from .._util.options import unwrap_option
 from .interception import Compiled, uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import (
@@ -54,6 +55,7 @@ from .operands import (
     shape_of,
     wrap_all,
 )
+from .options import is_option, write_option_check
 from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail, overflowing
 from .source import Source
 
@@ -123,7 +125,12 @@ def compiled(source: str) -> CodeType:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    hidden = {"ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype}
+    hidden = {
+        "ABSENT": ABSENT,
+        "refuse": refuse,
+        "check_dtype": check_dtype,
+        "unwrap_option": unwrap_option,
+    }
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
@@ -205,6 +212,9 @@ def source_of(form: Form) -> str:
             given = ", ".join(form.order)
             s.line(f"if out is not None or where is not None: return into(({given},), out, where)")
         check_dtype_parameter(s, form)
+        for parameter in form.parameters:
+            if is_option(parameter) and not form.op.checked:
+                write_option_check(s, parameter, tuples=False)
         if form.op.variadic:
             read_sequence(s, form)
         else:

@@ -23,6 +23,9 @@ GENERIC = wrap(
 )  # the handle of NumPy's scalars and of lists: data that joins any storage
 SCALARS = (bool, int, float, complex)
 
+USUAL = frozenset((*SCALARS, *np.sctypeDict.values()))  # types of operands that are no arrays
+LISTS = frozenset((list, tuple, range))
+
 CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
 MOST = 1024  # cached scalars
 
@@ -136,7 +139,7 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
 
     None for what is no list, or holds something else; TypeError for Dask's collections.
     """
-    if not isinstance(value, list | tuple | range):
+    if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
         if is_of_dask(type(value)):  # its own operators would make a constant of the Array
             raise no_array(name, "an operand", type(value))
         return None
@@ -171,11 +174,24 @@ def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] 
 
 def accepted(value: Any) -> bool:
     """Whether an operator takes ``value`` as it is; of a list it makes an Array."""
-    return (
-        type(value) in STORAGES
-        or isinstance(value, bool | int | float | complex | np.generic | Array)
-        or storage_for(type(value)) is not None
-    )
+    kind = type(value)
+    if kind in STORAGES or kind in USUAL:
+        return True
+    ours = isinstance(value, bool | int | float | complex | np.generic | Array)
+    return (ours or storage_for(kind) is not None) and not has_own_operators(kind)
+
+
+def has_own_operators(kind: type) -> bool:
+    """Return True if values of a type answer operators beside an Array, as NumPy's arrays let them.
+
+    They have an ``__array_ufunc__`` of their own, or None in its place, or without one a higher
+    ``__array_priority__`` than NumPy's arrays.
+    """
+    if kind in LISTS or kind in STORAGES or issubclass(kind, Array):
+        return False
+    if not hasattr(kind, "__array_ufunc__"):
+        return bool(getattr(kind, "__array_priority__", 0.0) > 0.0)
+    return kind.__array_ufunc__ is not np.ndarray.__array_ufunc__
 
 
 def coerce_all(

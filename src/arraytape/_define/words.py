@@ -20,11 +20,13 @@ from .._array.array import Array
 from .._record.op import REGISTRY, Cusped, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
 from .._util import errors
+from .._util.options import unwrap_option
 from .compile import compile_function, public_module
 from .docstrings import docstring
 from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import an_array
+from .options import is_option, write_option_check
 from .source import Source
 
 
@@ -144,7 +146,7 @@ def with_arrays(
         return function
     scope: dict[str, Any] = {
         "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
-        "refuse_bare": errors.refuse,
+        "refuse_bare": errors.refuse, "unwrap_option": unwrap_option,
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -180,6 +182,8 @@ def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNa
         for p in parameters:
             if is_checked(p):
                 as_array(s, name, p)
+            elif is_option(p):
+                write_option_check(s, p, tuples=True)
         given = ", ".join(handed_on(p) for p in parameters)
         with s.block("try:"):
             s.line(f"return body({given})")

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
 from .._array.views import current, laid_out, writable_copy
-from .._define.operands import is_of_dask, list_beside, no_array
+from .._define.operands import has_own_operators, is_of_dask, list_beside, no_array
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.blocks import Quiet
@@ -414,7 +414,8 @@ def known(kind: type) -> bool:
     """Whether we compute with such values; what wraps arrays (units, labels) computes with ours."""
     if not hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__array_function__"):
         return True
-    return issubclass(kind, Array | np.ndarray | np.generic) or kind in STORAGES
+    ours = issubclass(kind, Array | np.ndarray | np.generic) or kind in STORAGES
+    return ours and not has_own_operators(kind)
 
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:

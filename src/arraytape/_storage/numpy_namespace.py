@@ -49,7 +49,6 @@ DIRECT = frozenset(
         "roll",
         "squeeze",
         "stack",
-        "take",
         "take_along_axis",
         "tensordot",
         "tile",
@@ -252,6 +251,12 @@ def scatter_add(x: Any, /, shape: Any, key: Any) -> Any:
 
 
 scattered = scatter_add
+
+
+def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+    if axis is None:
+        standard.check_only_axis(x, axis)
+    return x.take(indices, axis)
 
 
 def cast(x: Any, /, dtype: Any) -> Any:

@@ -57,6 +57,12 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
+def check_only_axis(x: Any, axis: int | None) -> None:
+    """ValueError when the axis is left out of data that has not one dimension."""
+    if axis is None and len(x.shape) != 1:
+        raise ValueError(f"give axis: x has {len(x.shape)} dimensions")
+
+
 def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims or not shape:
@@ -237,6 +243,10 @@ class Standard:
         if type(key) is tuple:
             return tuple([self.key(part, x) for part in key])
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
+
+    def take(self, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+        check_only_axis(x, axis)
+        return self.base.take(x, indices, axis=axis)
 
     def cast(self, x: Any, /, dtype: Any) -> Any:
         return self.astype(x, dtype, copy=True)

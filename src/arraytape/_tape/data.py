@@ -240,7 +240,8 @@ class ArrayData(RawData):
         return data
 
     def adds_at(self, key: Any, g: Any) -> bool:
-        return makes_a_view(key) and key != ()  # see add_at: of a 0-d Array, () names itself
+        empty = type(key) is tuple and not key  # see add_at: of a 0-d Array, () names itself
+        return makes_a_view(key) and not empty
 
     def add_at(self, data: Any, key: Any, g: Any) -> Any:
         parts = key if type(key) is tuple else (key,)

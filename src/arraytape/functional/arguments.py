@@ -22,6 +22,7 @@ from .._tape.arguments import differentiable, left_in
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.errors import describe, see, shown, user_line
+from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray, copied
 
 Function = Callable[..., Any]
@@ -45,6 +46,7 @@ class Inputs:
     def __init__(
         self, caller: str, args: tuple[Any, ...], argnums: ArgNums, holes: bool = False
     ) -> None:
+        argnums = unwrap_option(argnums)
         taken = positions(caller, argnums, len(args))
         several, kinds = list(args), []
         for n in taken:
@@ -218,7 +220,7 @@ def check_chunk_size(caller: str, chunk_size: Any) -> None:
     """TypeError or ValueError for what is no positive integer or None."""
     if chunk_size is None:
         return
-    if not isinstance(chunk_size, int) or isinstance(chunk_size, bool):
+    if not isinstance(chunk_size, int | np.integer) or isinstance(chunk_size, bool):
         raise TypeError(
             f"{caller}: chunk_size must be a positive integer or None, got {describe(chunk_size)} "
             f"[at {user_line()}]"

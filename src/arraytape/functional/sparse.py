@@ -23,6 +23,7 @@ from .._tape.jacobian import lacks_batched_form, rows_at_once, rows_in
 from .._util import nest
 from .._util.blocks import Quiet
 from .._util.errors import describe, user_line
+from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from .arguments import (
     Function,
@@ -147,6 +148,7 @@ def sparse_of(
     """See ``sparse_jacobian``."""
     check_function(caller, f)
     check_chunk_size(caller, chunk_size)
+    argnums = unwrap_option(argnums)
     if not isinstance(argnums, int) or isinstance(argnums, bool):
         raise TypeError(
             f"{caller}: argnums must be one int, got {describe(argnums)} [at {user_line()}]"

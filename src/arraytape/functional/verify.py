@@ -12,6 +12,7 @@ from .._array.array import Array, namespace
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import LostGradientError, see, user_line
+from .._util.options import unwrap_option
 
 SAME = 1e-3  # relative: two derivatives that are meant to be one
 STEPS = (1.0, 0.5)  # of the differences, in units of the third root of the rounding error
@@ -72,6 +73,7 @@ class Again:
         weights: Sequence[Any] | None = None,
     ) -> None:
         self.f, self.args, self.keywords, self.weights = f, args, keywords, weights
+        argnums = unwrap_option(argnums)
         positions = [argnums] if isinstance(argnums, int) else list(argnums)
         self.positions = [n % len(args) for n in positions]
         self.leaves = [nest.leaves(args[n]) for n in self.positions]

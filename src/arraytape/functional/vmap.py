@@ -14,6 +14,7 @@ from .._storage.batched.data import active, new_axis_id, recorders_around, witho
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, shown, user_line
+from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import concat, moveaxis
 from .arguments import check_chunk_size, in_numpy
@@ -101,7 +102,7 @@ def vmap(
                 results = f(*nest.pack(list(args), entered), **keywords)
                 found = nest.leaves(results)
                 places = [out_axes] * len(found)
-                if not isinstance(out_axes, int):
+                if not isinstance(out_axes, int | np.integer):
                     places = nest.leaves_like(results, out_axes, "out_axes")
                 left = [leave(y, at, axis_id, size) for y, at in zip(found, places, strict=True)]
             return results, left, places
@@ -141,6 +142,7 @@ def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any
 
 def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     """The mapped axis of every leaf of the arguments; ValueError where in_axes does not fit them."""
+    in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic) else in_axes
     if in_axes is None or isinstance(in_axes, int):
         entries: list[Any] = [in_axes] * len(args)
     elif isinstance(in_axes, list | tuple) and len(in_axes) == len(args):
@@ -152,10 +154,12 @@ def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
         )
     axes = []
     for arg, entry in zip(args, entries, strict=True):
+        entry = unwrap_option(entry) if isinstance(entry, np.generic) else entry
         if entry is None or isinstance(entry, int):
             axes += [entry] * len(nest.leaves(arg))
         else:
             axes += nest.leaves_like(arg, entry, "in_axes")
+    axes = [unwrap_option(axis) for axis in axes]
     for axis in axes:
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
             raise ValueError(
@@ -213,6 +217,7 @@ def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
         raise TypeError(
             f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"
         )
+    axis = unwrap_option(axis)
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(
             f"vmap: no axis {shown(axis)} in a result of {y.ndim + 1} dimensions [at {user_line()}]"

@@ -84,20 +84,25 @@ def _base(t, x1, x2, xp):
         return (
             t * (x1 + x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
         )
-    return t * xp.power_derivative(x1, x2, 1, 0)
+    return t * xp.power_derivative(x1, in_floats(x2, xp), 1, 0)
 
 
 def _exponent(t, x1, x2, y, xp):
     """``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
     if not isinstance(x1, NUMBER):
-        return t * xp.power_derivative(x1, x2, 0, 1)
+        return t * xp.power_derivative(in_floats(x1, xp), x2, 0, 1)
     # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
     if x1 == 0:
         return t * xp.where(xp.isfinite(y), 0.0 * y, -math.inf)
     if isinstance(x1, complex):
         return t * (y * cmath.log(x1))
     return t * (y * (math.log(x1) if x1 > 0 else math.nan))
+
+
+def in_floats(x, xp):
+    """Return x, or integers in double precision: small or unsigned ones overflow in polynomials."""
+    return x if x.dtype.kind in "fc" else xp.astype(x, xp.float64)
 
 
 pow = elementwise(

@@ -24,7 +24,7 @@ from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
-from .._util.errors import explain, refuse, user_line
+from .._util.errors import describe, explain, refuse, user_line
 
 
 @method(Array, "__getitem__")
@@ -146,6 +146,10 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """
     tid, data = current(x)
     raw, basic = raw_key(key)
+    if not axis_ids_of((raw,)) and (part := np.empty(shape, bool)[raw].shape) != data.shape:
+        raise ValueError(
+            f"scatter_add: give x the shape {part} of result[key], got {describe(x)} [at {user_line()}]"
+        )
     if not basic:
         raw = storage_of(data).key(raw, data)
     return scattered(x, shape, private_key(raw) if tid else raw)
@@ -198,6 +202,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     ------
     TypeError
         When the indices are no integers.
+    ValueError
+        When axis is None and x has not one dimension.
     IndexError
         When an index is out of range.
     """
@@ -286,8 +292,10 @@ def raw_key(key: Any) -> tuple[Any, bool]:
         if data.shape == () and data.dtype.kind in "iu" and is_at_hand(data):
             return int(data), True  # on other storages an index array: no look at its value
         return data, False
-    if isinstance(key, bool):
+    if isinstance(key, bool | np.bool_):
         return np.asarray(key), False
+    if isinstance(key, np.integer):  # what keeps the key compares it
+        return int(key), True
     if isinstance(key, list | range):
         return index_array(key), False
     return key, is_basic(key)

@@ -413,7 +413,9 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 
 @composite
-def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Array:
+def roll(
+    x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
+) -> Array:
     """Shift elements along axes; what is shifted beyond the end comes back at the start.
 
     Parameters
@@ -431,7 +433,7 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = (axis,) if isinstance(axis, int) else axis
-    shifts = shift if isinstance(shift, list | tuple) else (shift,) * len(axes)
+    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes [at {user_line()}]")
     rolled = x

@@ -1,0 +1,250 @@
+"""Calls with any subset of optional arguments, options and operands of every kind, beside NumPy.
+
+Of each call: NumPy's value in every bit, dtype and shape; the gradient beside differences of NumPy's
+function; forward mode beside reverse mode; the second order, reverse over reverse and forward over
+reverse, beside differences of the gradient.
+"""
+
+import contextlib
+import random
+import warnings
+from collections import Counter
+
+import numpy as np
+
+import arraytape as xp
+from arraytape.testing import total
+from helpers.call_variants import draw
+from helpers.same_values import assert_same, near, quiet
+from helpers.second_order import total_of_numpy
+
+from .attack import Attack
+
+COUNTS = Counter()
+STEP = 1e-4
+HALVES = ("float32", "complex64", "float16")
+
+
+class Refused(Exception):
+    """arraytape refuses the call in words of its own."""
+
+
+def run(seed):
+    """One call in all eager modes."""
+    rng = random.Random(seed)
+    variant = draw(rng)
+    try:
+        COUNTS[check(variant, rng)] += 1
+    except Exception as error:
+        raise AssertionError(
+            f"seed {seed}: {variant}\n    {type(error).__name__}: {str(error)[:600]}"
+        ) from error
+    return 1
+
+
+def check(variant, rng):
+    """Check one call: how it fared."""
+    try:
+        expected = variant.expected()
+    except Exception:
+        return refused_by_numpy(variant)
+    try:
+        found = ours(variant, variant.made())
+    except Refused as error:
+        return f"refused: {variant.name}: {str(error).partition('[at')[0][-80:]}"
+    same_as_numpy(found, expected, variant)
+    watched = [x.is_array and x.smooth for x in variant.operands]
+    if not any(watched) or not floats(found):
+        return "right: value"
+    return Derivatives(variant, watched, rng).check()
+
+
+def refused_by_numpy(variant):
+    try:
+        ours(variant, variant.made())
+    except Refused:
+        return "refused by both"
+    return f"accepted, refused by NumPy: {variant.name}"
+
+
+def ours(variant, values):
+    with plainly():
+        try:
+            return variant.call(*values)
+        except Exception as error:
+            if "[at " not in str(error) and "(see http" not in str(error):
+                raise
+            raise Refused(f"{type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def plainly():
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def same_as_numpy(found, expected, variant):
+    if isinstance(expected, np.ndarray | np.generic | list | tuple):
+        assert_same(found, expected, variant.close)
+    elif isinstance(expected, bool | int | float | complex):
+        assert_same(found, np.asarray(expected) if isinstance(found, xp.Array) else expected)
+
+
+def floats(found):
+    """The Arrays of floats or complex numbers among results."""
+    parts = found if isinstance(found, list | tuple) else [found]
+    return [x for x in parts if isinstance(x, xp.Array) and x.dtype.kind in "fc"]
+
+
+class Derivatives:
+    """The derivatives of a call at its operands, in double precision, along drawn directions."""
+
+    def __init__(self, variant, watched, rng):
+        self.variant, self.watched = variant, watched
+        numbers = np.random.default_rng(rng.randrange(2**32))
+        self.points = [doubled(x.data) if w else x.data for x, w in zip(variant.operands, watched, strict=True)]
+        self.direction, self.other = (
+            [tangent(x, numbers) for x, w in zip(self.points, watched, strict=True) if w] for _ in range(2)
+        )
+
+    def function(self, arrays):
+        rest = iter(arrays)
+        values = [
+            next(rest) if w else x.made()
+            for x, w in zip(self.variant.operands, self.watched, strict=True)
+        ]
+        return total(floats(self.variant.call(*values)))
+
+    def arrays(self):
+        return [xp.asarray(x) for x, w in zip(self.points, self.watched, strict=True) if w]
+
+    def numpys(self, step):
+        """The total of NumPy's results after a step along the direction."""
+        rest = iter(self.direction)
+        values = [
+            x + step * next(rest) if w else x for x, w in zip(self.points, self.watched, strict=True)
+        ]
+        found = self.variant.expected(*values)
+        parts = found if isinstance(found, list | tuple) else [found]
+        kept = [np.asarray(x) for x in parts if np.asarray(x).dtype.kind in "fc"]
+        return float(total_of_numpy(kept)), any(x.dtype.name in HALVES for x in kept)
+
+    def check(self):
+        with plainly():
+            try:
+                first, slope, second, mixed = self.by_modes()
+            except Exception as error:
+                if "[at " not in str(error) and "(see http" not in str(error):
+                    raise
+                return f"no derivative: {self.variant.name}: {str(error)[:60]}"
+            close(slope, first, 1e-9, "forward mode", "reverse mode")
+            close(second, mixed, 1e-8, "reverse over reverse", "forward over reverse")
+            if self.variant.rough:
+                return "right: modes agree"
+            return self.by_differences(first, second)
+
+    def by_differences(self, first, second):
+        _, halves = self.numpys(0.0)
+        if halves:
+            return "right: modes agree"
+        slopes = [difference(lambda t: self.numpys(t)[0], h) for h in (STEP, STEP / 3)]
+        if not alike(*slopes, 1e-6):
+            return "not smooth"
+        close(first, slopes[0], 1e-6, "gradient", "difference")
+        curvatures = [difference(self.slope_at, h) for h in (STEP, STEP / 3)]
+        if not alike(*curvatures, 1e-5):
+            return "right: first order; second not smooth"
+        close(second, curvatures[0], 1e-5, "second order", "difference of the gradient")
+        return "right: all"
+
+    def slope_at(self, step):
+        """The gradient at a step along ``other``, in the direction."""
+        arrays = [
+            xp.asarray(np.asarray(x) + step * e) for x, e in zip(self.arrays(), self.other, strict=True)
+        ]
+        with xp.GradientTape() as tape:
+            tape.watch(arrays)
+            y = self.function(arrays)
+        return inner(tape.gradient(y, arrays), self.direction)
+
+    def by_modes(self):
+        """<gradient, d>, J d, and the second order along d and e in two nestings."""
+        arrays = self.arrays()
+        with xp.GradientTape() as outer:
+            outer.watch(arrays)
+            with xp.GradientTape() as tape:
+                tape.watch(arrays)
+                y = self.function(arrays)
+            gradient = tape.gradient(y, arrays)
+            check_layout(gradient, arrays)
+            along = along_direction(gradient, self.direction)
+        first = inner(gradient, self.direction)
+        second = 0.0 if along is None else inner(outer.gradient(along, arrays), self.other)
+        arrays = self.arrays()
+        tangents = [xp.asarray(d) for d in self.direction]
+        with xp.ForwardAccumulator(arrays, tangents) as accumulator:
+            y = self.function(arrays)
+        slope = real_of(accumulator.jvp(y))
+        arrays = self.arrays()
+        with xp.ForwardAccumulator(arrays, [xp.asarray(e) for e in self.other]) as accumulator:
+            with xp.GradientTape() as tape:
+                tape.watch(arrays)
+                y = self.function(arrays)
+            along = along_direction(tape.gradient(y, arrays), self.direction)
+        mixed = 0.0 if along is None else real_of(accumulator.jvp(along))
+        return first, slope, second, mixed
+
+
+def check_layout(gradient, arrays):
+    for g, x in zip(gradient, arrays, strict=True):
+        if g is not None:
+            assert (g.dtype, g.shape) == (x.dtype, x.shape), "the gradient has another layout"
+
+
+def along_direction(gradient, direction):
+    parts = [
+        xp.sum(xp.real(xp.conj(g) * xp.asarray(d)))
+        for g, d in zip(gradient, direction, strict=True)
+        if g is not None
+    ]
+    return sum(parts[1:], parts[0]) if parts else None
+
+
+def inner(gradient, direction):
+    return sum(
+        float(np.sum(np.real(np.conj(np.asarray(g)) * d)))
+        for g, d in zip(gradient, direction, strict=True)
+        if g is not None
+    )
+
+
+def real_of(x):
+    return 0.0 if x is None else float(x)
+
+
+def doubled(data):
+    return data.astype({"f": "float64", "c": "complex128"}[data.dtype.kind])
+
+
+def tangent(x, numbers):
+    d = numbers.uniform(-1.0, 1.0, x.shape)
+    return d + 1j * numbers.uniform(-1.0, 1.0, x.shape) if x.dtype.kind == "c" else d
+
+
+def difference(function, step):
+    """The slope at 0, by central differences with an error of the fourth order."""
+    near, far = (function(k * step) - function(-k * step) for k in (1.0, 2.0))
+    return (8.0 * near - far) / (12.0 * step)
+
+
+def alike(a, b, rtol):
+    return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= rtol * max(1.0, abs(a), abs(b)))
+
+
+def close(found, expected, rtol, name, other):
+    if not alike(found, expected, rtol) and not (found == expected or (found != found and expected != expected)):
+        raise AssertionError(f"{name}: {found!r}, {other}: {expected!r}")
+
+
+ATTACK = Attack(run, "calls", COUNTS)
