@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._array.array import Array
 from .._array.paths import sum_to
-from .._array.views import keep
+from .._array.views import current, keep
 from .._record.plan import Later
 from .._storage import factors
 from .._storage.factors import is_large, may_be_known, through_cholesky
@@ -154,11 +155,12 @@ def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
     gQ, gR = g
     m, n = Q.shape[-2], R.shape[-1]
     if mode == "complete" and m > n:
-        raise ValueError(
-            f"linalg.qr: the gradient through mode='complete' of a matrix of shape {(m, n)} is not "
-            "defined: the extra columns of Q are no function of it. Use mode='reduced' "
-            f"[at {user_line()}] {see('extra-columns')}"
-        )
+        if gQ is not None:
+            gQ = fold_complement(gQ, Q, n, unread == (), f"linalg.qr of a matrix of shape {(m, n)}", xp)
+        Q, R = Q[..., :n], R[..., :n, :]
+        gR = None if gR is None else gR[..., :n, :]  # the rows below are 0
+        if unread and unread[1] is not None:
+            unread = (unread[0], unread[1][..., :n, :])
     rest = None
     alone = gR is None
     gQ = xp.zeros_like(Q) if gQ is None else gQ
@@ -205,6 +207,40 @@ def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Any) -> Any:
     over = largest(left - found @ adjoint(R, xp), -2, xp) > scale * half_the_digits(R)
     doubt = xp.any(short & (read | over), axis=-1, keepdims=True)
     return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
+
+
+def fold_complement(g: Any, Q: Any, k: int, blind: bool, what: str, xp: Any) -> Any:
+    """Return the cotangent of the first k columns of unitary matrices Q, that of the others folded in.
+
+    The others are a free choice of basis of the rest of the space.  What depends on the space alone
+    moves with the first columns: dQ2 = -Q1 @ dQ1^H @ Q2.  It has no slope for a turn of the basis; of
+    anything else the derivative is not defined.  blind : the cotangents say nothing of what is read, so
+    forward mode has NaN for the tangent of several such columns.
+    """
+    Q1, Q2, g1, g2 = Q[..., :k], Q[..., k:], g[..., :k], g[..., k:]
+    if Q2.shape[-1] > 1 or is_complex(Q):
+        if blind:
+            g2 = g2 * NAN
+        else:
+            turn = adjoint(Q2, xp) @ g2
+            turn = largest(turn - adjoint(turn, xp), (-2, -1), xp)
+            free = turn > largest(g, (-2, -1), xp) * half_the_digits(Q)
+            refuse_free_columns(free, Q.shape[-2], k, what)
+            g2 = xp.where(free, NAN, g2)
+    # What is not used has no share in derivatives of this rule, in forward mode they are NaN.
+    used = largest(g2, (-2, -1), xp) != 0
+    return g1 - xp.where(used, Q2, xp.stop_gradient(Q2)) @ (adjoint(g2, xp) @ Q1)
+
+
+def refuse_free_columns(free: Any, m: int, k: int, what: str) -> None:
+    """ValueError for a function of a free choice of columns, where values are at hand: see above."""
+    data = current(free)[1] if isinstance(free, Array) else free
+    if isinstance(data, np.ndarray | np.generic) and data.any():
+        raise ValueError(
+            f"{what}: read the first {k} of {m} columns alone, or a function of the space of the others "
+            f"such as its projector: a gradient goes through the choice of these columns "
+            f"[at {user_line()}] {see('extra-columns')}"
+        )
 
 
 def inv(g: Any, y: Any, xp: Any) -> Any:

@@ -20,7 +20,6 @@ from typing import Any
 
 from .._storage.factors import remembered
 from .._storage.storage import conjugate, is_complex
-from .._util.errors import see, user_line
 from ._factorisations import (
     NAN,
     adjoint,
@@ -28,6 +27,7 @@ from ._factorisations import (
     diagonal_part,
     epsilon,
     first_order,
+    fold_complement,
     half_the_digits,
     largest,
     on_diagonal,
@@ -109,23 +109,23 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: A
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
     if gU is None and gVh is None:
         return (U[..., :, :k] @ diagonal_matrix(gS, xp) @ Vh[..., :k, :],)
+    known, blind, V = gS is not None, unread == (), adjoint(Vh, xp)
+    gV = None if gVh is None else adjoint(gVh, xp)
     if full_matrices and m != n:
-        raise ValueError(
-            f"linalg.svd: the gradient through the full U or Vh of a matrix of shape {(m, n)} is "
-            "not defined: their extra columns are no function of it. Use full_matrices=False "
-            f"[at {user_line()}] {see('extra-columns')}"
-        )
-    known = gS is not None
+        what = f"linalg.svd of a matrix of shape {(m, n)}"
+        gU = gU if gU is None or m == k else fold_complement(gU, U, k, blind, what, xp)
+        gV = gV if gV is None or n == k else fold_complement(gV, V, k, blind, what, xp)
+        U, V, Vh = U[..., :k], V[..., :k], Vh[..., :k, :]
     gU = xp.zeros_like(U) if gU is None else gU
-    gV, V = xp.zeros_like(Vh) if gVh is None else gVh, adjoint(Vh, xp)
-    gV = adjoint(gV, xp)
+    gV = xp.zeros_like(V) if gV is None else gV
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
     idle = none_of(S, xp) if known else None
     if known and unread:
         dU, dS, dV = unread
-        dV = None if dV is None else xp.matrix_transpose(dV)
+        dU = None if dU is None else dU[..., :k]
+        dV = None if dV is None else xp.matrix_transpose(dV)[..., :k]
         idle = unused(dS, (dU, dV), (gU, gV), xp)
-    inner = within_spaces(gU, gV, P, Q, S, idle, unread == (), xp)
+    inner = within_spaces(gU, gV, P, Q, S, idle, blind, xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh

@@ -344,7 +344,8 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     LinAlgError
         When x has fewer than two dimensions.
     ValueError
-        When mode is another word; in the backward pass, when mode is 'complete' and M > N.
+        When mode is another word; in the backward pass, when mode is 'complete' and a gradient
+        depends on the choice of the last M - N columns of Q.
 
     Notes
     -----
@@ -392,8 +393,8 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     LinAlgError
         When x has fewer than two dimensions, or the decomposition is not found.
     ValueError
-        In the backward pass, when full_matrices is True and a gradient goes through U or Vh of
-        matrices with M != N: their extra columns are no function of x.
+        In the backward pass, when full_matrices is True and a gradient depends on the choice of the
+        extra columns of U or V, any basis of the rest of the space.
 
     Notes
     -----
