@@ -351,13 +351,13 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
     IndexError
         When an index is out of range, or there is no such axis.
     """
-    one = isinstance(indices, Array) and indices.ndim == 1
+    one = isinstance(indices, Array) and indices.ndim == 1 and indices.dtype.kind != "b"
     if one and mode == "raise" and axis is not None and x.ndim:
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
     if not x.size:
         return pieces.of_nothing(x, indices, at, mode)
-    indices = selection.within(indices, x.shape[at], mode)
+    indices = selection.within(selection.as_places(indices), x.shape[at], mode)
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
 

@@ -22,6 +22,7 @@ from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.blocks import Quiet
 from .._util.errors import failure, refuse, see, user_line
+from .._util.options import unwrap_option
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
@@ -121,6 +122,11 @@ OF_ARRAYS = {
 }  # fmt: skip
 # Functions that give scalars of scalars, and arrays of arrays.
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
+# Annotations of an op's operands, and options of which NumPy's functions take any integer's type.
+OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
+OPTIONS = frozenset(
+    ("axis", "axes", "axis1", "axis2", "keepdims", "ddof", "correction", "k", "offset")
+)
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -440,7 +446,7 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         given = signature(function).bind(*args, **kwargs)
     except ValueError:  # written in C, such as np.where: NumPy's positions are ours
-        return ours(*args, **kwargs)
+        return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.target(name, out)
@@ -452,10 +458,29 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
         positional, options = matched(name, given, ours)
         if out is not None and "out" in accepted(ours)[1]:
             return ours(*positional, out=out, **options)
+        positional = arrays_for_lists(ours, positional)
+        options = {parameter: unwrap_option(x) if parameter in OPTIONS else x
+                   for parameter, x in options.items()}  # fmt: skip
     result = ours(*positional, **options)
     if out is None:
         return result
     return (written if function in SPREADING else into)(out, result)
+
+
+def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
+    """Return the arguments of an op with lists of numbers as Arrays, where it takes arrays."""
+    if not any(isinstance(x, list | tuple) for x in positional):
+        return list(positional)
+    home = next((x for x in positional if isinstance(x, Array)), None)
+    given = iter(signature(ours).parameters.values())
+    parameter, found = next(given), []
+    for x in positional:
+        is_list = isinstance(x, list | tuple) and parameter.annotation in OF_ARRAY
+        found.append(as_arrays(home, x)[1] if is_list else x)
+        parameter = (
+            parameter if parameter.kind is parameter.VAR_POSITIONAL else next(given, parameter)
+        )
+    return found
 
 
 def matched(

@@ -11,6 +11,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current, laid_out
 from .._util.errors import describe, refuse, shown, user_line
+from .._util.options import unwrap_option
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
@@ -40,7 +41,7 @@ from .arguments import (
     real_part,
     scalar,
 )
-from .implementations import private, program_of
+from .implementations import deviation_of, private, program_of
 
 DOCSTRING = """\
 {summary}
@@ -217,7 +218,12 @@ def spread(name: str) -> Callable[..., Array]:
             if whole and dtype is None:
                 return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
             found = variance(a, **given)
-            return elementwise.root_of_variance(found) if name == "std" else found
+            if name == "var":
+                return found
+            if where is True:
+                return deviation_of(found, statistics.count(a.shape, unwrap_option(axis)))
+            truths = broadcast_to(mask_of(name, a, where), a.shape)
+            return deviation_of(found, statistics.sum(truths, axis=axis, keepdims=keepdims))
 
         if whole and a.dtype.kind in "fc":
             return ours()

@@ -18,6 +18,7 @@ from .._array.views import (
     order_of,
     with_axes_in_memory,
 )
+from .._define.operands import first_array
 from .._storage import numpy_namespace
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, refuse, shown, user_line
@@ -102,7 +103,8 @@ def clip(
     a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
-    a, min, max = (assembled(np.asarray(x) if type(x) is bool else x) for x in (a, min, max))
+    a, min, max = (assembled(x) for x in (a, min, max))
+    min, max = (np.asarray(x) if type(x) in (bool, list, tuple) else x for x in (min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
     try:
@@ -147,6 +149,16 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
     return in_order(y, "C") if y.ndim else scalar(y[...])
+
+
+def as_places(indices: Any) -> Any:
+    """Return indices of ``numpy.take``, to which truth values are the numbers 0 and 1."""
+    if isinstance(indices, Array):
+        return astype(indices, np.intp) if indices.dtype.kind == "b" else indices
+    if isinstance(indices, list | tuple) and first_array(indices) is not None:
+        return indices
+    host = np.asarray(indices)
+    return host.astype(np.intp) if host.dtype.kind == "b" else indices
 
 
 def within(indices: Any, n: int, mode: str) -> Any:

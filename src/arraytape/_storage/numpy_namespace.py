@@ -254,8 +254,8 @@ scattered = scatter_add
 
 
 def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
-    if axis is None:
-        standard.check_only_axis(x, axis)
+    if axis is None or indices.dtype.kind == "b":
+        standard.check_take(x, indices, axis)
     return x.take(indices, axis)
 
 

@@ -57,10 +57,12 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
-def check_only_axis(x: Any, axis: int | None) -> None:
-    """ValueError when the axis is left out of data that has not one dimension."""
+def check_take(x: Any, indices: Any, axis: int | None) -> None:
+    """Raise ValueError where take needs an axis, TypeError for booleans as indices."""
     if axis is None and len(x.shape) != 1:
         raise ValueError(f"give axis: x has {len(x.shape)} dimensions")
+    if indices.dtype.kind == "b":
+        raise TypeError("use x[mask] for a mask: the indices are booleans")
 
 
 def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
@@ -245,7 +247,7 @@ class Standard:
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
 
     def take(self, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-        check_only_axis(x, axis)
+        check_take(x, indices, axis)
         return self.base.take(x, indices, axis=axis)
 
     def cast(self, x: Any, /, dtype: Any) -> Any:

@@ -156,7 +156,9 @@ def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
     m, n = Q.shape[-2], R.shape[-1]
     if mode == "complete" and m > n:
         if gQ is not None:
-            gQ = fold_complement(gQ, Q, n, unread == (), f"linalg.qr of a matrix of shape {(m, n)}", xp)
+            gQ = fold_complement(
+                gQ, Q, n, unread == (), f"linalg.qr of a matrix of shape {(m, n)}", xp
+            )
         Q, R = Q[..., :n], R[..., :n, :]
         gR = None if gR is None else gR[..., :n, :]  # the rows below are 0
         if unread and unread[1] is not None:

@@ -408,7 +408,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         if type(data) is not np.ndarray or not data.flags.writeable:
             check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
-        if not (plain and v.shape == data.shape):
+        if not (plain and v.shape == data.shape and (numpys or data.dtype.kind != "b")):
             v = fitting(op, x, handle, data, v)
         if type(data) is Batched and is_picked(x):
             x[...] = functional(x, other)
@@ -522,8 +522,9 @@ def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
                 f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
                 f"to keep its shape [at {user_line()}]"
             )
-    if dtype is not data.dtype:
-        result = np.result_type(data.dtype, other if dtype is None else dtype)
+    truths = op.name == "floor_divide" and data.dtype.kind == "b"  # which gives integers
+    if dtype is not data.dtype or truths:
+        result = np.result_type(data.dtype, other if dtype is None else dtype, *(["int8"] * truths))
         if not np.can_cast(result, data.dtype, "same_kind"):
             raise TypeError(
                 f"in-place {op.name}: a result of dtype {result} does not fit into "

@@ -359,7 +359,7 @@ class BatchedNamespace:
         )
 
     def take(self, x: Any, indices: Any, /, *, axis: Any = None) -> Any:
-        standard.check_only_axis(x, axis)
+        standard.check_take(x, indices, axis)
         if type(indices) is Batched:
             at = 0 if axis is None else axis % len(x.shape)
             return self.get(x, (*(slice(None),) * at, indices))
