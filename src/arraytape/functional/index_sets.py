@@ -17,10 +17,11 @@ import numpy as np
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
 from .._array.array import namespace
-from .._array.paths import BROADCAST, GETITEM, PERMUTE, READ_ONLY, RESHAPE, Path, walk
+from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched, Shape
+from .._storage.batched.names import LISTED, STACKS
 from .._storage.storage import STORAGES, storage_of
 
 Size = tuple[int, ...]
@@ -39,15 +40,12 @@ class Spread(NamedTuple):
     row: Any
 
 
-# Ops whose result has at each place what follows from the operands at this place, beside those whose
-# kind says so.
-ELEMENTWISE = (
-    "abs", "clip", "conj", "real_part", "imag_part", "sign", "where", "cast", "moved",
-    "power_derivative", "sinc_derivative",
-)  # fmt: skip
+# Ops whose result has at each place what follows from the operands at this place, beside those that
+# are stated so (``Op.per_element``).
+ELEMENTWISE = ("cast", "moved")
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "var", "std", "linalg.vector_norm")
 ALONG_AN_AXIS = ("cumulative_sum", "cumulative_prod")
-PLAIN_STEPS = (GETITEM, PERMUTE, RESHAPE, BROADCAST, READ_ONLY)
+IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps to what stands at the same places
 
 
 class IndexSets:
@@ -72,20 +70,24 @@ class IndexSets:
             found = self.of_known(record)
         except Unknown:
             found = Spread(self.union(self.held[tid] for tid in known))
-        for tid in results_of(record):
-            self.held[tid] = found
+        results = results_of(record)
+        if not isinstance(found, list):
+            found = [found] * len(results)
+        self.held.update(zip(results, found, strict=True))
 
-    def of_known(self, record: Record) -> Sets | Spread:
-        """The sets of a record's result; Unknown for an op or a layout that is not known here."""
+    def of_known(self, record: Record) -> Sets | Spread | list[Sets]:
+        """The sets of a record's results; Unknown for an op or a layout that is not known here."""
         plan = plan_of(record)
         if any(type(item) in (Batched, Shape) for item in record):
             raise Unknown
         if not isinstance(plan, Plan):
             return self.of_structural(record)
         op = plan.op
+        if LISTED.get(op.name) == STACKS:
+            return self.of_stacks(plan, record)
         if len(op.outputs) > 1:
             raise Unknown
-        if op.diagonal or op.name in ELEMENTWISE:
+        if op.per_element or op.name in ELEMENTWISE:
             return self.elementwise(plan, record)
         handler = HANDLERS.get(op.name)
         if handler is not None:
@@ -177,44 +179,82 @@ class IndexSets:
         at = np.broadcast_to(numbers[host_key(plan.kept(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
-    def matmul(self, plan: Plan, record: Record) -> Sets:
-        """Products of matrices and vectors; zeros of a constant factor lead nowhere."""
+    def along_fft(self, plan: Plan, record: Record) -> Sets:
+        """The union along an axis, which the result has in another length."""
+        x = self.sets(record[2])
+        axes = normal_axes(parameter(plan, record, "axis"), len(x.shape))
+        shape = shape_of_result(plan, record, x.shape)
+        return Sets(shape, broadcast(along(x, axes), shape))
+
+    def spread(self, plan: Plan, record: Record) -> Sets:
+        """Repeated along the axes that a sum reduced."""
+        x, into = self.sets(record[2]), tuple(parameter(plan, record, "into"))
+        axes, shape = parameter(plan, record, "along"), x.shape
+        if axes is not None and not parameter(plan, record, "keepdims"):
+            gone = normal_axes(axes, len(into))
+            shape = tuple(1 if i in gone else n for i, n in enumerate(into))
+        return Sets(into, broadcast(Sets(shape, x.rows), into))
+
+    def of_stacks(self, plan: Plan, record: Record) -> list[Sets]:
+        """Functions of matrices, each of which depends on all of its elements."""
+        x = self.sets(record[2])
+        stack, rows = x.shape[:-2], along(x, tuple(range(len(x.shape)))[-2:]).rows
+        found = []
+        for y in plan.op.outputs:
+            shape = plan.layout_of(record, y)[0]
+            shape = shape_of_result(plan, record, x.shape) if shape is None else tuple(shape)
+            core = (1,) * (len(shape) - len(stack))
+            found.append(Sets(shape, broadcast(Sets((*stack, *core), rows), shape)))
+        return found
+
+    def system(self, plan: Plan, record: Record) -> Sets:
+        """Solutions of linear systems: a column by all of its matrix and of one column."""
         first, second = record[2], record[3]
         shapes = [
             self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
             for tid, name in ((first, "x1"), (second, "x2"))
         ]
-        if max(len(shape) for shape in shapes) > 2:
-            return self.many_products(record[2:4], shapes)
-        (m, k) = shapes[0] if len(shapes[0]) == 2 else (1, shapes[0][0])
-        n = shapes[1][1] if len(shapes[1]) == 2 else 1
+        vector = len(shapes[1]) == 1
+        column = (*shapes[1], 1) if vector else shapes[1]
+        shape = (*np.broadcast_shapes(shapes[0][:-2], column[:-2]), *column[-2:])
         parts = []
-        if first in self.held:
-            other = None if second in self.held else host(plan.kept(record, "x2")).reshape(k, n)
-            parts.append(from_left(self.sets(first).rows, m, k, n, other))
-        if second in self.held:
-            other = None if first in self.held else host(plan.kept(record, "x1")).reshape(m, k)
-            parts.append(from_right(self.sets(second).rows, m, k, n, other))
-        shape = (*shapes[0][:-1], *(shapes[1][1:]))
-        return Sets(shape, united(parts))
-
-    def many_products(self, tids: Sequence[int], shapes: Sequence[Size]) -> Sets:
-        """Products of stacks of matrices: all of a row by all of a column."""
-        first, second = shapes
-        wide = [
-            (1, *first) if len(first) == 1 else first,
-            (*second, 1) if len(second) == 1 else second,
-        ]
-        stack = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
-        product = (*stack, wide[0][-2], wide[1][-1])
-        parts = []
-        for tid, shape, axis in zip(tids, wide, (-1, -2), strict=True):
+        for tid, own, axes in ((first, shapes[0], 2), (second, column, 1)):
             if tid in self.held:
-                whole = along(Sets(shape, self.sets(tid).rows), (len(shape) + axis,))
-                parts.append(broadcast(whole, product))
-        gone = {len(product) - 2} if len(first) == 1 else set()
-        gone |= {len(product) - 1} if len(second) == 1 else set()
-        return Sets(tuple(n for i, n in enumerate(product) if i not in gone), united(parts))
+                place = len(own) - 2
+                gone = (place, place + 1) if axes == 2 else (place,)
+                parts.append(broadcast(along(Sets(own, self.sets(tid).rows), gone), shape))
+        return Sets(shape[:-1] if vector else shape, united(parts))
+
+    def product_with_adjoints(self, plan: Plan, record: Record) -> Sets:
+        """Products of matrices, one of which is transposed."""
+        turned = [parameter(plan, record, name) for name in ("first", "second")]
+        return self.products(plan, record, turned)
+
+    def matmul(self, plan: Plan, record: Record) -> Sets:
+        """Products of matrices and vectors; zeros of a constant factor lead nowhere."""
+        return self.products(plan, record, [False, False])
+
+    def products(self, plan: Plan, record: Record, turned: Sequence[bool]) -> Sets:
+        """Products of matrices and vectors.  turned : whether each factor is transposed first."""
+        factors = [
+            self.sets(tid) if tid in self.held else host(plan.kept(record, name))
+            for tid, name in zip(record[2:4], ("x1", "x2"), strict=True)
+        ]
+        first, second = (
+            transposed(x) if turn else x for x, turn in zip(factors, turned, strict=True)
+        )
+        if max(len(first.shape), len(second.shape)) > 2:
+            return many_products(first, second)
+        (m, k) = first.shape if len(first.shape) == 2 else (1, first.shape[0])
+        n = second.shape[1] if len(second.shape) == 2 else 1
+        parts = []
+        if isinstance(first, Sets):
+            other = None if isinstance(second, Sets) else second.reshape(k, n)
+            parts.append(from_left(first.rows, m, k, n, other))
+        if isinstance(second, Sets):
+            other = None if isinstance(first, Sets) else first.reshape(m, k)
+            parts.append(from_right(second.rows, m, k, n, other))
+        return Sets((*first.shape[:-1], *second.shape[1:]), united(parts))
 
     def vecdot(self, plan: Plan, record: Record) -> Sets:
         """Products at one place, summed along an axis."""
@@ -250,7 +290,7 @@ class IndexSets:
             at = at[host_key(record[5])]
         size, region = math.prod(shape), np.unique(at)
         old = self.sets(write.old).rows if write.old in self.held else self.none(size)
-        if put:
+        if put and not any(kind in (REAL, IMAG) for kind, _ in write.path):
             stays = np.ones(size, np.int32)
             stays[region] = 0
             old = diagonal(stays) @ old
@@ -266,7 +306,7 @@ class Unknown(Exception):
     """What an op's result depends on, element by element, is not known here."""
 
 
-HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
+HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets | list[Sets]]] = {
     **dict.fromkeys(REDUCTIONS, IndexSets.reduction),
     **dict.fromkeys(ALONG_AN_AXIS, IndexSets.along_an_axis),
     **dict.fromkeys(
@@ -274,7 +314,12 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     ),
     "scattered": IndexSets.scattered,
     "matmul": IndexSets.matmul,
+    "matmul_adjoint": IndexSets.product_with_adjoints,
     "vecdot": IndexSets.vecdot,
+    "sum_adjoint": IndexSets.spread,
+    **dict.fromkeys(("fft.fft", "fft.ifft", "fft.irfft", "fft.rfft"), IndexSets.along_fft),
+    **dict.fromkeys(("linalg.solve", "solve_again"), IndexSets.system),
+    "inverse_again": IndexSets.of_stacks,
 }
 
 
@@ -283,6 +328,15 @@ def parameter(plan: Plan, record: Record, name: str) -> Any:
     if not plan.keeps(name):
         raise Unknown
     return plan.kept(record, name)
+
+
+def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
+    """Return the shape of what an op of one input gives for one of this shape."""
+    op = plan.op
+    if len(op.inputs) > 1 or op.public is None:
+        raise Unknown
+    x = namespace().zeros(shape, dtype=plan.layout_of(record, "x")[1], device="cpu")
+    return tuple(op.public(x, **plan.parameters(record)).shape)
 
 
 # --- sparse matrices of sets --------------------------------------------------------------------------
@@ -355,6 +409,29 @@ def from_right(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
     return csr(sparse.kron(factor, sparse.eye_array(n), format="csr").astype(np.int32) @ rows)
 
 
+def transposed(x: Any) -> Any:
+    """Return the sets, or the numbers, of transposed matrices."""
+    if not isinstance(x, Sets):
+        return x.swapaxes(-2, -1)
+    at = np.arange(math.prod(x.shape)).reshape(x.shape).swapaxes(-2, -1)
+    return Sets(at.shape, x.rows[at.reshape(-1)])
+
+
+def many_products(first: Any, second: Any) -> Sets:
+    """Return the sets of products of stacks of matrices: all of a row by all of a column."""
+    one, two = len(first.shape) == 1, len(second.shape) == 1
+    wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]
+    stack = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
+    product = (*stack, wide[0][-2], wide[1][-1])
+    parts = []
+    for x, shape, axis in zip((first, second), wide, (-1, -2), strict=True):
+        if isinstance(x, Sets):
+            whole = along(Sets(shape, x.rows), (len(shape) + axis,))
+            parts.append(broadcast(whole, product))
+    gone = ({len(product) - 2} if one else set()) | ({len(product) - 1} if two else set())
+    return Sets(tuple(n for i, n in enumerate(product) if i not in gone), united(parts))
+
+
 # --- places -------------------------------------------------------------------------------------------
 def places(shape: Size, wider: Size) -> Any:
     """For each element of the wider shape the place of the one that broadcasting puts there."""
@@ -364,10 +441,10 @@ def places(shape: Size, wider: Size) -> Any:
 
 def walked(shape: Size, path: Path) -> Any:
     """The places in a root of the elements of a view."""
-    if any(kind not in PLAIN_STEPS for kind, _ in path):
+    if any(kind is PICK for kind, _ in path):
         raise Unknown
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
-    steps = tuple(step for step in path if step[0] is not READ_ONLY)
+    steps = tuple(step for step in path if step[0] not in IN_PLACE)
     return np.asarray(walk(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
 
 
