@@ -39,6 +39,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "implicit-programs": "attack.implicit_programs",
     "ode-programs": "attack.ode_programs",
     "functional-programs": "attack.functional_programs",
+    "matrix-functions": "attack.matrix_functions",
 }
 
 

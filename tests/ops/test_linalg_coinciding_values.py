@@ -8,7 +8,10 @@ from arraytape import testing
 from arraytape.ops.linalg import hermitian, regular
 from helpers.matrices import DTYPES, adjoint, curvature, spectrum
 
-pytestmark = pytest.mark.any_storage
+pytestmark = [
+    pytest.mark.any_storage,
+    pytest.mark.filterwarnings("ignore:use the values alone, projectors"),
+]
 
 INVARIANT = {
     "spectral function of eigh": lambda x: spectral(xp.linalg.eigh(hermitian(x))),

@@ -7,7 +7,10 @@ import arraytape as xp
 from arraytape import testing
 from helpers.matrices import DTYPES, M, adjoint, curvature, gradient, spectrum
 
-pytestmark = pytest.mark.any_storage
+pytestmark = [
+    pytest.mark.any_storage,
+    pytest.mark.filterwarnings("ignore:use the values alone, projectors"),
+]
 
 LOW = {
     "rank 1 of 3": np.outer([1.0, 2.0, -1.0, 0.5, 3.0], [2.0, 1.0, -3.0]),

@@ -17,7 +17,10 @@ from helpers.numerics import (
     rebuilt_by_svd,
 )
 
-pytestmark = pytest.mark.any_storage
+pytestmark = [
+    pytest.mark.any_storage,
+    pytest.mark.filterwarnings("ignore:use the values alone, projectors"),
+]
 
 
 @pytest.mark.parametrize("values", [xp.linalg.svdvals, xp.linalg.eigvalsh])

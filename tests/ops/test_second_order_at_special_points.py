@@ -17,6 +17,8 @@ from arraytape.testing import weights
 from helpers.namespace_ops import namespace_ops
 from helpers.second_order import NESTINGS, differences, hessian
 
+pytestmark = pytest.mark.filterwarnings("ignore:use the values alone, projectors")
+
 INF = math.inf
 RTOL = 1e-5  # of the differences
 

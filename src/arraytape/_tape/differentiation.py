@@ -38,6 +38,7 @@ from .letting_go import LettingGo, keeps_much, may_let_go
 from .missing_rules import check_rules
 from .recording import Recording
 from .strays import warn_of_strays
+from .undefined import warn_of_undefined
 
 if TYPE_CHECKING:
     from .._exits.lacks import Lacks
@@ -154,7 +155,9 @@ class Differentiation:
         """The gradients by a pass that leaves out what selections did not take."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
-        return self.through(pass_, seeds)
+        found = self.through(pass_, seeds)
+        warn_of_undefined(pass_.undefined, found)
+        return found
 
     def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
         """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
@@ -203,7 +206,10 @@ class Differentiation:
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
         pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
-        return self.gradients(pass_)
+        found = self.gradients(pass_)
+        if isinstance(pass_, GuardedPass):
+            warn_of_undefined(pass_.undefined, found)
+        return found
 
     def gradients(self, pass_: BackwardPass) -> list[Any]:
         """What a pass found for each source."""

@@ -32,6 +32,7 @@ from .missing_rules import MissingRule, without_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
 from .tape import GradientTape
+from .undefined import note_undefined, warn_of_undefined
 
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
@@ -39,13 +40,15 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 class ForwardPass(BaseRecorder):
     """The recorder of forward mode: tangents by tid.
 
-    missing : by tid, the error for the op without a rule that the value went through.  journal, after :
-    from the first exit on, where constants entered, and the records without what they keep.
+    missing : by tid, the error for the op without a rule that the value went through.  undefined : the
+    factorisations whose tangents are NaN.  journal, after : from the first exit on, where constants
+    entered, and the records without what they keep.
     """
 
     def __init__(self) -> None:
         self.tangents = Tangents()
         self.missing: dict[int, MissingRule] = {}
+        self.undefined: list[str] = []
         self.known: set[int] = set()
         self.followed: set[int] = UNFOLLOWED
         self.frames: list[int] = []
@@ -120,7 +123,8 @@ class ForwardPass(BaseRecorder):
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
     def tell_of_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
-        """Say what of a derivative left."""
+        """Say what of a derivative left, and what made it NaN."""
+        warn_of_undefined(self.undefined, (found,))
         tid = y._current_id()
         if self.journal is not None and mode != "ignore":
             lacks = Lacks(self.after, self.journal, list(self.known), [tid])
@@ -235,7 +239,11 @@ class ForwardPass(BaseRecorder):
                 pulled += contributions(plan, pull, record, found)
             return pulled
 
-        return self.transpose(g, pull_back)
+        found = self.transpose(g, pull_back)
+        given = [self.tangents.get(tid) for tid in inputs_of(record)]
+        for tangent in found:
+            note_undefined(self.undefined, plan, given, tangent)
+        return found
 
     def transpose(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
         """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""

@@ -30,6 +30,7 @@ from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
 from .backward import BackwardPass, contributions, is_shared
 from .cusps import selects
 from .data import RawData
+from .undefined import note_undefined
 
 
 @cache
@@ -57,10 +58,14 @@ class Contribution(NamedTuple):
 
 
 class GuardedPass(BackwardPass):
-    """A backward pass with a pass of masks beside it."""
+    """A backward pass with a pass of masks beside it.
+
+    undefined : the factorisations whose rules gave NaN of numbers: see ``note_undefined``.
+    """
 
     def __init__(self, data: RawData, followed: Collection[int]) -> None:
         super().__init__(data, followed)
+        self.undefined: list[str] = []
         self.activity = ActivityPass(ActivityData(data.storage), followed)
 
     @property
@@ -110,6 +115,7 @@ class GuardedPass(BackwardPass):
         for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
             if part is None or tid not in self.followed:
                 continue
+            note_undefined(self.undefined, plan, g if type(g) is tuple else (g,), part)
             self.activity.add(tid, self.masks.for_parts_of(raw_of(part), mask))
             with self.data.at(part) if plan.op.moves else HERE:
                 if mask is ALL:

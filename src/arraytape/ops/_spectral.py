@@ -35,6 +35,9 @@ from ._factorisations import (
 )
 
 
+THREE_DIGITS = 1e-3
+
+
 # --- what coincides -----------------------------------------------------------------------------
 def faintness(S: Any) -> float:
     """What a cotangent that is scaled by a value of 0, but for rounding errors, stays below."""
@@ -69,6 +72,41 @@ def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
     is this map's transpose."""
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
+
+
+def of_function(
+    turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: Any, xp: Any
+) -> Any:
+    """Return turn, with more digits for a function of a matrix, and where its quotient is known.
+
+    A function V f(D) V^H has P_ij = M_ij f_j and a cotangent M_ii f'_i / 2 of each value, so that
+    turn / gap is M_ij times a divided difference of f: up to the square of the gap, the mean of
+    P_ij f'_j / f_j and its adjoint.
+    Where the two agree within the rounding errors of the first, the second has all digits.  Where the
+    gap itself is one of rounding, the quotient is known if three digits of it are, and agree.
+
+    P : the cotangents of the vectors along the vectors.  values : the cotangent of the values.
+    columns : the largest element of each column of the cotangents of the vectors, (..., 1, k).
+    """
+    along = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
+    slope = along != 0
+    steep = P * xp.where(slope, 2.0 * values / xp.where(slope, along, 1.0), 0.0)[..., None, :]
+    known = xp.astype(slope, along.dtype)
+    ways = known[..., None, :] + known[..., :, None]
+    smooth = (steep + adjoint(steep, xp)) / xp.where(ways == 0, 1.0, ways)
+    size = xp.abs(gap)
+    apart = (size > 0) & (ways > 0)
+    off = xp.abs(smooth * gap - turn)
+    noise = (columns + xp.matrix_transpose(columns)) * (gap.shape[-1] * epsilon(gap))
+    digits = largest(values, -1, xp)[..., None] * size * THREE_DIGITS
+    known = same & apart & (noise <= digits) & (off <= digits)
+    return xp.where(known | (apart & (off <= noise)), smooth * gap, turn), known
+
+
+def idle_values(values: Any, xp: Any) -> Any:
+    """Return True for pairs of values neither of which has a cotangent."""
+    idle = values == 0
+    return idle[..., None, :] & idle[..., :, None]
 
 
 def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Any) -> Any:
@@ -125,7 +163,7 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: A
         dU = None if dU is None else dU[..., :k]
         dV = None if dV is None else xp.matrix_transpose(dV)[..., :k]
         idle = unused(dS, (dU, dV), (gU, gV), xp)
-    inner = within_spaces(gU, gV, P, Q, S, idle, blind, xp)
+    inner = within_spaces(gU, gS, gV, P, Q, S, idle, blind, xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
@@ -134,7 +172,9 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: A
     return (whole,)
 
 
-def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Any) -> Any:
+def within_spaces(
+    gU: Any, gS: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Any
+) -> Any:
     """What turns the vectors among themselves.
 
     idle : columns of which the function uses nothing; None where it does not use the values at all.
@@ -152,11 +192,13 @@ def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bo
     same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
     scale = largest(gU, (-2, -1), xp) + largest(gV, (-2, -1), xp)
     if idle is not None:
-        both = idle & xp.matrix_transpose(idle)
-        faint = below(largest(gU, -2, xp) + largest(gV, -2, xp), scale * faintness(S))
+        both, columns = idle & xp.matrix_transpose(idle), largest(gU, -2, xp) + largest(gV, -2, xp)
+        faint = below(columns, scale * faintness(S))
         faint = faint & (not blind)
-        steep = zero & ~(faint & xp.matrix_transpose(faint))
-        alike = same & ~zero
+        faint = faint & xp.matrix_transpose(faint)
+        turn, exact = of_function(turn, gap, same, P + Q, gS, columns, xp)
+        steep = zero & ~(faint & (exact | idle_values(gS, xp)))
+        alike = same & ~zero & ~exact
         turned = quotient(turn, gap, eye | alike | both, (steep | alike) & ~eye & ~both, xp)
         still = (eye & (not is_complex(P))) | both  # real vectors have no phases
         leant = quotient(lean, total, still, steep & ~still, xp)
@@ -208,13 +250,17 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> A
             eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
-            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (unread != ())
+            columns = largest(vectors, -2, xp)
+            faint = below(columns, scale * faintness(eigenvalues)) & (unread != ())
             idle = none_of(eigenvalues, xp)
             if unread:
                 idle = unused(unread[0], unread[1:], (vectors,), xp)
             both = idle & xp.matrix_transpose(idle)
-            doubt = same & ~eye & ~both & ~(zero & faint & xp.matrix_transpose(faint))
-            turned = quotient(turn, gap, (same & ~zero) | both, doubt, xp)
+            turn, exact = of_function(turn, gap, same, P, values, columns, xp)
+            faint = faint & xp.matrix_transpose(faint) & idle_values(values, xp)
+            exact = exact | (zero & faint)
+            doubt = same & ~eye & ~both & ~exact
+            turned = quotient(turn, gap, (same & ~zero & ~exact) | both, doubt, xp)
             turned = first_order(turned, zero, eigenvalues[..., None, :], xp)
         inner = inner + turned / 2.0
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
@@ -227,7 +273,7 @@ def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
 
 
 # --- eigenvalues of any square matrices ---------------------------------------------------------
-def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
+def eig(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
     """V^-H @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
     where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
@@ -243,6 +289,16 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
         gap = conjugate(eigenvalues[..., None, :] - eigenvalues[..., :, None], xp)
         same = xp.abs(gap) <= rounding(eigenvalues, xp)
         doubt = same & ~on_diagonal(gap, xp)
+        if values is not None:
+            every, sizes = (-2, -1), largest(values, -1, xp)[..., None]
+            noise = largest(vectors, every, xp) + sizes * largest(eigenvalues, -1, xp)[..., None]
+            noise = noise * largest(back, every, xp) * (gap.shape[-1] * epsilon(gap))
+            # A function of a matrix has a turn of about the gap, a difference of what is larger.
+            digits = xp.abs(turn) + sizes * xp.abs(gap)
+            doubt = doubt | ((noise > digits * THREE_DIGITS) & ~on_diagonal(gap, xp))
+            if unread:
+                idle = unused(unread[0], unread[1:], (vectors,), xp)
+                doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
             # The vectors of one value may be any basis, not only an orthonormal one.
             small = largest(vectors, (-2, -1), xp) * half_the_digits(P)

@@ -518,6 +518,7 @@ def eigvalsh(x: Array, /) -> Array:
 @primitive(
     joint=spectral.eig,
     outputs=("eigenvalues", "eigenvectors"),
+    saves=rules.NONE_UNREAD,
     samples=[s._replace(prepare=regular) for s in SQUARE],
 )
 def eig(x: Array, /) -> EigResult:

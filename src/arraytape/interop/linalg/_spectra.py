@@ -204,7 +204,10 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
 eig_op = library_op(
     "scipy.linalg.eig",
     lambda a, check_finite=True: scipy.linalg.eig(a, check_finite=check_finite),
-    joint=lambda g, values, vectors, xp: spectral.eig(g, values, complex_vectors(vectors, xp), xp),
+    joint=lambda g, values, vectors, unread, xp: spectral.eig(
+        g, values, complex_vectors(vectors, xp), unread, xp
+    ),
+    saves=NONE_UNREAD,
     outputs=("values", "vectors"),
     cores=[2],
 )

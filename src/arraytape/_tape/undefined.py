@@ -1,0 +1,48 @@
+"""The warning that a derivative is NaN because a factorisation does not determine it.
+
+Rules that ask which results are never read (``unread``) are those of factorisations whose vectors are a
+free choice at some matrices: they give NaN there, unless the function does not depend on the choice.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .._record.plan import Plan
+from .._storage.storage import storage_of
+from .._util.errors import PAGE, TapeWarning, layout, stacklevel, user_line
+from .activity import raw_of
+
+DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
+
+
+def is_nan(data: Any) -> bool:
+    """Return True if an Array, or raw data, holds a NaN."""
+    if data is None:
+        return False
+    raw = raw_of(data)
+    return storage_of(raw).has_nan(raw)
+
+
+def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: Any) -> None:
+    """Note an op whose rule gave NaN of numbers: the message's words for it.
+
+    given : what the rule was applied to; its absent parts are None.  found : what it gave.
+    """
+    if plan.keeps("unread") and is_nan(found) and not any(map(is_nan, given)):
+        notes.append(f"{plan.op.name} is NaN at a matrix {layout(found)}")
+
+
+def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
+    """Warn if a derivative holds a NaN, and the rule of a factorisation gave one on the way."""
+    if not notes or not any(map(is_nan, found)):
+        return
+    warnings.warn(
+        "use the values alone, projectors alone, or a function of the matrix itself (inv, expm): the "
+        f"derivative through {notes[0]} whose values coincide, or whose columns depend on others, "
+        f"up to rounding [at {user_line()}] (see {DECISION})",
+        TapeWarning,
+        stacklevel=stacklevel(),
+    )
