@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.spatial.distance
-import scipy.special
 from scipy.spatial.distance import _METRIC_ALIAS
 
 import arraytape
@@ -39,15 +39,24 @@ def total(values: Any, w: Any) -> Any:
     return arraytape.sum(weighted(values, w), axis=-1)
 
 
+def power(x: Any, p: float) -> Any:
+    """Return x ** p for x of 0 or more, with the slope 0 at 0, where it is infinite for p < 1."""
+    some = x > 0
+    return arraytape.where(some, arraytape.where(some, x, 1.0) ** p, 0.0)
+
+
 def euclidean(u: Any, v: Any, w: Any) -> Any:
-    return arraytape.linalg.vector_norm(weighted(u - v, None if w is None else w**0.5), axis=-1)
+    if w is None:
+        return arraytape.linalg.vector_norm(u - v, axis=-1)
+    return power(total(arraytape.abs(u - v) ** 2, w), 0.5)
 
 
 def minkowski(u: Any, v: Any, w: Any, p: float = 2.0) -> Any:
     if math.isinf(p):
         return chebyshev(u, v, w)
-    scaled = weighted(u - v, None if w is None else w ** (1.0 / p))
-    return arraytape.linalg.vector_norm(scaled, axis=-1, ord=p)
+    if p == 2:
+        return euclidean(u, v, w)
+    return power(total(power(arraytape.abs(u - v), p), w), 1.0 / p)
 
 
 def chebyshev(u: Any, v: Any, w: Any) -> Any:
@@ -78,18 +87,25 @@ def correlation(u: Any, v: Any, w: Any) -> Any:
     return cosine(centred(u), centred(v), w)
 
 
-def jensenshannon(u: Any, v: Any, w: Any) -> Any:
-    u, v = (x / arraytape.sum(x, axis=-1, keepdims=True) for x in (u, v))
+def jensenshannon(u: Any, v: Any, w: Any, base: Any = None) -> Any:
+    u, v = normalised(u), normalised(v)
     m = (u + v) / 2.0
-    found = total(scipy.special.rel_entr(u, m) + scipy.special.rel_entr(v, m), w)
-    return (found / 2.0) ** 0.5
+    some = m > 0  # where neither has a share, both keep the slope 0
+    m, *pair = [arraytape.where(some, x, 1.0) for x in (m, u, v)]
+    parts = [arraytape.where(some, arraytape.special.rel_entr(x, m), 0.0) for x in pair]
+    found = total(parts[0] + parts[1], w)
+    return power((found if base is None else found / np.log(base)) / 2.0, 0.5)
+
+
+def normalised(x: Any) -> Any:
+    """Return shares of a sum; a share of 0, whose slope may be infinite later, does not move it."""
+    whole = arraytape.sum(x, axis=-1, keepdims=True)
+    return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
 
 def mahalanobis(u: Any, v: Any, w: Any, VI: Any = None) -> Any:
     steps = u - v
-    square = arraytape.sum((steps @ VI) * steps, axis=-1)
-    apart = square > 0
-    return arraytape.where(apart, arraytape.where(apart, square, 1.0) ** 0.5, 0.0)
+    return power(arraytape.sum((steps @ VI) * steps, axis=-1), 0.5)
 
 
 FORMULAS: dict[str, Function] = {
@@ -124,7 +140,10 @@ def named(metric: Any) -> str | None:
     return None if info is None else str(info.canonical_name)
 
 
-def slope_of(name: str, u: Any, v: Any, samples: Any, options: dict[str, Any]) -> Any:
+def slope_of(
+    name: str, u: Any, v: Any, samples: Any, options: dict[str, Any],
+    formulas: dict[str, Function] = FORMULAS,
+) -> Any:  # fmt: skip
     """The formula of a metric; what was not given of it is computed from the samples."""
     if name not in FORMULAS:
         raise no_rule(
@@ -135,8 +154,20 @@ def slope_of(name: str, u: Any, v: Any, samples: Any, options: dict[str, Any]) -
         given["V"] = np.var(samples, axis=0, ddof=1)
     if name == "mahalanobis" and given.get("VI") is None:
         given["VI"] = np.linalg.inv(np.cov(samples.T)).T
-    given = {key: x if key == "p" else asarray(x) for key, x in given.items() if x is not None}
-    return FORMULAS[name](u, v, given.pop("w", None), **given)
+    numbers = ("p", "base")
+    given = {key: x if key in numbers else in_floats(x) for key, x in given.items() if x is not None}
+    return formulas[name](in_floats(u), in_floats(v), given.pop("w", None), **given)
+
+
+def in_floats(x: Any) -> Any:
+    """Return an Array of floats: differences of unsigned integers would wrap around."""
+    x = asarray(x)
+    return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
+
+
+def has_floats(*values: Any) -> bool:
+    """Return True if one of these may have a derivative."""
+    return any(asarray(x).dtype.kind in "fc" for x in values if isinstance(x, Array | np.ndarray))
 
 
 def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -147,11 +178,15 @@ def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 @hooks("scipy.spatial.distance", "cdist")
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
     a, b, name = asarray(XA), asarray(XB), named(metric)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
+        raise ValueError(
+            f"cdist takes matrices of as many columns, got the shapes {a.shape} and {b.shape}"
+        )
     if name is None:
-        rows = [arraytape.stack([asarray(metric(u, v, **options)) for v in b]) for u in a]
+        rows = [arraytape.stack([asarray(metric(u, v, **options), np.float64) for v in b]) for u in a]
         return into(out, lambda dtype: arraytape.stack(rows))
     value = cdist_value(a, b, name, raw_options(options))
-    if a.dtype.kind == "f" or b.dtype.kind == "f":
+    if has_floats(a, b, *options.values()):
         samples = arraytape.concat([a, b])
         formula = slope_of(name, a[:, None, :], b[None, :, :], samples, options)
         value = with_slope(value, formula)
@@ -161,32 +196,50 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **opt
 @hooks("scipy.spatial.distance", "pdist")
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
     x, name = asarray(X), named(metric)
+    if x.ndim != 2:
+        raise ValueError(f"pdist takes a matrix, got the shape {x.shape}")
     first, second = np.triu_indices(x.shape[0], 1)
     if name is None:
-        pairs = [asarray(metric(x[i], x[j], **options)) for i, j in zip(first, second, strict=True)]
+        pairs = [
+            asarray(metric(x[i], x[j], **options), np.float64)
+            for i, j in zip(first, second, strict=True)
+        ]
         return into(out, lambda dtype: arraytape.stack(pairs))
     value = pdist_value(x, name, raw_options(options))
-    if x.dtype.kind == "f":
+    if has_floats(x, *options.values()):
         value = with_slope(value, slope_of(name, x[first], x[second], x, options))
     return into(out, lambda dtype: value)
 
 
 # --- of two vectors, and in another shape ------------------------------------------------------------
-def correlation_forward(u: Array, v: Array, w: Any = None, centered: Any = True) -> Any:
-    return scipy.spatial.distance.correlation(u, v, w, centered)
+def vector_forward(u: Array, v: Array, metric: Any = "", options: Any = ()) -> Any:
+    return getattr(scipy.spatial.distance, metric)(u, v, **dict(options))
 
 
-correlation_value = library_op(
-    "scipy.spatial.correlation", correlation_forward, word="nondifferentiable"
-)
+vector_value = library_op("scipy.spatial.distance", vector_forward, word="nondifferentiable")
 
 
-@hooks("scipy.spatial.distance", "correlation")  # cosine calls it
-def correlation_of_vectors(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
-    u, v = asarray(u), asarray(v)
-    weights = None if w is None else asarray(w)
-    formula = (correlation if centered else cosine)(u, v, weights)
-    return with_slope(correlation_value(u, v, dict(raw_options({"w": w}))["w"], centered), formula)
+def state_vector_metric(name: str) -> None:
+    signature = inspect.signature(getattr(scipy.spatial.distance, name))
+    others = [*signature.parameters][2:]
+
+    @hooks("scipy.spatial.distance", name)
+    def metric(u: Any, v: Any, *args: Any, **keywords: Any) -> Any:
+        given = dict(zip(others, args, strict=False)) | keywords
+        u, v = asarray(u), asarray(v)
+        value = vector_value(u, v, name, raw_options(given))
+        if not has_floats(u, v, *given.values()):
+            return value
+        axis = given.pop("axis", 0) if u.ndim > 1 or v.ndim > 1 else -1
+        given.pop("keepdims", None)
+        formula = FORMULAS if given.pop("centered", True) else {name: cosine}
+        u, v = (arraytape.moveaxis(x, axis, -1) for x in (u, v))
+        found = slope_of(name, u, v, None, given, formula)
+        return with_slope(value, arraytape.reshape(found, value.shape))
+
+
+for _name in FORMULAS:
+    state_vector_metric(_name)
 
 
 @hooks("scipy.spatial.distance", "squareform")
