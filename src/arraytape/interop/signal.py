@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,9 +50,21 @@ def lfilter_joint(
 ) -> tuple[Any, ...]:
     g_y, g_z = (whole_part(part, like, axis, xp) for part, like in zip(g, (y, zi), strict=True))
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
-    one, others = b / a[0], a / a[0]
+    to_b, to_a, by_x, by_z = filter_adjoint(g_y, g_z, b, a, x, y, xp)
+    return (
+        Later(to_b),
+        Later(to_a),
+        Later(lambda: xp.moveaxis(by_x(), -1, axis)),
+        xp.moveaxis(by_z, -1, axis),
+    )
+
+
+def filter_adjoint(
+    g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any
+) -> tuple[Any, ...]:
+    """Return what gives the cotangents of b, a and x, and that of the state, for any a[0]."""
+    one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
-    lead = conjugate(a[0], xp)
 
     @functools.cache
     def to_b() -> Any:
@@ -62,12 +75,7 @@ def lfilter_joint(
         to_lead = -xp.sum(conjugate(one, xp) * to_b()) - xp.sum(conjugate(others, xp) * rest)
         return xp.concat([xp.reshape(to_lead, (1,)), rest[1:]])
 
-    return (
-        Later(to_b),
-        Later(to_a),
-        Later(lambda: xp.moveaxis(by_x(), -1, axis)),
-        xp.moveaxis(by_z, -1, axis),
-    )
+    return to_b, to_a, by_x, by_z
 
 
 def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
@@ -136,9 +144,34 @@ def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
         dtype = arraytape.result_type(b, a, x)
         start = arraytape.zeros(shape, dtype=dtype, device=x.device)
     else:
-        start = arraytape.broadcast_to(asarray(zi), shape)
+        start = asarray(zi)
+        if start.ndim != x.ndim or start.shape[axis] != order:
+            raise ValueError(
+                f"lfilter takes a zi that broadcasts to the shape {shape} in the axes of the other "
+                f"signals alone, got {start.shape}"
+            )
+        start = arraytape.broadcast_to(start, shape)
     y, state = lfilter_op(b, a, x, start, axis)
     return y if zi is None else (y, state)
+
+
+# SciPy divides by a[0] where it is not 1; where it is, the filter moves with it all the same.
+@hooks("scipy.signal._signaltools", "lfilter_zi")
+def lfilter_zi(b: Any, a: Any) -> Any:
+    b, a = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a))
+    if b.ndim == a.ndim == 1:
+        first = int(np.argmax(plain(a) != 0)) if a.shape[0] else 0
+        a = a[first:]
+        if a.dtype.kind in "fc" and a.shape[0] and plain(a[0]) == 1:
+            b, a = b / a[0], a / a[0]
+    return original_of(_signaltools.lfilter_zi)(b, a)
+
+
+@hooks("scipy.signal._signaltools", "lfiltic")
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    found = original_of(_signaltools.lfiltic)(b, a, y, x)
+    lead = np.ravel(asarray(a))[0]
+    return found / lead if plain(lead) == 1 else found
 
 
 # --- sections of second order ------------------------------------------------------------------------
@@ -147,7 +180,9 @@ def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
 
 
 def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tuple[Any, ...]:
-    """Section by section, from the last to the first."""
+    """Section by section, from the last to the first; SciPy takes an a[0] of 1 alone, but the
+    mathematical function goes on beside it, as that of lfilter does.
+    """
     of_state = axis % len(x.shape) + 1
     g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
     given = xp.moveaxis(zi, of_state, -1)
@@ -157,15 +192,15 @@ def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tupl
     sections: list[Any] = []
     states: list[Any] = []
     for s in reversed(range(sos.shape[0])):
-        by_b, by_a, by_x, by_z = recursion_adjoint(
+        to_b, to_a, by_x, by_z = filter_adjoint(
             g_y, g_z[s], sos[s, :3], sos[s, 3:], signals[s], signals[s + 1], xp
         )
         g_y = by_x()
-        sections.insert(0, (by_b, by_a))
+        sections.insert(0, (to_b, to_a))
         states.insert(0, by_z)
 
     def to_sos() -> Any:
-        return xp.stack([xp.concat([by_b(), by_a()]) for by_b, by_a in sections])
+        return xp.stack([xp.concat([to_b(), to_a()]) for to_b, to_a in sections])
 
     by_zi = xp.moveaxis(xp.stack(states), -1, of_state)
     return Later(to_sos), xp.moveaxis(g_y, -1, axis), by_zi
@@ -256,6 +291,8 @@ def plane_whole(g: Any, sizes1: Any, sizes2: Any, flips: int, part: int, xp: Any
 
 def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: int, xp: Any) -> Any:
     sizes, mode = x2.shape, BOUNDARIES[boundary]
+    if not math.prod(shape) * math.prod(sizes):
+        return xp.zeros(shape, dtype=g.dtype)
     wide = plane_whole(g, shape, sizes, flips, part, xp)
     full = [n + 2 * (m - 1) for n, m in zip(wide.shape, sizes, strict=True)]
     wide = xp.scatter_add(wide, tuple(full), window([m - 1 for m in sizes], wide.shape))
@@ -268,6 +305,8 @@ def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: in
 def plane_second(
     g: Any, x1: Any, shape: Any, flips: int, part: int, boundary: int, fill: Any, xp: Any
 ) -> Any:
+    if not math.prod(x1.shape) * math.prod(shape):
+        return xp.zeros(shape, dtype=g.dtype)
     wide = plane_whole(g, x1.shape, shape, flips, part, xp)
     for axis, m in enumerate(shape):
         x1 = extended(x1, axis, BOUNDARIES[boundary], m - 1, m - 1, fill, xp)
@@ -278,6 +317,13 @@ def plane_second(
 plane_op = library_op("scipy.signal.convolve2d", plane_forward, plane_first, plane_second)
 
 
+def of_one_dtype(*arrays: Any) -> list[Any]:
+    """Return Arrays in the dtype that SciPy computes with: what fills up integers may be no integer."""
+    given = [asarray(x) for x in arrays]
+    dtype = arraytape.result_type(*given)
+    return [arraytape.astype(x, dtype, copy=False) for x in given]
+
+
 def median2d(image: Any, kernel_size: Any) -> Any:
     """As SciPy itself computes it of other dtypes."""
     return _signaltools.medfilt(image, kernel_size)
@@ -286,7 +332,7 @@ def median2d(image: Any, kernel_size: Any) -> Any:
 stands_in(
     "scipy.signal._signaltools", "_sigtools",
     _correlateND=lambda x1, x2, out, part: correlate_op(asarray(x1), asarray(x2), part, out.shape),
-    _convolve2d=lambda x1, x2, *how: plane_op(asarray(x1), asarray(x2), *how),
+    _convolve2d=lambda x1, x2, *how: plane_op(*of_one_dtype(x1, x2), *how),
     _medfilt2d=median2d,
 )  # fmt: skip
 
