@@ -19,6 +19,8 @@ PADDING = {
 
 def places(length: int, mode: str, before: int, after: int) -> Any:
     """Where the elements of a continued line come from: -1 for those that are a constant."""
+    if not length:
+        return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
     return np.pad(np.arange(length), (before, after), mode=PADDING[mode], **constant)  # type: ignore[call-overload]
 
@@ -26,6 +28,11 @@ def places(length: int, mode: str, before: int, after: int) -> Any:
 def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
     """x with its lines along an axis continued."""
     at = places(x.shape[axis], mode, before, after)
+    if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
+        x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is none
+    if not x.shape[axis]:
+        shape = resized(x.shape, axis, len(at))
+        return xp.full(shape, cval if PADDING[mode] == "constant" else 0, dtype=x.dtype)
     y = x[(*(slice(None),) * axis, np.maximum(at, 0))]
     if PADDING[mode] != "constant":
         return y
@@ -40,6 +47,8 @@ def folded(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> A
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]
+    if not length:
+        return g[(*lines, slice(0, 0))]
     at = places(length, mode, before, g.shape[axis] - length - before)
     return xp.scatter_add(g, resized(g.shape, axis, length), (*lines, at))
 

@@ -10,6 +10,8 @@ import scipy.ndimage
 from scipy._lib._util import normalize_axis_index
 from scipy.ndimage import _filters, _fourier, _ni_support
 
+import arraytape
+
 from ..._array.array import Array
 from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
@@ -194,6 +196,32 @@ def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
     return places[:, None] ** powers @ q * phi
 
 
+@hooks("scipy.ndimage._filters", "generic_gradient_magnitude")
+def gradient_magnitude(
+    input: Any, derivative: Function, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """SciPy's steps, but for the root, whose slope is 0 where there is no gradient."""
+    x = asarray(input)
+    made = _ni_support._get_output(output, x)
+    at = _ni_support._check_axes(axes, x.ndim)
+    if not at:
+        made[...] = x
+        return made
+    modes = _ni_support._normalize_sequence(mode, len(at))
+    more, named = tuple(extra_arguments), extra_keywords or {}
+    slopes = [
+        asarray(derivative(x, axis, made.dtype, one, cval, *more, **named))
+        for axis, one in zip(at, modes, strict=True)
+    ]
+    square = slopes[0] * slopes[0]
+    for slope in slopes[1:]:
+        square = square + slope * slope
+    some = square != 0
+    root = arraytape.where(some, np.sqrt(arraytape.where(some, square, 1)), 0)
+    return into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
+
+
 # --- selections --------------------------------------------------------------------------------------
 def selection_forward(
     x: Array, function: Any = "", given: Any = (), footprint: Any = None, heights: Any = None,
@@ -210,10 +238,7 @@ def selection_adjoint(
     axes, sizes = range(len(shape)), footprint.shape
     wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
-    hits = [
-        xp.astype(wide[window(tap, shape)] + height(heights, tap), y.dtype, copy=False) == y
-        for tap in taps
-    ]
+    hits = [is_selected(wide[window(tap, shape)], y, heights, tap, xp) for tap in taps]
     count = sum(xp.astype(hit, g.dtype) for hit in hits)
     parts = [
         xp.scatter_add(xp.where(hit, g / count, 0.0), wide.shape, window(tap, shape))
@@ -222,8 +247,16 @@ def selection_adjoint(
     return all_folded(sum(parts[1:], parts[0]), shape, sizes, axes, modes, origins, xp)
 
 
-def height(heights: Any, tap: Any) -> float:
-    return 0.0 if heights is None else float(heights[tap])
+def is_selected(x: Any, y: Any, heights: Any, tap: Any, xp: Any) -> Any:
+    """Return where y is the element x under one tap, raised by a structure's height there."""
+    if heights is None:
+        return xp.astype(x, y.dtype, copy=False) == y
+    raised = xp.astype(x, xp.float64) + float(heights[tap])
+    if y.dtype == np.float64 or y.dtype.kind not in "f":
+        return xp.astype(raised, y.dtype, copy=False) == y
+    # SciPy's C code rounds the first tap once, and the others twice.
+    rounding = 2.0 * float(np.finfo(y.dtype).eps)
+    return xp.abs(raised - y) <= rounding * (xp.abs(raised) + abs(float(heights[tap])))
 
 
 selection_op = library_op("scipy.ndimage.rank_filter", selection_forward, selection_adjoint)

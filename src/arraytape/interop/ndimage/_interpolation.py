@@ -155,6 +155,7 @@ class Taps:
 
 
 def taps_of(at: Any, shape: Any, order: int, border: int, npad: int, xp: Any) -> list[Taps]:
+    at = in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
 
@@ -182,12 +183,17 @@ def kept(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
     return g if within is None else xp.where(within, g, 0.0)
 
 
+def in_double(x: Any, xp: Any) -> Any:
+    """Return x in double precision, in which SciPy interpolates data and coordinates of any dtype."""
+    return xp.astype(x, xp.float64, copy=False)
+
+
 def by_coefficients(
     g: Any, at: Any, shape: Any, order: int, border: int, npad: int, xp: Any
 ) -> Any:
     """The adjoint by the coefficients of the sum of B-splines at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
-    g, found = kept(xp.astype(g, at.dtype, copy=False), taps, xp), []
+    g, found = kept(in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
         part = g
         for axis, k in zip(taps, numbers, strict=True):
@@ -203,8 +209,8 @@ def by_coordinates(
     """The adjoint by the coordinates: the slopes of the sum along each axis."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
-    g, flat = kept(xp.astype(g, at.dtype, copy=False), taps, xp), xp.reshape(c, (-1,))
-    found = [0.0 * at[d] for d in range(len(shape))]
+    g, flat = kept(in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
+    found = [xp.zeros_like(g) for _ in shape]
     for numbers, index, inside in each_tap(taps, shape, xp):
         value = flat[index]
         value = g * (value if inside is None else xp.where(inside, value, cval))
@@ -391,7 +397,7 @@ def shift(
         return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
     x = asarray(input)
     filtered, npad = prepared(x, order, mode, cval, prefilter)
-    steps = -vector(shift, x.ndim)
+    steps = vector(-asarray(shift), x.ndim)  # as SciPy, which negates in the dtype given
     found = _ni_support._get_output(output, x)
     border = _ni_support._extend_mode_to_code(mode)
     zoom_shift(filtered, None, steps, found, order, border, cval, npad, False)
