@@ -61,8 +61,40 @@ def kendalltau(x: Any, y: Any, **options: Any) -> Any:
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: Any, *samples: Any) -> Any:
-    """The samples and their weights are all Arrays: searchsorted of NumPy data takes values."""
-    return original(COMMON, "_cdf_distance")(p, *[x if x is None else asarray(x) for x in samples])
+    """SciPy's value, which it computes of tied samples with steps of 0 at whole ties."""
+    given = [x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]]
+    value = original(COMMON, "_cdf_distance")(p, *given)
+    return with_slope(value, distance_of_steps(p, *given))
+
+
+def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) -> Array:
+    """The integral of abs(U - V) ** p, to the power of 1 / p, with the steps of U and V one by one.
+
+    Samples at one place move evenly, as elements do that are the maximum together.
+    """
+    values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
+    order = np.argsort(plain(values), kind="stable")
+    widths = xp.diff(values[order])
+    from_u = np.arange(len(order)) < u.shape[0]
+    cdfs = []
+    for weights, own in ((u_weights, from_u), (v_weights, ~from_u)):
+        shares = xp.ones(int(np.sum(own))) if weights is None else weights
+        steps = xp.zeros(len(order))
+        steps[np.flatnonzero(own)] = shares / xp.sum(shares)
+        cdfs.append(xp.cumulative_sum(steps[order])[:-1])
+    gaps = xp.abs(cdfs[0] - cdfs[1])
+    whole = xp.sum((gaps if p == 1 else gaps**p) * widths)
+    some = whole > 0
+    return xp.where(some, xp.where(some, whole, 1.0) ** (1.0 / p), 0.0)
+
+
+def of_ties(x: Any, weights: Any) -> Any:
+    """Return for each sample the mean, by their weights, of all that are at its place."""
+    _, group = np.unique(plain(x), return_inverse=True)
+    share = np.ones(len(group)) if weights is None else plain(weights)
+    total = np.bincount(group, share)[group]
+    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / np.bincount(group)[group])
+    return xp.scatter_add(x * share, (int(group.max()) + 1,), (group,))[group]
 
 
 class Estimate:
