@@ -40,6 +40,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "ode-programs": "attack.ode_programs",
     "functional-programs": "attack.functional_programs",
     "matrix-functions": "attack.matrix_functions",
+    "optional-arguments": "attack.optional_arguments",
 }
 
 

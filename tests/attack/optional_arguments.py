@@ -14,8 +14,9 @@ import numpy as np
 
 import arraytape as xp
 from arraytape.testing import total
+from helpers.call_tables import ACCEPTED
 from helpers.call_variants import draw
-from helpers.same_values import assert_same, near, quiet
+from helpers.same_values import assert_same, quiet
 from helpers.second_order import total_of_numpy
 
 from .attack import Attack
@@ -23,6 +24,19 @@ from .attack import Attack
 COUNTS = Counter()
 STEP = 1e-4
 HALVES = ("float32", "complex64", "float16")
+
+
+REFUSALS = {  # words of a refusal -> the names of functions that may say so, () for all
+    "must be an Array, got": (),  # lists, where the standard wants arrays
+    "takes Arrays, got": ("special.",),
+    "give axis": ("take",),
+    "is out of range": ("repeat",),  # an axis of a number, which NumPy allows to some functions
+    "not supported between instances of 'list'": ("special.",),
+}
+NO_DERIVATIVES = {
+    "has no derivative by": ("special.",),
+    "columns alone": ("linalg.svd", "linalg.qr"),
+}
 
 
 class Refused(Exception):
@@ -51,7 +65,7 @@ def check(variant, rng):
     try:
         found = ours(variant, variant.made())
     except Refused as error:
-        return f"refused: {variant.name}: {str(error).partition('[at')[0][-80:]}"
+        return expected_reason(variant, error, REFUSALS)
     same_as_numpy(found, expected, variant)
     watched = [x.is_array and x.smooth for x in variant.operands]
     if not any(watched) or not floats(found):
@@ -59,11 +73,20 @@ def check(variant, rng):
     return Derivatives(variant, watched, rng).check()
 
 
+def expected_reason(variant, error, reasons):
+    """The reason of a refusal that is meant; any other is a finding."""
+    for words, names in reasons.items():
+        if words in str(error) and (not names or variant.name.startswith(names)):
+            return f"refused: {words}"
+    raise error
+
+
 def refused_by_numpy(variant):
     try:
         ours(variant, variant.made())
     except Refused:
         return "refused by both"
+    assert variant.name in ACCEPTED, "NumPy refuses the call"
     return f"accepted, refused by NumPy: {variant.name}"
 
 
@@ -103,9 +126,16 @@ class Derivatives:
     def __init__(self, variant, watched, rng):
         self.variant, self.watched = variant, watched
         numbers = np.random.default_rng(rng.randrange(2**32))
-        self.points = [doubled(x.data) if w else x.data for x, w in zip(variant.operands, watched, strict=True)]
+        self.points = [
+            doubled(x.data) if w else x.data for x, w in zip(variant.operands, watched, strict=True)
+        ]
         self.direction, self.other = (
-            [tangent(x, numbers) for x, w in zip(self.points, watched, strict=True) if w] for _ in range(2)
+            [
+                tangent(x, numbers, variant.hermitian)
+                for x, w in zip(self.points, watched, strict=True)
+                if w
+            ]
+            for _ in range(2)
         )
 
     def function(self, arrays):
@@ -123,7 +153,8 @@ class Derivatives:
         """The total of NumPy's results after a step along the direction."""
         rest = iter(self.direction)
         values = [
-            x + step * next(rest) if w else x for x, w in zip(self.points, self.watched, strict=True)
+            x + step * next(rest) if w else x
+            for x, w in zip(self.points, self.watched, strict=True)
         ]
         found = self.variant.expected(*values)
         parts = found if isinstance(found, list | tuple) else [found]
@@ -132,22 +163,26 @@ class Derivatives:
 
     def check(self):
         with plainly():
+            total, halves = self.numpys(0.0)
+            if not np.isfinite(total):
+                return "right: value, which is not finite"
             try:
                 first, slope, second, mixed = self.by_modes()
             except Exception as error:
-                if "[at " not in str(error) and "(see http" not in str(error):
-                    raise
-                return f"no derivative: {self.variant.name}: {str(error)[:60]}"
-            close(slope, first, 1e-9, "forward mode", "reverse mode")
-            close(second, mixed, 1e-8, "reverse over reverse", "forward over reverse")
-            if self.variant.rough:
+                return expected_reason(self.variant, error, NO_DERIVATIVES)
+            close(slope, first, 1e-4 if halves else 1e-9, "forward mode", "reverse mode")
+            close(
+                second,
+                mixed,
+                1e-3 if halves else 1e-8,
+                "reverse over reverse",
+                "forward over reverse",
+            )
+            if self.variant.rough or halves:
                 return "right: modes agree"
             return self.by_differences(first, second)
 
     def by_differences(self, first, second):
-        _, halves = self.numpys(0.0)
-        if halves:
-            return "right: modes agree"
         slopes = [difference(lambda t: self.numpys(t)[0], h) for h in (STEP, STEP / 3)]
         if not alike(*slopes, 1e-6):
             return "not smooth"
@@ -161,7 +196,8 @@ class Derivatives:
     def slope_at(self, step):
         """The gradient at a step along ``other``, in the direction."""
         arrays = [
-            xp.asarray(np.asarray(x) + step * e) for x, e in zip(self.arrays(), self.other, strict=True)
+            xp.asarray(np.asarray(x) + step * e)
+            for x, e in zip(self.arrays(), self.other, strict=True)
         ]
         with xp.GradientTape() as tape:
             tape.watch(arrays)
@@ -227,15 +263,16 @@ def doubled(data):
     return data.astype({"f": "float64", "c": "complex128"}[data.dtype.kind])
 
 
-def tangent(x, numbers):
+def tangent(x, numbers, hermitian):
     d = numbers.uniform(-1.0, 1.0, x.shape)
-    return d + 1j * numbers.uniform(-1.0, 1.0, x.shape) if x.dtype.kind == "c" else d
+    d = d + 1j * numbers.uniform(-1.0, 1.0, x.shape) if x.dtype.kind == "c" else d
+    return d + np.conj(np.swapaxes(d, -1, -2)) if hermitian else d
 
 
 def difference(function, step):
     """The slope at 0, by central differences with an error of the fourth order."""
-    near, far = (function(k * step) - function(-k * step) for k in (1.0, 2.0))
-    return (8.0 * near - far) / (12.0 * step)
+    one, two = (function(k * step) - function(-k * step) for k in (1.0, 2.0))
+    return (8.0 * one - two) / (12.0 * step)
 
 
 def alike(a, b, rtol):
@@ -243,7 +280,9 @@ def alike(a, b, rtol):
 
 
 def close(found, expected, rtol, name, other):
-    if not alike(found, expected, rtol) and not (found == expected or (found != found and expected != expected)):
+    if not alike(found, expected, rtol) and not (
+        found == expected or (found != found and expected != expected)
+    ):
         raise AssertionError(f"{name}: {found!r}, {other}: {expected!r}")
 
 

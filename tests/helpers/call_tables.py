@@ -52,6 +52,10 @@ class Shapes:
         shape = self.shape(**limits) if shape is None else shape
         return self.operand(self.spread(shape, low, high, self.rng.choice(dtypes)))
 
+    def doubles(self, shape=None, **limits):
+        """Floats in double precision: for what computes in it whatever is given."""
+        return self.floats(shape, ("float64",), **limits)
+
     def numeric(self, shape=None, **limits):
         """Floats, complex numbers, or now and then integers or truth values."""
         shape = self.shape(**limits) if shape is None else shape
@@ -141,6 +145,10 @@ OPERATORS = {
 }  # fmt: skip
 
 
+def copied(x):
+    return x.copy(order="K") if isinstance(x, np.ndarray) else xp.asarray(x, copy=True)
+
+
 def in_place(change):
     """A function that changes a copy of its first operand in place."""
 
@@ -150,7 +158,7 @@ def in_place(change):
             if isinstance(x, np.ndarray | np.generic)
             else xp.asarray(x, copy=True)
         )
-        return change(x, y)
+        return change(copied(x), y)
 
     return changed
 
@@ -168,10 +176,6 @@ IN_PLACE = {
 
 def read(x, key):
     return x[key]
-
-
-def copied(x):
-    return x.copy() if isinstance(x, np.ndarray) else xp.asarray(x, copy=True)
 
 
 def written(x, key, value):
@@ -550,8 +554,28 @@ for _name in ("tensordot", "linalg.tensordot"):
 for _name in ("matmul", "linalg.matmul"):
     enter(_name, lambda s: s.operator_operands("@"))
 enter("linalg.outer", lambda s: [s.floats((3,), FLOATS), s.floats((2,), FLOATS)])
-for _name in ("det", "inv", "slogdet", "eig", "eigvals"):
+for _name in ("det", "inv", "slogdet"):
     enter(f"linalg.{_name}", lambda s: [s.matrix(square=True)])
+
+
+def always_complex(function):
+    """A function whose results NumPy gives as real numbers where they are."""
+
+    def called(x):
+        found = function(x)
+        kind = np.result_type(np.asarray(x).dtype, np.complex64)
+        parts = [y.astype(kind) for y in found] if isinstance(found, tuple) else found.astype(kind)
+        return tuple(parts) if isinstance(found, tuple) else parts
+
+    return called
+
+
+for _name in ("eig", "eigvals"):
+    enter(
+        f"linalg.{_name}",
+        lambda s: [s.matrix(square=True)],
+        always_complex(getattr(np.linalg, _name)),
+    )
 enter("linalg.matrix_power", lambda s: [s.matrix(square=True), spelling(s, [0, 1, 2, 3, -1, -2])])
 for _name in ("eigh", "eigvalsh", "cholesky"):
     enter(f"linalg.{_name}", lambda s: [s.matrix(positive=True)])
@@ -607,14 +631,14 @@ enter(
 enter(
     "linspace",
     lambda s: [
-        s.floats(x := s.shape(max_dims=2)),
-        s.floats(s.rng.choice([(), x])),
+        s.doubles(x := s.shape(max_dims=2)),
+        s.doubles(s.rng.choice([(), x])),
         spelling(s, [1, 2, 5, 0]),
     ],
     dtype=[None, "float64"],
 )
-enter("logspace", lambda s: [s.floats(x := s.shape(max_dims=2)), s.floats(s.rng.choice([(), x]))], num=[1, 2, 5],
-      base=lambda s, *_: [2.0, 10, s.floats((), low=1.5, high=3.0)], dtype=[None, "float64"])  # fmt: skip
+enter("logspace", lambda s: [s.doubles(x := s.shape(max_dims=2)), s.doubles(s.rng.choice([(), x]))], num=[1, 2, 5],
+      base=lambda s, *_: [2.0, 10, s.doubles((), low=1.5, high=3.0)], dtype=[None, "float64"])  # fmt: skip
 enter(
     "arange",
     lambda s: [spelling(s, [0, 3, 2.5])],
@@ -625,7 +649,7 @@ enter(
 for _name in ("zeros", "ones"):
     enter(_name, lambda s: [spelling(s, [3, (2,), (2, 3), (), 0])])
 # --- special functions that are no ufuncs -------------------------------------------------------------
-enter("special.logsumexp", lambda s: [s.floats(sizes=(1, 2, 3))], scipy_special.logsumexp,
+enter("special.logsumexp", lambda s: [s.doubles(sizes=(1, 2, 3))], scipy_special.logsumexp,
       axis=lambda s, x: [*axes_of(x.data.ndim), None, tuple(range(x.data.ndim))] if x.data.ndim else [None],
       b=lambda s, x: [s.floats(x.data.shape, low=0.2), s.floats((), low=0.2), None])  # fmt: skip
 for _name in ("softmax", "log_softmax"):
@@ -638,24 +662,22 @@ enter("special.zeta", lambda s: [s.floats(low=1.5, high=4)], lambda x, q=None: s
       q=lambda s, x: [s.floats((), low=0.5), None, 1.5, np.float64(2.0)])  # fmt: skip
 enter(
     "special.multigammaln",
-    lambda s: [s.floats(low=3.0, high=6.0), spelling(s, [1, 2, 3])],
+    lambda s: [s.doubles(low=3.0, high=6.0), spelling(s, [1, 2, 3])],
     scipy_special.multigammaln,
 )
 for _name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
-    enter(f"special.{_name}", lambda s: [spelling(s, [0, 1, 2]), s.floats(low=0.5, high=4)],
+    enter(f"special.{_name}", lambda s: [spelling(s, [0, 1, 2]), s.doubles(low=0.5, high=4)],
           getattr(scipy_special, _name), derivative=[True, False])  # fmt: skip
 NAMES = sorted(ENTRIES)
 ARRAYS_ONLY |= {n for n in NAMES if n.startswith(("linalg.", "fft."))}
 CLOSE = {name: 64.0 for name in NAMES if name.startswith(("linalg.", "fft.", "special."))} | dict.fromkeys(("vecdot", "tensordot", "matmul", "einsum", "std", "var", "mean", "sum", "prod", "logspace", "linspace", "cumulative_prod", "bincount"), 8.0)  # fmt: skip
-ROUGH = {
-    "linalg.eig",
-    "linalg.eigvals",
-    "linalg.eigh",
-    "linalg.svd",
-    "linalg.qr",
-    "searchsorted",
-    "astype",
-}
+ROUGH = {"linalg.eig", "linalg.eigvals", "searchsorted", "astype"}
+OUTPUTS = {"linalg.svd": 3, "linalg.eigh": 2, "linalg.qr": 2, "linalg.eig": 2, "linalg.slogdet": 2}
+PHASED = {"linalg.svd", "linalg.eigh", "linalg.qr"}  # rough where the phases of vectors are complex
+# Of which one triangle is read: derivatives are those with respect to Hermitian matrices.
+HERMITIAN = {"linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"}
+# What this library accepts, and NumPy does not.
+ACCEPTED = {"diff", "einsum", "fft.fftshift", "fft.ifftshift"}
 # --- elementwise ---------------------------------------------------------------------------------------
 INTEGER_ORDERS = {"bdtr": 2, "bdtrc": 2, "bdtri": 2, "nbdtr": 2, "nbdtrc": 2, "nbdtri": 2, "kn": 1, "yn": 1,
                   "expn": 1, "smirnov": 1, "smirnovi": 1, "pdtr": 1, "pdtrc": 1, "pdtri": 1, "sph_harm_y": 2,
@@ -735,13 +757,15 @@ def numpy_call(name, function, rng):
                 options.setdefault(key, []).append(operands_in(value))
     given = bound(signature, base)
     if given is None or any(p.kind is p.VAR_POSITIONAL for p in required) or "args" in given:
-        return [operands_in(x) for x in base.args], {
-            k: [operands_in(v)] for k, v in base.keywords.items()
-        }
+        return (
+            [operands_in(x) for x in base.args],
+            {k: [operands_in(v)] for k, v in base.keywords.items()},
+            base,
+        )
     if any(p.name in ("kwargs", "kw") for p in required):
         required = [p for p in required if p.name not in ("kwargs", "kw")]
     options.pop("kwargs", None)
-    return [operands_in(given[p.name]) for p in required], options
+    return [operands_in(given[p.name]) for p in required], options, base
 
 
 def bound(signature, call):

@@ -16,12 +16,14 @@ An Operand's ``kind`` is one of ``operand_kinds.KINDS``: how arraytape is given 
 NumPy's scalars, 0-d arrays, lists or tuples; ``expected`` gets them in Python's spelling.
 ``variant.close`` : by how many rounding errors values may differ.
 ``variant.rough`` : True where differences need not show the derivative (jumps, phases of vectors).
+``variant.hermitian`` : True where the derivative is that with respect to Hermitian matrices.
 """
 
 from __future__ import annotations
 
 import inspect
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -42,13 +44,12 @@ class Variant(NamedTuple):
     reference: Callable[..., Any]
     close: float = 0.0
     rough: bool = False
+    hermitian: bool = False
 
     @property
     def operands(self) -> list[Operand]:
         """The operands, in order."""
-        found: list[Operand] = []
-        exchange((self.args, self.keywords), found.append)
-        return found
+        return operands_of((self.args, self.keywords))
 
     def made(self) -> list:
         """The operands as arraytape is given them."""
@@ -64,7 +65,8 @@ class Variant(NamedTuple):
         """Return what NumPy gives, by default with the operands' own values."""
         rest = iter(arrays or [x.data for x in self.operands])
         given = fill((self.args, self.keywords), lambda x: x.plain(next(rest)), in_python)
-        with quiet():
+        with quiet(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             return self.reference(*given[0], **given[1])
 
     def __str__(self) -> str:
@@ -81,6 +83,13 @@ class Variant(NamedTuple):
 
         parts = [*map(text, self.args), *(f"{k}={text(v)}" for k, v in self.keywords.items())]
         return f"{self.name}({', '.join(parts)})"
+
+
+def operands_of(nested: Any) -> list[Operand]:
+    """The Operands in a nesting, in order."""
+    found: list[Operand] = []
+    exchange(nested, found.append)
+    return found
 
 
 def exchange(value: Any, of_operand: Callable) -> Any:
@@ -156,8 +165,7 @@ def as_given(
 # --- operands ---------------------------------------------------------------------------------------
 def with_kinds(args: Any, keywords: dict, rng: random.Random) -> tuple[Any, dict]:
     """The same call with the operands in drawn kinds, of which one at least is an Array."""
-    operands: list[Operand] = []
-    exchange((args, keywords), operands.append)
+    operands = operands_of((args, keywords))
     kinds = [kind_for(x, rng) for x in operands]
     if kinds and not any(Operand(x.data, k).is_array for x, k in zip(operands, kinds, strict=True)):
         kinds[rng.randrange(len(kinds))] = "Array"
@@ -196,10 +204,25 @@ def finished(name, function, reference, required, options, rng) -> Variant:
     args, keywords = with_kinds(args, keywords, rng)
     if name in tables.ARRAYS_ONLY or name.startswith("linalg."):
         args, keywords = exchange((args, keywords), arrays_only)
-    return Variant(
+    rough = name in tables.ROUGH
+    if name in tables.PHASED:
+        rough = any(x.data.dtype.kind == "c" for x in operands_of((args, keywords)))
+    variant = Variant(
         name, function, tuple(args), keywords, reference,
-        tables.CLOSE.get(name, 0.0), name in tables.ROUGH,
+        tables.CLOSE.get(name, 0.0), rough, name in tables.HERMITIAN,
     )  # fmt: skip
+    return one_output(variant, rng) if name in tables.OUTPUTS else variant
+
+
+def one_output(variant: Variant, rng: random.Random) -> Variant:
+    """A call of a function of several results, of which one or all are given."""
+    chosen = rng.choice([*range(tables.OUTPUTS[variant.name]), slice(None)])
+    one = [
+        lambda *args, f=f, **keywords: f(*args, **keywords)[chosen]
+        for f in (variant.function, variant.reference)
+    ]
+    name = variant.name if chosen == slice(None) else f"{variant.name}[{chosen}]"
+    return variant._replace(name=name, function=one[0], reference=one[1])
 
 
 def arrays_only(operand: Operand) -> Operand:
@@ -225,7 +248,8 @@ def of_numpy(rng: random.Random) -> Variant:
     """A function of NumPy's, or a method in its name: a call of the table with options of its others."""
     name = rng.choice(tables.NUMPY_NAMES)
     function = tables.NUMPY_FUNCTIONS[name]
-    required, options = tables.numpy_call(name, function, rng)
+    required, options, base = tables.numpy_call(name, function, rng)
+    rough = not base.smooth or base.symmetric
     chosen = some_options(rng, options)
     args, keywords = as_given(function, required, chosen, rng)
     args, keywords = with_kinds(args, keywords, rng)
@@ -234,8 +258,8 @@ def of_numpy(rng: random.Random) -> Variant:
         short = name[3:]
         args = (arrays_only(first), *args[1:])
         method = lambda x, *args, **keywords: getattr(x, short)(*args, **keywords)  # noqa: E731
-        return Variant(f"x.{short}", method, args, keywords, method, tables.close_of(name), True)
-    return Variant(name, function, tuple(args), keywords, function, tables.close_of(name), True)
+        return Variant(f"x.{short}", method, args, keywords, method, tables.close_of(name), rough)
+    return Variant(name, function, tuple(args), keywords, function, tables.close_of(name), rough)
 
 
 def of_operators(rng: random.Random) -> Variant:

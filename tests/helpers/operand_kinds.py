@@ -28,7 +28,7 @@ class Operand(NamedTuple):
         data = self.data if data is None else np.asarray(data)
         if self.kind in ("list", "Python"):
             return data.tolist()
-        return data[()] if self.kind == "NumPy" else np.array(data, order="K")
+        return data[()] if self.kind == "NumPy" else laid_out(data, self.kind)
 
     @property
     def is_array(self) -> bool:
@@ -36,21 +36,24 @@ class Operand(NamedTuple):
         return self.kind in ("Array", "view", "Fortran", "strided")
 
 
+def laid_out(data: np.ndarray, kind: str, make: Any = np.asarray) -> Any:
+    """A copy of ``data`` in the memory layout of one of KINDS; make : what makes the array."""
+    if kind == "view":
+        return make(np.stack([data, data]))[1, ...]
+    if kind == "Fortran":
+        return make(np.array(data, order="F"))
+    if kind == "strided" and data.ndim:
+        return make(np.repeat(data, 2, axis=-1))[..., ::2]
+    return make(np.array(data, order="K"))
+
+
 def in_kind(data: np.ndarray, kind: str) -> Any:
     """``data`` as an object of one of KINDS."""
     if kind == "ndarray":
-        return data.copy()
+        return np.array(data, order="K")
     if kind in ("list", "Python"):
         return data.tolist()
-    if kind == "NumPy":
-        return data[()]
-    if kind == "view":
-        return xp.asarray(np.stack([data, data]))[1, ...]
-    if kind == "Fortran":
-        return xp.asarray(np.array(data, order="F"))
-    if kind == "strided":
-        return xp.asarray(np.repeat(data, 2, axis=-1))[..., ::2] if data.ndim else xp.asarray(data)
-    return xp.asarray(data.copy())
+    return data[()] if kind == "NumPy" else laid_out(data, kind, xp.asarray)
 
 
 class Fixed:

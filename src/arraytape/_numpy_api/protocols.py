@@ -428,6 +428,8 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
+    if not OPTIONS.isdisjoint(kwargs):
+        kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(computed, function, *args, **kwargs)
         return exact.exactly(function, run, args, kwargs)
@@ -459,8 +461,6 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
         if out is not None and "out" in accepted(ours)[1]:
             return ours(*positional, out=out, **options)
         positional = arrays_for_lists(ours, positional)
-        options = {parameter: unwrap_option(x) if parameter in OPTIONS else x
-                   for parameter, x in options.items()}  # fmt: skip
     result = ours(*positional, **options)
     if out is None:
         return result
