@@ -31,6 +31,11 @@ REFUSALS = {  # words of a refusal -> the names of functions that may say so, ()
     "takes Arrays, got": ("special.",),
     "give axis": ("take",),
     "is out of range": ("repeat",),  # an axis of a number, which NumPy allows to some functions
+    "cannot write a recorded result into a NumPy array": ("np.",),
+    "has no recorded counterpart": ("np.nan",),
+    "no Array can have dtype": ("logspace", "linspace"),  # lists of ends
+    "list assignment index out of range": ("cumulative_",),  # of a number, which has no axis
+    "zero-dimensional arrays cannot be concatenated": ("diff",),
     "not supported between instances of 'list'": ("special.",),
 }
 NO_DERIVATIVES = {

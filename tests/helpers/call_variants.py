@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helpers import call_tables as tables
+from helpers import numpy_calls
 from helpers.operand_kinds import Fixed, Operand, spelled
 from helpers.same_values import quiet
 
@@ -154,8 +155,11 @@ def as_given(
         names = list(inspect.signature(function).parameters.values())[len(required) :]
     except ValueError:
         names = []
-    for parameter in names:
-        free = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY)
+    for parameter in names:  # written in C, such as np.where
+        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in keywords:
+            args.append(keywords.pop(parameter.name))
+            continue
+        free = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         if not free or parameter.name not in keywords or rng.random() < 0.5:
             break
         args.append(keywords.pop(parameter.name))
@@ -253,6 +257,8 @@ def of_numpy(rng: random.Random) -> Variant:
     chosen = some_options(rng, options)
     args, keywords = as_given(function, required, chosen, rng)
     args, keywords = with_kinds(args, keywords, rng)
+    if name in numpy_calls.UNASKED and isinstance(args[0], Operand):  # it leaves, and says so
+        args = (arrays_only(args[0]), *args[1:])
     first = args[0] if args else None
     if name[3:] in tables.METHODS and isinstance(first, Operand) and rng.random() < 0.4:
         short = name[3:]

@@ -174,6 +174,7 @@ def nanstd(
 ) -> Any:  # fmt: skip
     """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
     masks: dict[str, Any] = {} if where is np._NoValue else {"where": where}
+    a = as_array(a)
     found = of_numpy(np.nanvar)(a, axis, dtype, out, ddof, keepdims, **masks, **options)
     count = np.sum(~np.isnan(a), axis=axis, keepdims=keepdims, **masks)
     return deviation_of(found, count)

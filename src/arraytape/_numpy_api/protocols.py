@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -195,6 +196,7 @@ def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, A
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
+    options |= {name: unwrap_option(options[name]) for name in OPTIONS & options.keys()}
     result: Any = USES[method](ufunc, inputs, options, outs) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
@@ -428,12 +430,25 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
-    if not OPTIONS.isdisjoint(kwargs):
-        kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
+    kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
+    if any(isinstance(x, np.integer | np.bool_) for x in args[1:]):
+        args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(computed, function, *args, **kwargs)
         return exact.exactly(function, run, args, kwargs)
     return computed(function, *args, **kwargs)
+
+
+def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return positional arguments of NumPy's function with its options in Python's spelling."""
+    try:
+        names = list(signature(function).parameters)
+    except ValueError:  # written in C
+        return args
+    return tuple([
+        unwrap_option(x) if isinstance(x, np.bool_) or name in OPTIONS else x
+        for x, name in itertools.zip_longest(args, names[: len(args)], fillvalue="")
+    ])  # fmt: skip
 
 
 def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -502,7 +517,7 @@ def matched(
         elif parameter in named:
             if not silent:
                 options[parameter] = value
-        elif i == len(positional) and i < places:
+        elif i == len(positional) and i < places and p.kind is not p.KEYWORD_ONLY:
             positional.append(value)
         elif silent or value is None:
             continue

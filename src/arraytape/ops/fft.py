@@ -369,9 +369,10 @@ def rfftn(
         When there is no such axis.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
+    lengths = x.shape  # that of an axis which comes twice, as NumPy has it
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
-        x = fft(x, n=n, axis=axis, norm=norm)
+        x = fft(x, n=lengths[axis] if n is None else n, axis=axis, norm=norm)
     return x
 
 

@@ -195,19 +195,34 @@ def matrix_transpose(x: Array, /) -> Array:
 
 def _vecdot_first(g: Any, x2: Any, axis: int, shape: Any, xp: Any) -> Any:
     """``xp.conj(g) * x2``, summed over broadcast axes"""
+    if axis >= 0:
+        return vectors_at(conjugate(g, xp), x2, axis, shape, xp)
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
 
 
 def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Any) -> Any:
     """``g * x1``, summed over broadcast axes"""
+    if axis >= 0:
+        return vectors_at(g, x1, axis, shape, xp)
     return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
+
+
+def vectors_at(g: Any, x: Any, axis: int, shape: Any, xp: Any) -> Any:
+    """Return g * x in a shape, where vectors lie along an axis that is counted from the front."""
+    last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
+    return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)
 
 
 @primitive(
     _vecdot_first,
     _vecdot_second,
     linear_in=("x1", "x2"),
-    samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
+    samples=(
+        sample((3,), (3,)),
+        sample((2, 3), (3,)),
+        sample((3, 2), (3, 1), axis=-2),
+        sample((3, 2), (3,), axis=0),
+    ),
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Dot product of vectors along an axis: the sum of conj(x1) * x2.

@@ -539,7 +539,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 
 @composite
-def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
+def tile(x: Array, repetitions: int | tuple[int, ...], /) -> Array:
     """The whole array several times along each axis.
 
     Parameters
@@ -553,7 +553,8 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     Array
         Of the dtype of x.
     """
-    times = (1,) * (x.ndim - len(repetitions)) + tuple(repetitions)
+    times = repetitions if isinstance(repetitions, tuple) else (repetitions,)
+    times = (1,) * (x.ndim - len(times)) + times
     shape = (1,) * (len(times) - x.ndim) + x.shape
     apart = tuple(n for pair in zip((1,) * len(shape), shape, strict=True) for n in pair)
     spread = tuple(n for pair in zip(times, shape, strict=True) for n in pair)

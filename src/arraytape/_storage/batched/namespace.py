@@ -370,6 +370,8 @@ class BatchedNamespace:
         return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+        if axis >= 0 and len(x1.shape) != len(x2.shape):  # counted in each of them
+            x1, x2, axis = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1), -1
         return self.sum(self.conj(x1) * x2, axis=axis)
 
     def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
