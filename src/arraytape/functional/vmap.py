@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
-from .._storage.batched.data import active, new_axis_id, recorders_around, without_gaps
+from .._storage.batched.data import active, axis_ids_of, new_axis_id, recorders_around, without_gaps
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, shown, user_line
@@ -44,9 +44,9 @@ def vmap(
         The axis along which to map every positional argument, None for those to be passed as
         they are; or a sequence with one entry for each argument, where an entry may also have
         the argument's nesting.  Keyword arguments are passed as they are.
-    out_axes : int or nesting, default: 0
+    out_axes : int | None or nesting, default: 0
         Where the mapped axis goes in the results: an integer, or integers in the results'
-        nesting.
+        nesting.  None for a result that is the same for all examples, which is given once.
     chunk_size : int, optional
         The most examples that are computed at once, which bounds the memory that it takes: ``f`` runs
         once for each chunk.  All at once by default.
@@ -88,6 +88,12 @@ def vmap(
         raise TypeError(f"vmap: takes a function, got {describe(f)} [at {user_line()}]")
     check_chunk_size("vmap", chunk_size)
 
+    def places_of(results: Any, found: list[Any]) -> list[Any]:
+        if out_axes is None or isinstance(out_axes, int | np.integer | np.ndarray):
+            return [unwrap_option(out_axes)] * len(found)
+        places = nest.leaves_like(results, out_axes, "out_axes")
+        return [unwrap_option(at) for at in places]
+
     @functools.wraps(f)
     def mapped(*args: Any, **keywords: Any) -> Any:
         axes = axes_of(args, in_axes)
@@ -101,9 +107,7 @@ def vmap(
                 entered = [enter(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)]
                 results = f(*nest.pack(list(args), entered), **keywords)
                 found = nest.leaves(results)
-                places = [out_axes] * len(found)
-                if not isinstance(out_axes, int | np.integer):
-                    places = nest.leaves_like(results, out_axes, "out_axes")
+                places = places_of(results, found)
                 left = [leave(y, at, axis_id, size) for y, at in zip(found, places, strict=True)]
             return results, left, places
 
@@ -118,7 +122,7 @@ def vmap(
             ]
             results, _, places = chunks[0]
             left = [
-                concat(parts, axis=at)
+                parts[0] if at is None else concat(parts, axis=at)
                 for at, *parts in zip(places, *[left for _, left, _ in chunks], strict=True)
             ]
         found = nest.pack(results, left)
@@ -142,7 +146,7 @@ def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any
 
 def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     """The mapped axis of every leaf of the arguments; ValueError where in_axes does not fit them."""
-    in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic) else in_axes
+    in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic | np.ndarray) else in_axes
     if in_axes is None or isinstance(in_axes, int):
         entries: list[Any] = [in_axes] * len(args)
     elif isinstance(in_axes, list | tuple) and len(in_axes) == len(args):
@@ -212,12 +216,19 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
 
 
 def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
-    """A result with the mapped axis in its place."""
+    """A result with the mapped axis in its place; with None as it is."""
     if not isinstance(y, Array):
         raise TypeError(
             f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"
         )
-    axis = unwrap_option(axis)
+    if axis is None:
+        if axis_id in axis_ids_of((current(y)[1],)):
+            raise ValueError(
+                f"vmap: out_axes=None is for a result that is the same for all examples, and there is "
+                f"one of shape {tuple(y.shape)} for each: give it an axis, or reduce it after vmap "
+                f"[at {user_line()}]"
+            )
+        return y
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(
             f"vmap: no axis {shown(axis)} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
