@@ -410,6 +410,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape and (numpys or data.dtype.kind != "b")):
             v = fitting(op, x, handle, data, v)
+        if type(data) is Batched or type(v) is Batched:
+            check_in_numpy(op, raw, data, v)
         if type(data) is Batched and is_picked(x):
             x[...] = functional(x, other)
             return x
@@ -531,6 +533,18 @@ def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
                 f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
             )
     return other
+
+
+def check_in_numpy(op: Op, raw: Callable[[Any, Any], Any], data: Any, other: Any) -> None:
+    """Raise what NumPy does for one example where an operator in place does not fit it."""
+    if storage_of(data).beneath(data).kind is not np.ndarray:
+        return
+    one = np.ones(tuple(data.shape), data.dtype)
+    try:
+        raw(one, np.ones(tuple(other.shape), other.dtype) if hasattr(other, "shape") else other)
+    except Exception as error:
+        if not is_warning(error):
+            raise explain(f"in-place {op.name}", error, x1=data, x2=other) from error
 
 
 def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:

@@ -368,6 +368,14 @@ def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
     return Batched(namespace_of(data).moveaxis(data, at, len(rest)), rest)
 
 
+def holds_anywhere(mask: Any) -> bool:
+    """Return True if an element of a mask is true, of many masks one of any."""
+    while type(mask) is Batched:
+        mask = mask.data
+    storage = storage_of(mask)
+    return bool(storage.host(storage.xp.any(mask)))
+
+
 def refusal(look: str, x: Batched) -> Exception:
     """Why one value cannot stand for many."""
     check(x.axis_ids)

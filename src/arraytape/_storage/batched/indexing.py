@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ..._util.attach import method
 from ..._util.errors import shown
 from ..storage import STORAGES, Storage, storage_of
@@ -28,7 +30,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def is_array(part: Any) -> bool:
-    return type(part) in STORAGES or type(part) is bool
+    return type(part) in STORAGES or type(part) is bool or type(part) is np.bool
 
 
 def parts_of(key: Any, rank: int) -> list[Any]:
@@ -37,7 +39,7 @@ def parts_of(key: Any, rank: int) -> list[Any]:
     taken = 0
     for part in parts:
         if part is not None and part is not Ellipsis:
-            taken += len(part.shape) if is_mask(part) else 1
+            taken += rank_of_mask(part) if is_mask(part) else 1
     places = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(places) > 1 or taken > rank:
         raise IndexError(f"the key {shown(key)} does not fit {rank} dimensions")
@@ -46,7 +48,14 @@ def parts_of(key: Any, rank: int) -> list[Any]:
 
 
 def is_mask(part: Any) -> bool:
+    if type(part) is bool or type(part) is np.bool:
+        return True
     return type(part) in STORAGES and part.dtype.kind == "b"
+
+
+def rank_of_mask(part: Any) -> int:
+    """Return how many axes a mask takes: none for a truth value."""
+    return len(getattr(part, "shape", ()))
 
 
 def value_shape(value: Any) -> tuple[int, ...]:
@@ -146,6 +155,10 @@ def written(x: Batched, key: Any, value: Any) -> Any:
     if not set(axis_ids_of((*parts, value))) <= set(x.axis_ids):
         raise NoBatchedForm("a batched value cannot be written into data that is not batched")
     data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
+    if len(value_shape(value)) and storage.beneath(x.data).kind is np.ndarray:
+        at = dict.fromkeys(axis_ids_of(parts), 0)
+        one = np.empty(tuple(x.shape), x.dtype)  # raises what NumPy does where it does not fit
+        one[picked(key, at)] = np.empty(value_shape(value), x.dtype)
     if axis_ids_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
             at = dict(zip(axis_ids, place, strict=True))
@@ -166,6 +179,7 @@ def written(x: Batched, key: Any, value: Any) -> Any:
 def scatter_add(x: Any, shape: Any, key: Any) -> Any:
     """Zeros of ``shape`` with x added at ``key``."""
     parts = key if type(key) is tuple else (key,)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
     check_key(key)
     if axis_ids_of(parts):
         return each_one(

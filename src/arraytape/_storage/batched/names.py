@@ -46,4 +46,9 @@ IN_PART = {
     "scattered": "with a batched key",
     "searchsorted": "with a batched x1",
 }
+# Functions along axes that with axis=None are of all elements, in any number of dimensions.
+OF_ALL = frozenset((
+    "all", "any", "argmax", "argmin", "count_nonzero", "flip", "max", "mean", "min", "prod", "std",
+    "sum", "var",
+))  # fmt: skip
 LISTED = {name: form for form, names in BY_FORM.items() for name in names}

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from ..._record.op import REGISTRY
 from .. import numpy_namespace, standard
@@ -32,7 +33,18 @@ from .data import (
     spread,
 )
 from .indexing import each_one, raw_of
-from .names import AXES, ELEMENTS, LISTED, NEW, ONE_AXIS, ONE_BY_ONE, OWN, REFUSED, STACKS
+from .names import (
+    AXES,
+    ELEMENTS,
+    LISTED,
+    NEW,
+    OF_ALL,
+    ONE_AXIS,
+    ONE_BY_ONE,
+    OWN,
+    REFUSED,
+    STACKS,
+)
 from .operators import on_diagonal
 
 
@@ -44,11 +56,17 @@ def function_of(name: str, values: Any) -> Any:
     return found
 
 
-def shifted(axis: Any, by: int) -> Any:
-    """An axis (or several), counted from the first visible one."""
-    if isinstance(axis, int):
-        return axis if axis < 0 else axis + by
-    return tuple([a if a < 0 else a + by for a in axis])
+def shifted(axis: Any, by: int, rank: int) -> Any:
+    """Return an axis (or several) of ``rank`` visible ones, counted from the first hidden one.
+
+    What is no axis raises as in NumPy: it would name a hidden one.
+    """
+    if type(axis) in (tuple, list):
+        places = [int(normalize_axis_index(operator.index(a), rank)) for a in axis]
+        if len(set(places)) < len(places):
+            raise ValueError("duplicate value in 'axis'")
+        return tuple([a + by for a in places])
+    return int(normalize_axis_index(operator.index(axis), rank)) + by
 
 
 def rewrapped(result: Any, axis_ids: Any) -> Any:
@@ -141,14 +159,22 @@ class BatchedNamespace:
             if not axis_ids_of((x, *others)):
                 keywords |= {} if axis is None and name != "linalg.vector_norm" else {"axis": axis}
                 return function_of(name, (x,))(x, *others, **keywords)
+            if type(axis) is list and name not in ("expand_dims", "flip"):
+                operator.index(axis)  # type: ignore[arg-type]  # raises, as NumPy's reductions do
+            if name == "expand_dims":
+                rank = len(x.shape) + (len(axis) if type(axis) is tuple else 1)
+            elif not x.shape and not (axis is None and name in OF_ALL):
+                return self.of_numbers(name, x, others, {"axis": axis, **keywords})
+            else:
+                rank = max(len(v.shape) for v in (x, *others))
             (data, *rest), axis_ids = aligned((x, *others))
             if others:  # indices beside the data, which must not have hidden axes of length 1
                 hidden = tuple(lengths_of((x, *others)).values())
                 data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
-            count, rank = len(axis_ids), max(len(v.shape) for v in (x, *others))
-            at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count)
-            if at == () and name == "linalg.vector_norm":
-                return abs(x)
+            count = len(axis_ids)
+            at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count, rank)
+            if at == () and name == "linalg.vector_norm":  # of each element by itself
+                data, at, keywords = data[..., None], -1, {**keywords, "keepdims": False}
             result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
             return Batched(result, axis_ids)
 
@@ -159,24 +185,40 @@ class BatchedNamespace:
             if type(x) is not Batched:
                 return function_of(name, (x,))(x, axis=axis, **keywords)
             rank = x.ndim
+            if not rank or (axis is None and rank > 1 and name not in OF_ALL):
+                return self.of_numbers(name, x, (), {"axis": axis, **keywords})
             if axis is None:
                 x, axis = self.reshape(x, (-1,)), -1
             data, axis_ids, count = first_of(x)
-            result = Batched(
-                function_of(name, (x,))(data, axis=shifted(axis, count), **keywords), axis_ids
-            )
+            at = shifted(axis, count, x.ndim)
+            result = Batched(function_of(name, (x,))(data, axis=at, **keywords), axis_ids)
             if keywords.get("keepdims") and rank != result.ndim:
                 return self.reshape(result, (1,) * rank)
             return result
 
         return call
 
+    def of_numbers(self, name: str, x: Any, others: Any, keywords: dict[str, Any]) -> Any:
+        """Call a function along an axis on many numbers, which have none, as NumPy has it for one.
+
+        One of them alone raises, or says which shape the result has.
+        """
+        function, axis_ids = function_of(name, (x,)), axis_ids_of((x, *others))
+        hidden = tuple(lengths_of((x, *others)).values())
+        (data, *rest), _ = aligned((x, *others))
+        xp = namespace_of(data)
+        one = function(*[xp.zeros(v.shape, dtype=v.dtype) for v in (x, *others)], **keywords)
+        named = {**keywords, "axis": -1} | ({"keepdims": False} if "keepdims" in keywords else {})
+        found = function(data[..., None], *rest, **named)
+        return Batched(xp.reshape(found, (*hidden, *one.shape)), axis_ids)
+
     def of_stacks(self, name: str) -> Callable[..., Any]:
         def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
             function = function_of(name, (x,))
             if not axis_ids_of((x, *others, *keywords.values())):
                 return function(x, *others, **keywords)
-            if type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
+            short = len(x.shape) < 2 and name != "reinterpreted"  # no matrix: as one by itself
+            if short or type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
                 return self.one_by_one(name)(x, *others, **keywords)
             return rewrapped(function(x.data, *others, **keywords), x.axis_ids)
 
@@ -226,6 +268,10 @@ class BatchedNamespace:
             return self.one_by_one("searchsorted")(x1, x2, side=side, sorter=sorter)
         xp = namespace_of(x2.data)
         return Batched(xp.searchsorted(x1, x2.data, side=side, sorter=sorter), x2.axis_ids)
+
+    def result_type(self, *values: Any) -> Any:
+        given = [plain(x.dtype) if type(x) is Batched else x for x in values]
+        return numpy_namespace.result_type(*given)
 
     def isdtype(self, dtype: Any, kind: Any) -> bool:
         return bool(numpy_namespace.isdtype(plain(dtype), kind))
@@ -285,20 +331,25 @@ class BatchedNamespace:
     def matrix_transpose(self, x: Any, /) -> Any:
         if type(x) is not Batched:
             return x.mT if type(x) is np.ndarray else namespace_of(x).matrix_transpose(x)
+        if x.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
         return Batched(namespace_of(x.data).matrix_transpose(x.data), x.axis_ids)
 
     def permute_dims(self, x: Any, /, axes: Any) -> Any:
         if type(x) is not Batched:
             return namespace_of(x).permute_dims(x, axes)
         data, axis_ids, count = first_of(x)
-        order = (*range(count), *[a % max(len(axes), 1) + count for a in axes])
+        if len(axes) != x.ndim:
+            raise ValueError("axes don't match array")
+        order = (*range(count), *shifted(tuple(axes), count, x.ndim))
         return Batched(namespace_of(data).permute_dims(data, order), axis_ids)
 
     def moveaxis(self, x: Any, source: Any, destination: Any, /) -> Any:
         count = len(axis_ids_of((x,)))
         data = x.data if count else x
+        rank = len(x.shape)
         moved = namespace_of(data).moveaxis(
-            data, shifted(source, count), shifted(destination, count)
+            data, shifted(source, count, rank), shifted(destination, count, rank)
         )
         return Batched(moved, x.axis_ids) if count else moved
 
@@ -337,11 +388,13 @@ class BatchedNamespace:
         return self.each_view("read_only_view", x, argument)
 
     def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]  # Python's numbers
         if axis is None:
             arrays, axis = [self.reshape(x, (-1,)) for x in arrays], 0
         return self.joined("concat", arrays, axis)
 
     def stack(self, arrays: Any, /, *, axis: int = 0) -> Any:
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]
         return self.joined("stack", arrays, axis)
 
     def joined(self, name: str, arrays: Any, axis: int) -> Any:
@@ -350,29 +403,36 @@ class BatchedNamespace:
         if not axis_ids:
             return function(arrays, axis=axis)
         hidden = tuple(lengths_of(arrays).values())
+        rank = len(arrays[0].shape) + (name == "stack")
+        if not rank:
+            raise ValueError("zero-dimensional arrays cannot be concatenated")
+        if len({len(x.shape) for x in arrays}) > 1:
+            raise ValueError("all the input arrays must have same number of dimensions")
         same = [
             x if type(x) is Batched and x.axis_ids == axis_ids else spread(x, axis_ids, hidden)
             for x in arrays
         ]
-        return Batched(
-            function([x.data for x in same], axis=shifted(axis, len(axis_ids))), axis_ids
-        )
+        at = shifted(axis, len(axis_ids), rank)
+        return Batched(function([x.data for x in same], axis=at), axis_ids)
 
     def take(self, x: Any, indices: Any, /, *, axis: Any = None) -> Any:
         standard.check_take(x, indices, axis)
-        if type(indices) is Batched:
-            at = 0 if axis is None else axis % len(x.shape)
-            return self.get(x, (*(slice(None),) * at, indices))
-        if type(x) is not Batched:
+        if type(x) is not Batched and type(indices) is not Batched:
             return namespace_of(x).take(x, indices, axis=axis)
+        if axis is None or not x.shape:
+            x, axis = self.reshape(x, (-1,)), 0
+        if type(indices) is Batched:
+            return self.get(x, (*(slice(None),) * shifted(axis, 0, len(x.shape)), indices))
         data, axis_ids, count = first_of(x)
-        at = shifted(0 if axis is None else axis, count)
+        at = shifted(axis, count, x.ndim)
         return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-        if axis >= 0 and len(x1.shape) != len(x2.shape):  # counted in each of them
-            x1, x2, axis = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1), -1
-        return self.sum(self.conj(x1) * x2, axis=axis)
+        if axis != -1:  # counted in each operand by itself
+            x1, x2 = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1)
+        if x1.shape[-1:] != x2.shape[-1:] or not len(x1.shape):
+            raise ValueError(f"vecdot: vectors of shapes {tuple(x1.shape)}, {tuple(x2.shape)}")
+        return self.sum(self.conj(x1) * x2, axis=-1)
 
     def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
