@@ -3,7 +3,8 @@
 A composition of ops agrees with NumPy's function but for rounding errors, dtypes that depend on how a
 number was given, infinities and NaN.  On NumPy's data NumPy computes the value, warnings and errors
 included; the composition tells the tapes where the value comes from.  Integers, which have no
-derivatives, are NumPy's alone.  Data of other storages have the composition's values.
+derivatives, are NumPy's alone.  A replay calls NumPy's function, too.  Data of other storages have the
+composition's values.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from .._array.array import SCALAR, Array, asarray_like, wrap
 from .._array.views import current
 from .._define.raw_calls import at_users_line
-from .._storage.storage import storage_of
+from .._storage.storage import HERE, STORAGES, storage_of
 from .._util.blocks import Quiet, Setting
 from .._util.errors import describe, explain, user_line
 from ..ops import elementwise_functions as elementwise
@@ -86,7 +87,7 @@ def exactly(
     try:
         if elsewhere:
             storages = [storage_of(x) for x in elsewhere]
-            max(storages, key=lambda one: one.mixed).refuses(function, *data)
+            value = max(storages, key=lambda one: one.mixed).numpys_value(function, *data)
         else:
             value = at_users_line(function, ValueError())(*data[0], **data[1])
     except Warning:  # which the user made an error
@@ -99,12 +100,12 @@ def exactly(
         except Exception:
             pass
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
-    if elsewhere:
+    if elsewhere and value is None:
         return ours()
     if all(is_of_integers(x) for x in given):
         return made(value, given[0])
     try:
-        with Setting(SAID, True), Quiet():
+        with Setting(SAID, True), HERE if elsewhere else Quiet():
             found = ours()
     except (IndexError, ValueError):
         if any(x.size for x in given):
@@ -154,11 +155,18 @@ def made(value: Any, home: Array) -> Any:
     if isinstance(value, tuple | list):
         parts = [made(part, home) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return asarray_like(home, owned(value)) if isinstance(value, np.ndarray | np.generic) else value
+    return asarray_like(home, owned(value)) if is_data(value) else value
+
+
+def is_data(value: Any) -> bool:
+    """Return True for data of a storage and NumPy's scalars."""
+    return isinstance(value, np.generic) or type(value) in STORAGES
 
 
 def owned(value: Any) -> Any:
     """Data with memory of its own."""
+    if type(value) in STORAGES and type(value) is not np.ndarray:
+        return value
     value = np.asarray(value)
     return value if value.base is None else value.copy(order="K")
 
@@ -170,7 +178,8 @@ def joined(found: Any, value: Any, function: Any) -> Any:
         return type(found)([joined(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
-    state = SCALAR if isinstance(value, np.generic) else 0
+    traced = type(value) in STORAGES and type(value) is not np.ndarray
+    state = found._state & SCALAR if traced else SCALAR if isinstance(value, np.generic) else 0
     value = owned(value)
     if value.dtype.kind not in "fc":
         return asarray_like(found, value)

@@ -195,6 +195,9 @@ def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+        # Not by the values, as NumPy has it, and so the same in a replay: nothing is overwritten.
+        args, options = (*args[:2], *[False] * len(args[2:3]), *args[3:]), {**options}
+        options.pop("overwrite_input", None)
         data = current(a)[1] if isinstance(a, Array) else None
         whole = type(data) is np.ndarray and data.dtype.kind == "f" and bool(data.size)
         if not whole or np.ndim(q) > 1 or storage_of(data).has_nan(data):

@@ -67,8 +67,8 @@ class Storage:
         """A function on NumPy's data that is no op, for this storage to note by a name."""
         return function
 
-    def refuses(self, function: Callable[..., Any], args: Any, keywords: Any) -> None:
-        """Raise what a function of NumPy's raises, where others compute its value on this data."""
+    def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+        """Return what a function of NumPy's gives on this data, or raises; None where it cannot run."""
 
     def adopted(self, data: Any) -> Any:
         """Data of another storage that meets data of this mixed one."""

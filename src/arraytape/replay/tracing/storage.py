@@ -14,7 +14,6 @@ from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
-from ..._util.blocks import Quiet
 from ..program import put
 from .traced import (
     ACTIVE,
@@ -95,13 +94,8 @@ class TracedStorage(Storage):
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return noted(name, function)
 
-    def refuses(self, function: Callable[..., Any], args: Any, keywords: Any) -> None:
-        try:
-            # Nothing is noted: NumPy's error state is as before when the trace looks at it again.
-            with Quiet():
-                protected(function)(*values_of(args), **values_of(keywords))
-        except Exception:
-            call(function.__name__, function, *args, **keywords)  # a decision, by its error
+    def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+        return call(f"np.{function.__name__}", protected(function), *args, **keywords)
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:

@@ -23,7 +23,17 @@ from .traced import AS_IT_IS, Traced, integers, value_of, values_of
 
 # Calls whose results have a shape that depends on values.
 SHAPED = frozenset(
-    ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
+    (
+        "nonzero",
+        "np.lstsq",
+        "np.polyfit",
+        "np.unique",
+        "repeat",
+        "unique_all",
+        "unique_counts",
+        "unique_inverse",
+        "unique_values",
+    )
 )
 
 RAISES = "raises"  # what the names of calls begin with that raise
