@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from .._array.array import Array
 from .._array.views import current, stable_handle
 from .._record.plan import Record, inputs_of
@@ -13,6 +15,7 @@ from .._storage.batched.data import NoBatchedForm, axis_ids_of, lengths_of, reco
 from .._storage.storage import HERE
 from .._tape.hidden_axes import batched, unbatched
 from .._util.errors import user_line
+from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import stack
 
 
@@ -61,8 +64,8 @@ def one_by_one(
 ) -> Any:  # fmt: skip
     """Return the results of a function along a hidden axis; they must be of one shape.
 
-    An argument that all examples share is repeated where a tape inside of the ``vmap`` follows its value:
-    that tape must not add up what belongs to different examples.
+    An argument that all examples share is repeated where a tape inside of the ``vmap`` follows its
+    value: that tape must not add up what belongs to different examples.
     """
     inside = recorders_within(axis_id)
     shown = {
@@ -79,15 +82,30 @@ def one_by_one(
 
             given, named = mapped((args, options), example)
             found.append(together_or_one_by_one(name, function, given, named))
-    lines = [[*arrays_in(each)] for each in found]
-    if axis_id in axis_ids_of([current(x)[1] for line in lines for x in line]):
+    if axis_id in axis_ids_of([current(x)[1] for each in found for x in arrays_in(each)]):
         raise captured(name, "a mapped Array")
     if not found:
         raise NoBatchedForm(
             f"{name}: no examples, so that the shape of a result is unknown [at {user_line()}]"
         )
-    columns = iter([stack(column) for column in zip(*lines, strict=True)])
-    return mapped(found[0], lambda x: batched(next(columns), axis_id))
+    return together(found, axis_id)
+
+
+def together(found: Sequence[Any], axis_id: int) -> Any:
+    """Return results of one example each as those of all: what is NumPy's and differs as an Array."""
+    first = found[0]
+    if isinstance(first, Array):
+        return batched(stack(found), axis_id)
+    if type(first) is dict:
+        return {key: together([each[key] for each in found], axis_id) for key in first}
+    if isinstance(first, list | tuple):
+        parts = [together(column, axis_id) for column in zip(*found, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    if not isinstance(first, np.ndarray | np.generic | int | float | complex):
+        return first
+    if all(np.array_equal(first, each, equal_nan=True) for each in found[1:]):
+        return first
+    return batched(asarray(np.stack(found)), axis_id)
 
 
 def is_followed(tid: int, inside: Sequence[Recorder]) -> bool:

@@ -12,13 +12,15 @@ import numpy as np
 
 from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
+from .._define.define_op import stop_gradient
+from .._storage.batched.data import holds_anywhere
 from .._storage.storage import storage_of
-from .._util.blocks import Quiet
 from .._util.errors import describe, refuse, shown, stacklevel, user_line
 from .._util.versions import NUMPY
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
 from ..ops import statistical_functions as statistics
+from ..ops import utility_functions as utilities
 from ..ops._factorisations import adjoint
 from ..ops.creation_functions import eye, zeros_like
 from ..ops.data_type_functions import astype
@@ -27,7 +29,15 @@ from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import concat, moveaxis, normalize_axis_index, reshape
 from ..ops.searching_functions import count_nonzero, where
 from . import exact
-from .arguments import array_of, as_arrays, as_operands, axes_of, cast, into, on_host
+from .arguments import (
+    array_of,
+    as_arrays,
+    as_operands,
+    axes_of,
+    cast,
+    into,
+    on_host,
+)
 from .implementations import of_numpy
 from .pieces import is_fortran, laid_out
 
@@ -312,19 +322,17 @@ def cond(x: Any, p: Any = None) -> Array:
         raise np.linalg.LinAlgError(
             f"np.linalg.cond is not defined on empty matrices: {describe(x)} [at {user_line()}]"
         )
-    data = current(x)[1]
-    if type(data) is np.ndarray and not np.isfinite(data).all():
+    infinite = elementwise.logical_not(utilities.all(elementwise.isfinite(x), axis=(-2, -1)))
+    if holds_anywhere(current(infinite)[1]):
         # NumPy gives NaN or infinity, from 2.5 on for every p: the slope is not finite, either.
-        infinite = asarray_like(x, ~np.isfinite(data).all(axis=(-2, -1)))
         finite = where(infinite[..., None, None], eye(*x.shape[-2:], dtype=x.dtype), x)
         return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
         values = linalg.svdvals(x)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
-    if type(data) is not np.ndarray:
-        return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
-    with Quiet():
-        singular = asarray_like(x, ~np.isfinite(np.asarray(np.linalg.cond(data, p))))
+    singular = (
+        linalg.slogdet(stop_gradient(x)).sign == 0.0
+    )  # where LU has a pivot of 0, and inv raises
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)
     # Its slope where x is singular is infinite, or NaN.
@@ -348,17 +356,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     eps = np.finfo(a.dtype).eps
     values = linalg.svdvals(a)
     data = current(a)[1]
+    rank: Any
     if type(data) is np.ndarray:
         # Which singular values count may hang on their last bits, so NumPy counts them.
         rank = int(np.linalg.lstsq(data, np.zeros(m, data.dtype), rcond)[2])
         rcond = between(on_host(values), rank)
     else:
         rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
-        rank = int(count_nonzero(values > rcond * values[:1]))
+        rank = count_nonzero(values > rcond * values[:1])
+        rank = rank if storage_of(data).many else int(rank)
     x = matmul(linalg.pinv(a, rtol=rcond), b)
     residual = matmul(a, x) - b
     squares = statistics.sum(squared_modulus(residual), axis=0)
-    left_over = reshape(squares, (-1,)) if rank == n < m else asarray_like(a, np.zeros(0))
+    whole = n < m and not (
+        holds_anywhere(current(rank != n)[1]) if isinstance(rank, Array) else rank != n
+    )
+    left_over = reshape(squares, (-1,)) if whole else asarray_like(a, np.zeros(0))
     return x, left_over, rank, values
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import Array, asarray_like, wrap
 from .._array.views import current, laid_out
+from .._storage.batched.data import holds_anywhere
+from .._storage.storage import storage_of
 from .._util.errors import describe, refuse, shown, user_line
 from .._util.options import unwrap_option
 from ..ops import elementwise_functions as elementwise
@@ -118,17 +120,27 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
-            a = searching.where(mask_of(name, a, where), a, identity.get("left_out", initial))
+            left_out = identity.get("left_out", in_dtype(initial, a.dtype))
+            a = searching.where(mask_of(name, a, where), a, left_out)
         if initial is not None and not a.size:
             shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
             y = broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
             return elementwise.logical_or(y, y) if y.dtype.kind == "b" else elementwise.positive(y)
         found = function(a, axis=axis, keepdims=keepdims, **options)
-        return found if initial is None else identity["combine"](found, initial)
+        return (
+            found if initial is None else identity["combine"](found, in_dtype(initial, found.dtype))
+        )
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
     return call
+
+
+def in_dtype(initial: Any, dtype: Any) -> Any:
+    """Return the value to begin with in the dtype of the result, as NumPy casts it, or None."""
+    if isinstance(initial, Array):
+        return astype(initial, dtype, copy=False)
+    return None if initial is None else np.asarray(initial, dtype)
 
 
 amax = sized("max", np.maximum, combine=elementwise.maximum)
@@ -261,7 +273,7 @@ def average(
         dtype = result_type(a.dtype, weights.dtype, *(["float64"] if a.dtype.kind in "iub" else []))
         weights = astype(weights, dtype)
         total = sum(weights, axis, keepdims=keepdims)
-        if utilities.any(total == 0.0):
+        if holds_anywhere(current(total == 0.0)[1]):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         products = astype(a, dtype, copy=False) * weights
         found = sum(products, axis, keepdims=keepdims) / total
@@ -455,10 +467,15 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     if out is not None:
         return into(out, rounded(a, decimals), "unsafe")
     data = current(a)[1]
-    if type(data) is np.ndarray or a.dtype.kind not in "fc":
-        y = asarray_like(a, np.round(on_host(a), decimals))
+    if type(data) is np.ndarray:
+        y = asarray_like(a, np.round(data, decimals))
         return y if y.ndim else scalar(y)
+    value = storage_of(data).numpys_value(np.round, (data, decimals), {})
+    if value is not None:
+        return wrap(value)
     unit = 10.0 ** abs(decimals)
+    if a.dtype.kind not in "fc":
+        return astype(elementwise.round(a / unit) * unit if decimals < 0 else a, a.dtype)
     if decimals > 0:
         return elementwise.round(a * unit) / unit
     return elementwise.round(a / unit) * unit if decimals else elementwise.round(a)

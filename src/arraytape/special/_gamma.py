@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .._array.array import Array
+from .._array.views import current
+from .._storage.batched.data import holds_anywhere
 from .._storage.storage import is_complex, storage_of
 from .._util.errors import entrance
 from ..ops.manipulation_functions import stack
@@ -501,7 +505,8 @@ def multigammaln(a: Any, d: int) -> Array:
             f"special.multigammaln: d should be a positive integer (dimension), got {d}"
         )
     d = int(d)
-    if (a <= 0.5 * (d - 1)).any():
+    low: Any = a <= 0.5 * (d - 1)
+    if holds_anywhere(current(low)[1] if isinstance(low, Array) else np.asarray(low)):
         raise ValueError(
             f"special.multigammaln: a must be above (d - 1) / 2 = {0.5 * (d - 1)}, got {a}"
         )
