@@ -31,6 +31,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "replayed-nested": "attack.replayed_nested",
     "taped-programs": "attack.taped_programs",
     "policies": "attack.policies",
+    "batched-arguments": "attack.batched_arguments",
     "threads": "attack.threads",
     "forks": "attack.forks",
     "timed-interrupts": "attack.timed_interrupts",

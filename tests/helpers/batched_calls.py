@@ -1,0 +1,226 @@
+"""Calls under ``vmap`` with each argument batched or shared, beside a loop over the examples.
+
+Compared are values and gradients per example, with respect to the batched and the shared arguments, of
+first and second order, and under a second ``vmap``.
+"""
+
+import re
+import warnings
+from collections import Counter
+
+import numpy as np
+
+import arraytape as xp
+from arraytape._storage.batched.data import NoBatchedForm
+from arraytape._util import nest
+
+from .replayed_calls import by_name, is_ours
+from .replayed_programs import total
+
+SIZE = 3  # examples
+NEAR = 1e-9
+SINGLE = 2e-5
+
+
+def results_of(found):
+    """What a call gives, where it is Arrays or numbers, each in memory of its own."""
+    numeric = (xp.Array, np.ndarray, np.number, np.bool, int, float, complex)
+    leaves = [x for x in nest.leaves(found) if isinstance(x, numeric)]
+    return [
+        xp.asarray(x, copy=True) for x in leaves
+        if isinstance(x, xp.Array) or np.asarray(x).dtype.kind in "biufc"
+    ]  # fmt: skip
+
+
+class TableCase:
+    """A call of the table of good calls: its Arrays are the arguments, also those whose method it is."""
+
+    def __init__(self, name, make, environment):
+        function, args, keywords = make(environment)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, xp.Array):
+            args, function = [owner, *args], by_name(function.__name__)
+        self.function, self.given = function, [args, keywords]
+        self.leaves = nest.leaves(self.given)
+        self.arrays = [x for x in self.leaves if is_ours(x)]
+
+    def run(self, *arrays):
+        fresh = iter(arrays)
+        found = [next(fresh) if is_ours(x) else x for x in self.leaves]
+        args, keywords = nest.pack(self.given, found)
+        return results_of(self.function(*args, **keywords))
+
+
+class VariantCase:
+    """A drawn call, of which the operands that are Arrays are the arguments."""
+
+    def __init__(self, variant):
+        self.variant = variant
+        self.given = [x.made() for x in variant.operands]
+        self.places = [i for i, x in enumerate(self.given) if isinstance(x, xp.Array)]
+        self.arrays = [self.given[i] for i in self.places]
+
+    def run(self, *arrays):
+        values = list(self.given)
+        for i, x in zip(self.places, arrays, strict=True):
+            values[i] = x
+        return results_of(self.variant.call(*values))
+
+
+def by_loop(f, arrays, axes):
+    """Results of f for one example after the other, each stacked."""
+    rows = [
+        f(*[x if axis is None else x[i, ...] for x, axis in zip(arrays, axes, strict=True)])
+        for i in range(SIZE)
+    ]
+    return [np.stack([np.asarray(x) for x in column]) for column in zip(*rows, strict=True)]
+
+
+def by_vmap(f, arrays, axes):
+    """Results of f for all examples at once."""
+    return [np.asarray(x) for x in xp.vmap(f, in_axes=tuple(axes))(*arrays)]
+
+
+def gradients_of(plain, watched):
+    """The function that gives the gradient of a weighted sum of what ``plain`` gives."""
+
+    def gradient(*arrays):
+        with xp.GradientTape() as tape:
+            sources = [arrays[i] for i in watched]
+            tape.watch(sources)
+            y = total(plain(*arrays))
+        return tape.gradient(y, sources, unconnected_gradients="zero")
+
+    return gradient
+
+
+def refusal_in(error):
+    """The error of a look at values of which one stands for many that lies beneath an error, or None."""
+    while error is not None:
+        if isinstance(error, NoBatchedForm) or "has no batched form" in str(error):
+            return error
+        error = error.__cause__
+    return None
+
+
+def is_looser(expected):
+    """Return True for what a loop raises where results under ``vmap`` are no finding.
+
+    Results of various shapes, or a call that NumPy refuses by the way it is spelled.
+    """
+    text = str(expected)
+    return "must have the same shape" in text or "positional argument" in text or (
+        "keyword argument" in text or "cannot be interpreted as an integer" in text
+    )  # fmt: skip
+
+
+def reason_of(refused):
+    """What a refusal says has no batched form."""
+    found = re.search(r"([\w() .]+?) has no batched form", str(refused))
+    return found[1].strip() if found else str(refused)[:60]
+
+
+def tried(f, *args):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return f(*args)
+        except Exception as error:
+            return error
+
+
+def compare(found, expected, what, near=NEAR):
+    """AssertionError unless results are those of the loop, but for rounding."""
+    assert len(found) == len(expected), f"{what}: {len(found)} results, a loop {len(expected)}"
+    exact = True
+    for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+        layout = (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert layout, f"{what}, result {i}: {a.shape} {a.dtype}, a loop {b.shape} {b.dtype}"
+        if a.tobytes() == b.tobytes():
+            continue
+        exact = False
+        close = max(near, SINGLE) if a.dtype in (np.float32, np.complex64) else near
+        finite = np.abs(b[np.isfinite(b)])
+        scale = max(finite.max(initial=0.0), 1.0) if a.dtype.kind in "fc" else 0.0
+        np.testing.assert_allclose(a, b, close, close * scale, err_msg=f"{what}, result {i}")
+    return exact
+
+
+def check_against_loop(f, arrays, axes, what, counts):
+    """Compare f under vmap with a loop; True where both gave results."""
+    expected = tried(by_loop, f, copies_of(arrays), axes)
+    found = tried(by_vmap, f, copies_of(arrays), axes)
+    return judge(found, expected, what, counts, any(is_single(x) for x in arrays))
+
+
+def copies_of(arrays):
+    return [xp.asarray(np.array(x)) for x in arrays]
+
+
+def is_single(x):
+    return x.dtype in (np.float32, np.complex64)
+
+
+def judge(found, expected, what, counts, single=False):
+    """Count how a result fared beside that of a loop; AssertionError for a finding."""
+    refused = refusal_in(found) if isinstance(found, Exception) else None
+    if isinstance(expected, Exception):
+        if not isinstance(found, Exception) and not is_looser(expected):
+            raise AssertionError(f"{what}: a loop raises {expected!r}, vmap gives {found}")
+        counts["raises in a loop"] += 1
+    elif refused is not None:
+        counts[f"refused: {reason_of(refused)}"] += 1
+    elif isinstance(found, Exception):
+        raise AssertionError(f"{what}: {type(found).__name__}: {found}") from found
+    else:
+        exact = compare(found, expected, what, SINGLE if single else NEAR)
+        counts["bit for bit" if exact else "but for rounding"] += 1
+        return True
+    return False
+
+
+def values_like(x, rng, size):
+    """Stacked values near x."""
+    if x.dtype.kind not in "fc":
+        return np.stack([x] * size)
+    return np.stack([x * (1 + 1e-3 * rng.standard_normal(x.shape)) for _ in range(size)]).astype(
+        x.dtype
+    )
+
+
+def check(name, case, seed, counts=None):
+    """One call with some of its arguments batched; how it fared goes into ``counts``."""
+    counts = Counter() if counts is None else counts
+    rng = np.random.default_rng(seed)
+
+    def run(*arrays):
+        return case.run(*[xp.asarray(x, copy=True) for x in arrays])
+
+    data = [np.asarray(x) for x in case.arrays]
+    watched = [i for i, x in enumerate(data) if x.dtype.kind in "fc"]
+    axes, inner = axes_for(len(data), rng), axes_for(len(data), rng)
+    levels = [(run, "values")]
+    if watched:
+        gradient = gradients_of(run, watched)
+        levels.append((gradient, "gradients"))
+        if rng.random() < 0.4:
+            levels.append((gradients_of(gradient, watched), "second derivatives"))
+    if rng.random() < 0.2:  # a vmap within the vmap
+        data = [values_like(x, rng, 2) if at == 0 else x for x, at in zip(data, inner, strict=True)]
+        levels = [(within(f, inner), f"{what}, within in_axes={inner}") for f, what in levels]
+    data = [values_like(x, rng, SIZE) if at == 0 else x for x, at in zip(data, axes, strict=True)]
+    for f, what in levels:
+        if not check_against_loop(f, data, axes, f"{name}, in_axes={axes}, {what}", counts):
+            break
+    return counts
+
+
+def within(f, axes):
+    """The function under ``vmap``."""
+    return lambda *arrays: xp.vmap(f, in_axes=tuple(axes))(*arrays)
+
+
+def axes_for(count, rng):
+    """Which of some arguments are batched: one at least."""
+    chosen = 1 + int(rng.integers(2**count - 1))
+    return [0 if chosen >> i & 1 else None for i in range(count)]
