@@ -115,7 +115,9 @@ def run(seed):
         about = f"{name} by {way}, values near {base} with a gap of {gap}"
         if np.isnan(found).any():
             assert told, f"NaN without a word: {about}\n{SCRIPT.format(seed)}"
-            assert gap <= LARGEST[way], f"NaN where a number is right: {about}\n{SCRIPT.format(seed)}"
+            assert gap <= LARGEST[way], (
+                f"NaN where a number is right: {about}\n{SCRIPT.format(seed)}"
+            )
             COUNTS["NaN, warned"] += 1
             continue
         off = np.abs(found - want).max() / np.abs(want).max()

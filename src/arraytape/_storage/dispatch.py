@@ -11,7 +11,10 @@ from .numpy_storage import NUMPY
 from .storage import DEFAULT, EVERYWHERE, STORAGES, storage_at, storage_for
 
 # Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
-ARRAYS = {"cast", "imag_part", "real_part", "reshaped", "scattered", "stop_gradient", "where"}
+ARRAYS = {
+    "cast", "count_nonzero", "discretized", "imag_part", "isin", "power_derivative", "real_part",
+    "reshaped", "scattered", "stop_gradient", "sum_adjoint", "where",
+}  # fmt: skip
 
 
 NUMBERS = frozenset((bool, int, float, complex))

@@ -34,7 +34,6 @@ from ._factorisations import (
     symmetric,
 )
 
-
 THREE_DIGITS = 1e-3
 
 
@@ -74,9 +73,7 @@ def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
-def of_function(
-    turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: Any, xp: Any
-) -> Any:
+def of_function(turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: Any, xp: Any) -> Any:
     """Return turn, with more digits for a function of a matrix, and where its quotient is known.
 
     A function V f(D) V^H has P_ij = M_ij f_j and a cotangent M_ii f'_i / 2 of each value, so that

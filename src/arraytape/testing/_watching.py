@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,8 +15,8 @@ from .._util.locks import reentrant_lock
 
 # What makes arrays of anything but arrays: everything else follows from these.
 MAKERS = (
-    "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
-    "ones_like", "zeros", "zeros_like",
+    "arange", "asarray", "empty", "empty_like", "eye", "fft.fftfreq", "fft.rfftfreq", "from_dlpack",
+    "full", "full_like", "linspace", "logspace", "ones", "ones_like", "zeros", "zeros_like",
 )  # fmt: skip
 TAPE: ContextVar[GradientTape | None] = ContextVar("TAPE", default=None)
 LOCK = reentrant_lock()
@@ -40,10 +41,10 @@ def makers_watched() -> Iterator[None]:
     xp, block = namespace(), object()
     with LOCK:
         if not BLOCKS:
-            REPLACED.update({name: getattr(xp, name) for name in MAKERS})
+            REPLACED.update({name: operator.attrgetter(name)(xp) for name in MAKERS})
         BLOCKS.append(block)
         for name, make in REPLACED.items():
-            setattr(xp, name, watched(make))
+            replace_function(name, watched(make))
     try:
         yield
     finally:
@@ -51,8 +52,14 @@ def makers_watched() -> Iterator[None]:
             BLOCKS.remove(block)
             if not BLOCKS:
                 for name, make in REPLACED.items():
-                    setattr(xp, name, make)
+                    replace_function(name, make)
                 REPLACED.clear()
+
+
+def replace_function(name: str, function: Callable[..., Any]) -> None:
+    """Set a function of the namespace, or of one of its extensions, by its dotted name."""
+    extension, _, own = name.rpartition(".")
+    setattr(getattr(namespace(), extension) if extension else namespace(), own, function)
 
 
 def watched(make: Callable[..., Any]) -> Callable[..., Any]:
