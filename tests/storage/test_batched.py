@@ -7,8 +7,11 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, testing
+from arraytape._record.op import REGISTRY
 from arraytape._storage.batched import data, namespace
 from arraytape._tape import differentiation, guard, jacobian
+from arraytape.testing.samples import materialise
+from helpers.namespace_ops import recorded_ops
 from helpers.samples import CASES, REAL_ONLY
 
 
@@ -256,6 +259,33 @@ def test_elementwise_ops_carry_the_diagonal_alone(monkeypatch):
     J = np.asarray(tape.jacobian(y, x))
     assert len(made) == 1  # the result
     assert np.count_nonzero(J - np.diag(np.diag(J))) == 0
+
+
+ELEMENTWISE = [op.name for op in recorded_ops() if op.diagonal]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_each_elementwise_rule_carries_the_diagonal_alone(name, monkeypatch):
+    op, made = REGISTRY[name], []
+    dense = data.dense
+    for module in (data, namespace):
+        monkeypatch.setattr(module, "dense", lambda *a: made.append(1) or dense(*a))
+    for sample in op.samples[:1]:
+        arguments = materialise(op, sample)
+        for i, x in enumerate(arguments):
+            if np.asarray(x).dtype.kind != "f" or np.asarray(x).ndim == 0:
+                continue
+            x = xp.asarray(x)
+            with GradientTape() as tape:
+                tape.watch(x)
+                y = op.public(*[x if j == i else a for j, a in enumerate(arguments)])
+            made.clear()
+            try:
+                if tape.jacobian(y, x) is None:
+                    continue
+            except LookupError:  # no derivative is known
+                continue
+            assert len(made) == 1, f"{name} makes the diagonal dense"
 
 
 def test_a_rule_of_the_users_own_goes_row_by_row(monkeypatch):

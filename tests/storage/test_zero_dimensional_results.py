@@ -1,4 +1,4 @@
-"""What an op gives without dimensions: an array or a scalar, as NumPy's function does, on any storage."""
+"""Results without dimensions: arrays or scalars, as of NumPy's function, on any storage."""
 
 import itertools
 import warnings

@@ -30,9 +30,10 @@ ELSEWHERE = frozenset((
 ))  # fmt: skip
 # Ops behind other names, which are no part of the namespace: their own docstrings are enough.
 BEHIND = frozenset((
-    "cast", "cube_root", "cofactors", "discretized", "getitem", "inverse_again",
-    "matmul_adjoint", "moved", "power_derivative", "reinterpreted", "reshaped", "root_of_variance",
-    "scattered", "sinc_derivative", "solve_again", "stop_gradient", "sum_adjoint", "truncated_remainder",
+    "cast", "cube_root", "cofactors", "discretized", "getitem", "imag_part", "inverse_again",
+    "matmul_adjoint", "moved", "power_derivative", "real_part", "reinterpreted", "reshaped",
+    "root_of_variance", "scattered", "sinc_derivative", "solve_again", "stop_gradient", "sum_adjoint",
+    "truncated_remainder",
 ))  # fmt: skip
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass

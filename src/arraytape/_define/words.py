@@ -69,6 +69,7 @@ def elementwise(
     convert: bool = True,
     cusped: Cusped = False,
     inputs: Sequence[str] = (),
+    continuous: bool = True,
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
@@ -78,14 +79,14 @@ def elementwise(
     ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
     ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0, or a
     function that tells so from what a record keeps.  ``inputs`` names the operands where they are not
-    the standard's x, or x1 and x2.
+    the standard's x, or x1 and x2.  ``continuous`` is False where the result jumps.
     """
     names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
     signature = operands(names)
     default = SHAPES1 if len(rules) == 1 else SHAPES2 if len(rules) == 2 else shapes_of(len(rules))
     op = Op(name, "elementwise", names, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
-            cusped=cusped)  # fmt: skip
+            cusped=cusped, continuous=continuous)  # fmt: skip
     return publish(op, signature, convert=convert)
 
 
@@ -231,6 +232,7 @@ def from_signature(
     alone: Callable[..., Any] | None = None,
     per_element: bool = False,
     cusped: Cusped = False,
+    continuous: bool | None = None,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
@@ -241,7 +243,7 @@ def from_signature(
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
-        linear_in=linear_in, alone=alone, per_element=per_element, cusped=cusped,
+        linear_in=linear_in, alone=alone, per_element=per_element, cusped=cusped, continuous=continuous,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, function.__doc__)

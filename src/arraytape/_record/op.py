@@ -134,6 +134,9 @@ class Op:
     per_element
         Each element of the result depends on one element of each input, so the op's raw function
         serves batched data as it is.  The words say it of elementwise ops.
+    continuous
+        The result does not jump: last bits of the inputs change last bits of it, poles and branch cuts
+        aside.  By default it is so of elementwise and linear ops with rules that are not a user's own.
     own_dtype
         The result may have another dtype than operands of one dtype: complex results of real data.
 
@@ -168,6 +171,7 @@ class Op:
         alone: Function | None = None,
         per_element: bool = False,
         own_dtype: bool = False,
+        continuous: bool | None = None,
     ) -> None:
         self.name, self.kind, self.variadic = name, kind, variadic
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
@@ -179,6 +183,8 @@ class Op:
         self.per_element = per_element or kind == "elementwise"
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.own_dtype = own_dtype
+        default = kind in ("elementwise", "linear") and not checked
+        self.continuous = default if continuous is None else continuous
         self.public: Function | None = None
         self.functions: list[Any] = []
         self._plans: tuple[list[Plan], list[Plan]] = ([], [])

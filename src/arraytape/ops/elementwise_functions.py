@@ -266,6 +266,7 @@ copysign = elementwise(
     "copysign",
     lambda t, x1, y, xp: t * (xp.sign(x1) * xp.sign(y)),
     lambda t, xp: xp.zeros_like(t),
+    continuous=False,
 )
 remainder = elementwise(
     "remainder",
@@ -273,12 +274,17 @@ remainder = elementwise(
     lambda t, x1, x2, xp: -t * xp.floor_divide(x1, x2),
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
+    continuous=False,
 )
 floor_divide = elementwise(
-    "floor_divide", lambda t, xp: xp.zeros_like(t), lambda t, xp: xp.zeros_like(t), domain=(0.6, 4)
+    "floor_divide",
+    lambda t, xp: xp.zeros_like(t),
+    lambda t, xp: xp.zeros_like(t),
+    domain=(0.6, 4),
+    continuous=False,
 )
 # The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
-nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
+nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t), continuous=False)
 
 
 # --- of NumPy's alone: for its functions on Arrays ---------------------------------------------------
@@ -293,8 +299,14 @@ def _whole_quotient(t, x1, x2, xp):
     return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
 
 
-truncated_remainder = elementwise("truncated_remainder", same, _whole_quotient, domain=(0.6, 4),
-                   samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))))  # fmt: skip
+truncated_remainder = elementwise(
+    "truncated_remainder",
+    same,
+    _whole_quotient,
+    domain=(0.6, 4),
+    samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
+    continuous=False,
+)
 
 
 def _root_of_variance(t, y, xp):
@@ -314,6 +326,7 @@ def _next_sinc_derivative(g, x, order, xp):
     _next_sinc_derivative,
     per_element=True,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
+    continuous=True,
 )
 def sinc_derivative(x: Array, /, order: int) -> Array:
     """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
@@ -332,6 +345,7 @@ def _modulus(g, x, xp):
     per_element=True,
     cusped=lambda kept: is_complex(kept("x")),
     samples=(sample((3, 4)), sample(()), sample((0, 3))),
+    continuous=True,
 )
 def abs(x: Array, /) -> Array:
     """Absolute value of each element.
@@ -347,6 +361,7 @@ def abs(x: Array, /) -> Array:
     per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
+    continuous=True,
 )
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element; real data is copied."""
@@ -357,12 +372,16 @@ def _imag(g, dtype, xp):
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
-@primitive(same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(
+    same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())), continuous=True
+)
 def real_part(x: Array, /) -> Array:
     """A copy of the real part, where it cannot be a view."""
 
 
-@primitive(_imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(
+    _imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())), continuous=True
+)
 def imag_part(x: Array, /) -> Array:
     """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
 
@@ -456,6 +475,7 @@ def _above(g, x, min, max, shape, xp):
         sample((3, 4), (4,), (3, 1), domain=(-1.0, 1.0)),
         sample((4,), (3, 4), (3, 1), domain=(-1.0, 1.0)),
     ),
+    continuous=True,
 )
 def clip(
     x: Array,

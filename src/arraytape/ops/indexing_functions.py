@@ -218,6 +218,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
         sample((4, 3), np.asarray([[0, 2, 0], [1, 1, -1]]), axis=0),
         sample((2, 3), np.asarray([[0], [2]])),
     ),
+    continuous=True,
 )
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Elements along an axis, by an array of indices of the same rank.

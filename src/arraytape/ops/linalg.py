@@ -179,7 +179,7 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
     sample(np.diag([0.0, 0.0, 2.0])),
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
-))  # fmt: skip
+), continuous=True)  # fmt: skip
 def det(x: Array, /) -> Array:
     """Determinant of square matrices.
 
@@ -416,7 +416,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 
 @primitive(spectral.svdvals, samples=(
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
-))  # fmt: skip
+), continuous=True)  # fmt: skip
 def svdvals(x: Array, /) -> Array:
     """Singular values of matrices, in descending order.
 
@@ -485,7 +485,9 @@ def eigh(x: Array, /) -> EighResult:
     """
 
 
-@primitive(spectral.eigvalsh, samples=[s._replace(prepare=hermitian) for s in SQUARE])
+@primitive(
+    spectral.eigvalsh, samples=[s._replace(prepare=hermitian) for s in SQUARE], continuous=True
+)
 def eigvalsh(x: Array, /) -> Array:
     """Eigenvalues of Hermitian matrices, in ascending order.
 

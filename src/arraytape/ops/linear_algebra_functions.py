@@ -122,6 +122,7 @@ def _adjoint_second(g: Any, x1: Any, shape: Any, first: bool, second: bool, xp: 
         sample((2, 3), (5, 2, 3), first=False, second=True),
         sample((0, 3), (2, 3), first=False, second=True),
     ),
+    continuous=True,
 )
 def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     """matmul of matrices, for rules: ``first`` and ``second`` say which is conjugated and transposed."""
@@ -130,6 +131,7 @@ def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
 @primitive(
     rules.cofactors,
     samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
+    continuous=True,
 )
 def cofactors(x: Array, /) -> Array:
     """The derivative of linalg.det, for its rule: exact also where x is singular."""
@@ -148,6 +150,7 @@ def regular(x: Any) -> Any:
         sample((64, 64), (64, 1), prepare=regular, adjoint=True),
         sample((0, 0), (0, 2), prepare=regular, adjoint=True),
     ),
+    continuous=True,
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     """linalg.solve with x1 or its conjugate transpose, for rules: by factors that may be known."""
@@ -223,6 +226,7 @@ def vectors_at(g: Any, x: Any, axis: int, shape: Any, xp: Any) -> Any:
         sample((3, 2), (3, 1), axis=-2),
         sample((3, 2), (3,), axis=0),
     ),
+    continuous=True,
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Dot product of vectors along an axis: the sum of conj(x1) * x2.

@@ -95,7 +95,13 @@ def _extreme(g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bo
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
 
-extreme = primitive(_extreme, selects=True, saves={"taken": _taken, "ties": _ties}, samples=SAMPLES)
+extreme = primitive(
+    _extreme,
+    selects=True,
+    saves={"taken": _taken, "ties": _ties},
+    samples=SAMPLES,
+    continuous=True,
+)
 
 
 @extreme
@@ -145,7 +151,7 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     return restore_axes(g, x.shape, axis, keepdims, xp) * others
 
 
-@primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))))
+@primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))), continuous=True)
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Product over axes (all by default).
 
@@ -163,7 +169,7 @@ def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp:
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
-@primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)))
+@primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)), continuous=True)
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
@@ -189,7 +195,12 @@ def _deviation(
     return _variance(g * halved, x, axis, correction, keepdims, xp)
 
 
-@primitive(_deviation, cusped=True, samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)))
+@primitive(
+    _deviation,
+    cusped=True,
+    samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)),
+    continuous=True,
+)
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
@@ -268,6 +279,7 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
         sample((3, 4), axis=1),
         sample((3, 4), axis=0, include_initial=True),
     ),
+    continuous=True,
 )
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False

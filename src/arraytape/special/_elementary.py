@@ -560,7 +560,12 @@ agm = special(
 
 # --- steps ----------------------------------------------------------------------------------------
 round = special(
-    "round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie"
+    "round",
+    "x",
+    None,
+    domains=[REAL],
+    continuous=False,
+    summary="The nearest integer, the even one in a tie",
 )
 
 

@@ -186,7 +186,11 @@ rgamma = special(
     source="DLMF 5.2.2, 5.5.3",
 )
 gammasgn = special(
-    "gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function"
+    "gammasgn",
+    "x",
+    lambda t, xp: xp.zeros_like(t),
+    summary="The sign of the gamma function",
+    continuous=False,
 )
 _lgam1p = special(
     "_lgam1p",
@@ -200,6 +204,7 @@ _factorial = special(
     "x",
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative",
+    continuous=False,
 )
 # The shift and g of the sum that scales it.
 LANCZOS = 6.024680040776729583740234375

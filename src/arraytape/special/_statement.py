@@ -68,12 +68,14 @@ def special(
     complex: bool = False,
     saves: dict[str, Rule] | None = None,
     public: bool = True,
+    continuous: bool | None = None,
 ) -> Callable[..., Array]:
     """State a special function: the names of its operands, and a line for each.
 
     A line is a function; None for an operand by which there is no derivative by design, such as a count;
     ``Unknown(why)`` where none is known.  ``source`` says where a formula stands.  What is not
-    ``public`` is for the rules of others.
+    ``public`` is for the rules of others.  ``continuous`` is as of ``Op``; by default functions of one
+    operand are said to be so, since those of several jump at the ends of their domains.
     """
     names = tuple(inputs.split())
     of_integers, of_counts = frozenset(integers.split()), frozenset(counts.split())
@@ -83,7 +85,7 @@ def special(
         raise TypeError(f"{name} has an operand y, which is the result's name: call it otherwise")
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
-        own_dtype=True,
+        own_dtype=True, continuous=len(names) == 1 if continuous is None else continuous,
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(

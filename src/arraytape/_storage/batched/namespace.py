@@ -310,7 +310,7 @@ class BatchedNamespace:
         return Batched(function(x.data, xp), x.axis_ids) if found is None else found
 
     def zeros_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-        return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x)
+        return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x, "zeros_like")
 
     def ones_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
         return self.each(lambda d, xp: xp.ones_like(d, dtype=plain(dtype)), x)

@@ -10,6 +10,21 @@ import numpy as np
 
 from .data import Batched, axis_ids_of, elementwise, refusal
 
+# Functions of one operand that leave what is 0 at 0.
+LINEAR_FUNCTIONS = frozenset(
+    (
+        "astype",
+        "conj",
+        "imag",
+        "imag_part",
+        "negative",
+        "positive",
+        "real",
+        "real_part",
+        "zeros_like",
+    )
+)
+
 
 # --- diagonal data: what keeps it diagonal ----------------------------------------------------------
 def fits(value: Any, vector: Any) -> bool:
@@ -47,7 +62,7 @@ def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]
             for v in values[1:]
         )
     else:
-        good = name in ("negative", "positive", "conj", "real", "real_part", "astype")
+        good = name in LINEAR_FUNCTIONS
     if not good:
         return None
     found = function(*[v.diagonal[0] if type(v) is Batched else v for v in values])

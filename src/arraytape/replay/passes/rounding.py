@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._record.op import REGISTRY
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, key_of, operands
 from .nodes import (
@@ -47,15 +48,15 @@ from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it
 WIDE = 1e16  # what a factor may be at most that is multiplied with later, for underflow
+# Raw functions whose results do not jump, and ops that are stated by no word which says so
+# (``Op.continuous``): a selection does not jump for the values that it selects.
 SMOOTH = frozenset(
-    ("abs", "add", "astype", "broadcast_to", "broadcast_view", "cast", "concat", "contiguous",
-     "copied", "cos", "cosh", "diagonal_view", "divide", "exp", "expand_dims", "expm1", "flip",
-     "getitem", "laid_out", "linalg.cholesky", "linalg.inv", "linalg.matmul", "linalg.solve", "log",
-     "log1p", "logaddexp", "matmul", "matrix_transpose", "max", "maximum", "mean", "min", "minimum",
-     "moveaxis", "multiply", "negative", "permute_dims", "positive", "pow", "power_operator", "put",
-     "read_only_view", "reciprocal", "reshape", "reshaped", "scatter_add", "scattered", "sin", "sinh",
-     "sqrt", "square", "squeeze", "stack", "subtract", "sum", "take", "tan", "tanh", "tensordot",
-     "through_cholesky", "tril", "triu", "vecdot", "where", DOT, MASKED)
+    ("astype", "broadcast_to", "broadcast_view", "cast", "concat", "contiguous", "copied",
+     "diagonal_view", "expand_dims", "flip", "getitem", "imag_view", "laid_out", "linalg.cholesky",
+     "linalg.inv", "linalg.matmul", "linalg.solve", "matmul", "matrix_transpose", "moveaxis",
+     "permute_dims", "power_operator", "put", "read_only_view", "real_view", "reshape", "reshaped",
+     "scatter_add", "scattered", "squeeze", "stack", "take", "tensordot", "through_cholesky", "tril",
+     "triu", "where", DOT, MASKED)
 )  # fmt: skip
 
 
@@ -105,12 +106,18 @@ def deciding(program: Program) -> set[Node]:
             continue
         if (
             node in found
-            or node.op not in SMOOTH
+            or not is_continuous(node.op)
             or node.dtype is None
             or node.dtype.kind not in "fc"
         ):
             found.update(operands(node))
     return found
+
+
+def is_continuous(name: str) -> bool:
+    """Return True if the last bits of a function's operands change the last bits of its result."""
+    op = REGISTRY.data.get(name)
+    return name in SMOOTH or (op is not None and op.continuous)
 
 
 def is_nan(node: Node) -> bool:
