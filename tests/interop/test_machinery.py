@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape.interop import _context, _hooks, _imports
+from arraytape._util import imports
+from arraytape.interop import _context, _hooks
 from arraytape.interop._facades import SoftFloat
 from arraytape.interop._ops import library_op
 
@@ -168,7 +169,7 @@ def test_a_module_that_is_imported_later_gets_its_rules(library, entered):
         module = importlib.import_module(name)
         assert module.plain(X)[0] == "rule"
     assert "exec_module" not in vars(module.__loader__)
-    assert name not in _imports.WAITING
+    assert name not in imports.WAITING
 
 
 def test_a_module_that_fails_to_import_fails_as_it_did(library, entered):

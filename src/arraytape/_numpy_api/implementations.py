@@ -20,6 +20,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current, order_of, with_axes_in_memory
+from .._define.define_op import stop_gradient
 from .._storage.storage import storage_of
 from .._util import errors
 from .._util.blocks import Setting
@@ -222,6 +223,45 @@ def nanmedian_of_lines(
     return np.sum(np.take_along_axis(ordered, places, axis=axis), axis=axis) / 2.0
 
 
+def i0(x: Any) -> Any:
+    """``numpy.i0``, whose program is one of abs(x): near 0 its derivatives are those of the series.
+
+    Abramowitz and Stegun 9.6.12, of which 16 terms are exact where abs(x) is below 1.
+    """
+    x = as_array(x)
+    y = of_numpy(np.i0)(x)
+    if x.dtype.kind != "f":
+        return y
+    near = np.abs(x) < 1.0
+    squares = np.where(near, x, 0.0) ** 2
+    series: Any = 1.0
+    for k in range(16, 0, -1):
+        series = 1.0 + squares * series / (4.0 * k * k)
+    return np.where(near, with_value_of(y, series), y)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *deprecated: Any, **options: Any) -> Any:
+    """``numpy.corrcoef``, whose program clips what rounding makes more than 1, and its slope with it."""
+    if deprecated or options.keys() - {"dtype"}:
+        return of_numpy(np.corrcoef)(x, y, rowvar, *deprecated, **options)
+    found: Any = of_numpy(np.cov)(x, y, rowvar, **options)
+    if not found.ndim:
+        return found / found
+    deviation = np.sqrt(np.diag(found).real)
+    found = found / deviation[:, None] / deviation[None, :]
+    clipped = np.clip(found.real, -1, 1)
+    if found.dtype.kind == "c":
+        clipped = clipped + 1j * np.clip(found.imag, -1, 1)
+    return with_value_of(clipped, found)
+
+
+def with_value_of(value: Any, formula: Any) -> Any:
+    """A value, with the derivatives of a formula that is as good as equal to it."""
+    fixed: Any = stop_gradient(formula)
+    value = stop_gradient(value)
+    return formula + np.where(value == fixed, -0.0, value - fixed)
+
+
 def private(path: str) -> Any:
     """A private name of NumPy's; None in versions that have it not."""
     found: Any = np
@@ -401,8 +441,8 @@ def as_results(value: Any) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     function: of_numpy(function)
     for function in (
-        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.fix, np.geomspace,
-        np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
+        np.apply_over_axes, np.cov, np.einsum_path, np.fill_diagonal, np.fix, np.geomspace,
+        np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,
         np.linspace, np.logspace, np.nanmax, np.nanmean,
@@ -413,6 +453,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.union1d, np.unwrap, np.vander,
     )
 } | {
+    np.corrcoef: corrcoef,
+    np.i0: i0,
     np.nan_to_num: nan_to_num,
     np.nanpercentile: by_lines_where_nan_is(np.nanpercentile, np.percentile),
     np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),

@@ -16,7 +16,8 @@ from .._storage.storage import AMBIENT, CARRIED
 from .._util.blocks import Context, Setting
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
-EVERYWHERE: set[str] = set()  # the libraries that were installed for all threads
+DISPATCHED = "dispatched"  # stands for the functions whose rules act without a context
+EVERYWHERE = {DISPATCHED}  # the libraries that were installed for all threads
 AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 

@@ -41,6 +41,7 @@ def scipy() -> AbstractContextManager[None]:
     >>> print(gradient)
     [0.2681903  0.46001719 0.62479707 0.64699544]
     """
+    _statements.install("dispatched")
     _statements.install("scipy")
     return entered(["scipy"])
 
@@ -66,8 +67,8 @@ def sklearn() -> AbstractContextManager[None]:
     3.333333333333333
     [-0.33333333  0.33333333  1.        ]
     """
-    _statements.install("scipy")
-    _statements.install("sklearn")
+    for library in ("dispatched", "scipy", "sklearn"):
+        _statements.install(library)
     return entered(["scipy", "sklearn"])
 
 
@@ -91,6 +92,6 @@ def install() -> None:
     >>> print(xp.grad(slope)(y))
     [-0.33333333 -0.          0.33333333]
     """
-    for library in ("scipy", "sklearn"):
+    for library in ("dispatched", "scipy", "sklearn"):
         _statements.install(library)
         EVERYWHERE.add(library)

@@ -24,10 +24,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .._util.errors import TapeWarning, stacklevel
+from .._util.imports import when_imported
 from .._util.locks import reentrant_lock
+from ._context import DISPATCHED
 from ._facades import Facade, StandIn
 from ._hooks import hook, original_of
-from ._imports import when_imported
 
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
@@ -72,6 +73,8 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
+    # Programs that run on Arrays as they are, but for derivatives: their rules act without a context.
+    DISPATCHED: {"scipy._lib._array_api": f"{__package__}.dispatched"},
 }
 Change = Callable[[ModuleType], None]
 
@@ -84,18 +87,24 @@ LOCK = reentrant_lock()  # of both; held while a module is changed, and for no i
 
 # --- what a table says ------------------------------------------------------------------------------
 def hooks(
-    module: str, *names: str, refuses: bool = False, always: bool = False
+    module: str,
+    *names: str,
+    refuses: bool = False,
+    always: bool = False,
+    dispatched: bool = False,
 ) -> Callable[[Function], Function]:
     """The decorated function runs in place of these functions of a module, for Arrays.
 
     names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : whether it
     is no rule but an error.  always : whether it runs for other arguments, too, and looks for itself.
+    dispatched : whether it runs without a context, too.
     """
 
     def declare(rule: Function) -> Function:
         RULES.update((module, name) for name in names if not refuses)
         for name in names:
-            state(module, hooking(name, rule, always))
+            library = DISPATCHED if dispatched else library_of(module)
+            state(module, hooking(name, rule, library, always))
         return rule
 
     return declare
@@ -189,11 +198,11 @@ def facade_of(module: str) -> Facade:
     return FACADES[library]
 
 
-def hooking(name: str, rule: Function, always: bool) -> Callable[[ModuleType], None]:
+def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
     def change(module: ModuleType) -> None:
         function = attribute(module, name)
         if isinstance(function, FunctionType):
-            hook(function, rule, library_of(module.__name__), always)
+            hook(function, rule, library, always)
         elif function is not None:
             missing(f"{module.__name__}.{name}, which is no Python function")
 

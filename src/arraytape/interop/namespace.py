@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import arraytape
 
-from .._util.blocks import Setting
 from ._hooks import original_of
 from ._statements import hooks
 
@@ -26,7 +24,6 @@ COUNTERPARTS = {
         "spherical_jn", "spherical_yn", "spherical_in", "spherical_kn",
     ),
 }  # fmt: skip
-BELOW: ContextVar[bool] = ContextVar("arraytape.interop.logsumexp", default=False)
 
 
 def counterpart(name: str) -> Callable[..., Any]:
@@ -53,17 +50,3 @@ def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)
-
-
-@hooks("scipy.special._logsumexp", "logsumexp")
-def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
-    """Ours, also of lists of Arrays, with SciPy's values, which it asks SciPy's own function for."""
-    import scipy.special
-
-    if keywords.get("b") is not None:
-        keywords["b"] = arraytape.asarray(keywords["b"])
-    a = arraytape.asarray(a)
-    if BELOW.get() or a.dtype.kind == "c":
-        return original_of(scipy.special.logsumexp)(a, *args, **keywords)
-    with Setting(BELOW, True):
-        return arraytape.special.logsumexp(a, *args, **keywords)

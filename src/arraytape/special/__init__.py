@@ -32,6 +32,7 @@ CHAPTERS = (
     "_error",
     "_exponential",
     "_lambert",
+    "_logsumexp",
     "_bessel",
     "_bessel_scaled",
     "_bessel_integrals",

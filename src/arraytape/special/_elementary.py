@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._define.define_op import stop_gradient
-from .._storage.special import kernel, of_scipy
+from .._storage.special import kernel
 from ..ops.elementwise_functions import (
     exp,
     flat_at_tip,
@@ -16,7 +16,6 @@ from ..ops.elementwise_functions import (
     logaddexp,
     sinc_derivative,
 )
-from ..ops.manipulation_functions import squeeze
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
@@ -602,49 +601,6 @@ def softplus(x: Any) -> Array:
     return logaddexp(0.0, x)
 
 
-def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
-) -> Any:
-    """The logarithm of the sum of exponentials, with SciPy's values.
-
-    SciPy's own function, called on Arrays, has the right gradient; its second derivatives are wrong
-    where the maximum is taken more than once.
-
-    Parameters
-    ----------
-    a : Array
-        Of real dtype.
-    axis : int or tuple of int, optional
-        The axes to sum over; all by default.
-    b : Array, optional
-        Factors of the exponentials.
-    keepdims : bool
-        Whether the axes stay, with length 1.
-    return_sign : bool
-        Whether the sum may be negative: its sign comes too.
-
-    Returns
-    -------
-    Array or tuple of Array
-        The logarithm, and its sign when that is asked for.
-    """
-    theirs = of_scipy("logsumexp")
-    fixed = None if b is None else stop_gradient(b)
-    value, sign = theirs(stop_gradient(a), axis=axis, b=fixed, keepdims=True, return_sign=True)
-    # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
-    finite = isfinite(value)
-    terms = exp(a - where(finite, value, 0.0))
-    total = sum_of(terms if b is None else b * terms, axis=axis, keepdims=True) * sign
-    rest = log(total)
-    y = where(finite, value + (rest - stop_gradient(rest)), rest)
-    if not return_sign:
-        y = where(sign < 0, math.nan, y)
-    axes = tuple(range(a.ndim)) if axis is None else axis
-    if not keepdims:
-        y, sign = squeeze(y, axes), squeeze(sign, axes)
-    return (y, sign) if return_sign else y
-
-
 def softmax(x: Any, axis: Any = None) -> Array:
     """The exponentials over their sum.
 
@@ -687,7 +643,6 @@ def log_softmax(x: Any, axis: Any = None) -> Array:
 
 FUNCTIONS = {
     "log_softmax": log_softmax,
-    "logsumexp": logsumexp,
     "sinc": sinc,
     "softmax": softmax,
     "softplus": softplus,

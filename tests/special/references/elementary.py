@@ -90,6 +90,7 @@ REFERENCES = {
     "sindg": lambda x: mp.sin(angle(x)),
     "tandg": lambda x: mp.tan(angle(x)),
     "tklmbda": tukey_lambda,
+    "weighted_exp": lambda b, x: b * mp.exp(x),
     "xlog1py": lambda x, y: x * mp.log1p(y),
     "xlogy": lambda x, y: x * mp.log(y),
 }

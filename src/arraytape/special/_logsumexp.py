@@ -1,0 +1,179 @@
+"""The logarithm of a sum of exponentials: SciPy's values by ops, and its derivatives of all orders.
+
+SciPy takes the largest terms out of the sum by a mask, which has no derivative: so its program gives the
+value here, and a sum that knows no mask the derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._define.define_op import stop_gradient
+from .._storage.special import kernel
+from .._util.blocks import Quiet
+from ..ops.creation_functions import arange, asarray
+from ..ops.data_type_functions import astype, result_type
+from ..ops.elementwise_functions import (
+    abs as absolute,
+)
+from ..ops.elementwise_functions import (
+    exp,
+    imag,
+    isfinite,
+    isnan,
+    log,
+    log1p,
+    real,
+    remainder,
+    sign,
+    sqrt,
+)
+from ..ops.manipulation_functions import broadcast_to, reshape, squeeze
+from ..ops.searching_functions import where
+from ..ops.statistical_functions import max as greatest
+from ..ops.statistical_functions import sum as sum_of
+from ._statement import REAL, special
+
+
+@kernel
+def weighted_exp(b: Any, x: Any, *, xp: Any) -> Any:
+    """``b * exp(x)``, and 0 where b is 0, whatever x is."""
+    return xp.where(b == 0, b, b * xp.exp(x))
+
+
+_weighted_exp = special(
+    "weighted_exp",
+    "b x",
+    lambda t, x, xp: t * xp.exp(x),
+    lambda t, b, x, xp: t * xp.special.weighted_exp(b, x),
+    domains=[REAL, REAL],
+    complex=True,
+    public=False,
+)
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """The logarithm of the sum of exponentials, with SciPy's values.
+
+    SciPy's own function, called on Arrays under a tape, runs as this.
+
+    Parameters
+    ----------
+    a : Array
+        Of real or complex dtype; integers are computed as float64.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+    b : Array, optional
+        Factors of the exponentials.  What has the factor 0 adds nothing, even if it is infinite.
+    keepdims : bool
+        Whether the axes stay, with length 1.
+    return_sign : bool
+        Whether the sum may be negative: its sign comes too, of complex data its phase.
+
+    Returns
+    -------
+    Array or tuple of Array
+        The logarithm, and its sign when that is asked for.
+    """
+    a, b = _promoted(a, b)
+    axes = tuple(range(a.ndim)) if axis is None else axis
+    with Quiet():
+        y, phase = _with_slopes(a, b, axes, return_sign)
+    if not keepdims:
+        y, phase = squeeze(y, axes), phase if phase is None else squeeze(phase, axes)
+    return (y, phase) if return_sign else y
+
+
+def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Any]:
+    """The value along axes that stay, and the sign or phase of the sum."""
+    fixed = None if b is None else stop_gradient(b)
+    value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
+    # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
+    finite = isfinite(value)
+    terms = _terms(a - where(finite, value, 0.0), b)
+    terms = terms / where(finite, phase, 1.0) if with_phase else terms
+    rest = log(sum_of(terms, axis=axes, keepdims=True))
+    # 0, of which the slope is NaN: for a value that is not finite, and not the plain formula's.
+    loud = sqrt(0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True))
+    moved = rest - stop_gradient(rest)
+    if a.dtype.kind == "c" and with_phase:
+        phase = where(finite, phase * exp(1j * imag(moved)), phase + loud)
+        rest, moved = real(rest), real(moved)
+    plain = where(stop_gradient(rest) == value, rest, value + loud)
+    return where(finite, value + moved, plain), phase
+
+
+def _promoted(a: Any, b: Any) -> tuple[Array, Array | None]:
+    """Both in one floating-point dtype and shape, of one dimension at least."""
+    a = asarray(a)
+    b = None if b is None else asarray(b)
+    dtype = a.dtype if b is None else result_type(a, b)
+    if dtype.kind not in "fc":
+        dtype = np.dtype(np.float64)
+    shape = a.shape if b is None else np.broadcast_shapes(a.shape, b.shape)
+    a, b = [
+        None if x is None else broadcast_to(astype(x, dtype, copy=False), shape or (1,))
+        for x in (a, b)
+    ]
+    return a, b
+
+
+def _terms(x: Array, b: Array | None) -> Array:
+    return exp(x) if b is None else _weighted_exp(b, x)
+
+
+def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Array | None]:
+    """The value along axes that stay, and the sign or phase of the sum, by the steps of SciPy."""
+    total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
+    of_total = sign(total) if with_phase else None
+    infinite = log(absolute(total) if with_phase else total)
+    if not a.size:
+        nothing = astype(where(isnan(infinite), infinite, -math.inf), a.dtype)
+        return nothing, sign(nothing) if with_phase else None
+    masked = a if b is None else where(b == 0, -math.inf, a)
+    top, at_top = _greatest(masked, axes)
+    factors = astype(at_top, a.dtype)
+    m = sum_of(factors if b is None else b * factors, axis=axes, keepdims=True)
+    others = exp(where(at_top, -math.inf, masked) - top)
+    s = sum_of(others if b is None else b * others, axis=axes, keepdims=True)
+    s = where(s == 0, s, s / m)
+    phase = sign(s + 1) * sign(m)
+    if a.dtype.kind == "c":
+        phase = phase * exp(imag(top) * 1j)
+        y = log1p(s) + log(m) + top
+        y = real(y) if with_phase else y
+    else:
+        y = log1p(where(s < -1, -s - 2, s)) + log(absolute(m)) + top
+        y = y if with_phase else where(phase < 0, math.nan, y)
+    finite = isfinite(y)
+    y = where(finite, y, infinite)
+    if with_phase:
+        phase = where(finite, phase, of_total)
+        return y, real(phase) + _wrapped(imag(phase)) * 1j if a.dtype.kind == "c" else phase
+    return (real(y) + _wrapped(imag(y)) * 1j if a.dtype.kind == "c" else y), None
+
+
+def _greatest(a: Array, axes: Any) -> tuple[Array, Array]:
+    """The element with the largest real part along axes, and where it is."""
+    largest = greatest(real(a), axis=axes, keepdims=True)
+    found = real(a) == largest
+    if a.dtype.kind != "c":
+        return largest, found
+    places = where(found, reshape(arange(a.size), a.shape), -1)  # one of those that share it
+    found = places == greatest(places, axis=axes, keepdims=True)
+    return sum_of(where(found, a, 0.0), axis=axes, keepdims=True), found
+
+
+def _wrapped(angle: Array) -> Array:
+    """An angle in (-pi, pi]."""
+    wrapped = -(remainder(-angle + math.pi, 2 * math.pi) - math.pi)
+    return where(absolute(angle) < math.pi, angle, wrapped)
+
+
+FUNCTIONS = {"logsumexp": logsumexp}
