@@ -3,11 +3,31 @@
 With ``array_api_dispatch=True`` scikit-learn computes them on Arrays up to there.
 """
 
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import _regression
+
+import arraytape
+
 from ._facades import SoftFloat
-from ._statements import replaces
+from ._statements import prepares, replaces
 
 for module in (
     "_base", "_classification", "_ranking", "_regression", "cluster._supervised",
     "cluster._unsupervised",
 ):  # fmt: skip
     replaces(f"sklearn.metrics.{module}", "float", SoftFloat)
+
+
+def with_arrays(given: dict[str, Any]) -> None:
+    """Make NumPy's predictions Arrays: scikit-learn brings the truth to the data that they are."""
+    for name in ("y_true", "y_pred"):
+        if isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fiu":
+            given[name] = arraytape.asarray(given[name])
+
+
+for metric in _regression.__ALL__:
+    if {"y_true", "y_pred"} <= {*inspect.signature(getattr(_regression, metric)).parameters}:
+        prepares("sklearn.metrics._regression", metric)(with_arrays)
