@@ -29,6 +29,8 @@ MODULES = {
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
+# Packages that these hand arrays to, and in which a value leaves on their behalf.
+ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
@@ -104,7 +106,7 @@ def remedy(exit_: Exit | LeftRecord) -> str:
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
-        return by_interop(package, call[0], exit_.stack)
+        return by_interop(package, call[0], exit_)
     if call is not None:
         module = call[0]
     elif place is not None and (name := called(place)):
@@ -120,17 +122,30 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def by_interop(package: str, function: str, stack: Stack) -> str:
-    """What to do about a call of a library that interop knows: enter it, where it has a rule."""
-    inside = itertools.takewhile(lambda place: place.installed, stack)
-    names = [f"{place.names.get('__name__', '')}.{place.code.co_qualname}" for place in inside]
+def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
+    """Say what to do about a call of a library that interop knows: enter it, where it has a rule."""
+    inside = [*itertools.takewhile(lambda place: place.installed, exit_.stack)]
+    modules = [str(place.names.get("__name__", "")) for place in inside]
     name = public_name(function)
-    statements = import_module(f"{namespace().__name__}.interop._statements")  # above this room
-    if statements.has_rule([function, *names]):
+    other = modules[0].partition(".")[0]
+    if other not in (*INTEROP, *ARRAYS):
         return (
-            f"call {name} inside `with arraytape.interop.{package}():`, which has its derivatives, or "
-            "raises for options of which it has none"
+            f"keep {other}, to which {name} hands what {other} takes the values of, out of it, or "
+            f"give {name} a gradient with host_function(f, vjp)"
         )
+    statements, context = [  # above this room
+        import_module(f"{namespace().__name__}.interop.{part}")
+        for part in ("_statements", "_context")
+    ]
+    names = [f"{m}.{place.code.co_qualname}" for m, place in zip(modules, inside, strict=True)]
+    known = statements.function_with_rule([function, *names], modules[0], exit_.how)
+    if known is not None and not context.is_active(package):
+        within = f"call {name} inside `with arraytape.interop.{package}():`"
+        if public_name(known).rpartition(".")[2] == name.rpartition(".")[2]:
+            return (
+                f"{within}, which has its derivatives, or raises for options of which it has none"
+            )
+        return f"{within}, which has the derivatives of {public_name(known)} in it"
     return (
         f"give {name}, of which arraytape.interop knows no derivative, a gradient with "
         "host_function(f, vjp)"

@@ -18,7 +18,7 @@ import importlib
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import Any
@@ -80,7 +80,9 @@ Change = Callable[[ModuleType], None]
 
 CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module to which
 RULES: set[tuple[str, str]] = set()  # the functions with a rule, by module and name
+REFUSING: set[tuple[str, str]] = set()  # those that have an error for Arrays
 REWORKED: set[str] = set()  # the modules in which NumPy, or compiled functions, have stand-ins
+REPLACED: set[tuple[str, str]] = set()  # names with another value, such as float, by module
 READ: set[str] = set()  # the tables that were read and have acted on all that is imported
 LOCK = reentrant_lock()  # of both; held while a module is changed, and for no import
 
@@ -101,7 +103,7 @@ def hooks(
     """
 
     def declare(rule: Function) -> Function:
-        RULES.update((module, name) for name in names if not refuses)
+        (REFUSING if refuses else RULES).update((module, name) for name in names)
         for name in names:
             library = DISPATCHED if dispatched else library_of(module)
             state(module, hooking(name, rule, library, always))
@@ -147,27 +149,35 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
 
 def replaces(module: str, name: str, value: Any) -> None:
     """In a module's globals, a name gets another value, though it has none yet (``float``)."""
+    REPLACED.add((module, name))
     state(module, lambda target: setattr(target, name, value))
 
 
 # --- what tables have ---------------------------------------------------------------------------------
-def has_rule(functions: Sequence[str]) -> bool:
-    """Whether a table has a rule for one of these functions, by module and name, as they are defined.
+def function_with_rule(functions: Sequence[str], module: str, how: str) -> str | None:
+    """Return the function whose rule would have kept a value inside a context; None without one.
 
-    It reads the tables of the packages that are imported, and changes nothing in these.
+    functions : those that ran, by module and name, as they are defined, the user's call first.
+    module, how : where and how the value left.  It reads the tables of the packages that are imported,
+    and changes nothing in these.
     """
     for library in {*map(library_of, functions)} & {*TABLES}:
         for package, table in TABLES[library].items():
             if package in sys.modules:
                 importlib.import_module(table)
-    modules = {function.rpartition(".")[0] for function in functions}
-    return not (modules.isdisjoint(REWORKED) and defined_as().isdisjoint(functions))
+    known = defined_as(RULES)
+    if not (defined_as(REFUSING) - known).isdisjoint(functions):
+        return None
+    kept = how.startswith("np.asarray") and module in REWORKED
+    if kept or (module, how.partition("(")[0]) in REPLACED:
+        return functions[0]
+    return next((function for function in functions if function in known), None)
 
 
-def defined_as() -> set[str]:
-    """The functions with a rule, by the module and name under which they are defined."""
+def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
+    """Return functions by the module and name under which they are defined."""
     found = set()
-    for module, name in RULES:
+    for module, name in functions:
         function = sys.modules.get(module)
         for part in name.split("."):
             function = getattr(function, part, None)

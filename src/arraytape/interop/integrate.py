@@ -78,14 +78,14 @@ def quad(*args: Any, **keywords: Any) -> Any:
     return (*found, info, *message) if full else found
 
 
-@hooks(QUADPACK, "nquad", always=True)
+@hooks(QUADPACK, "nquad", refuses=True, always=True)
 def nquad(func: Any, ranges: Any, args: Any = None, *options: Any, **keywords: Any) -> Any:
     if is_wanted([args, ranges, *used(func)]):
         raise no_rule("scipy.integrate.nquad (dblquad, tplquad)")
     return original(QUADPACK, "nquad")(func, ranges, args, *options, **keywords)
 
 
-@hooks(ODEPACK, "odeint", always=True)
+@hooks(ODEPACK, "odeint", refuses=True, always=True)
 def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords: Any) -> Any:
     if not is_librarys(func) and is_wanted([y0, t, args, *used(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")

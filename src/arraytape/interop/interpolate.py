@@ -362,6 +362,6 @@ def interpn(
     )(xi)
 
 
-@hooks("scipy.interpolate._ndgriddata", "griddata")
+@hooks("scipy.interpolate._ndgriddata", "griddata", refuses=True)
 def griddata(points: Any, values: Any, xi: Any, *args: Any, **options: Any) -> Any:
     raise no_rule("scipy.interpolate.griddata")

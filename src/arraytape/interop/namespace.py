@@ -44,7 +44,8 @@ for _module, _names in COUNTERPARTS.items():
         hooks(_module, _name)(counterpart(_name))
 
 
-@hooks("scipy.special._multiufuncs", "MultiUFunc.__call__")
+# Few of them have a counterpart: no advice to come here.
+@hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
     """Spherical harmonics; what has no counterpart converts to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):

@@ -181,13 +181,14 @@ def fits(
     examine: Examine | None = None,
     ignores: Iterable[str] = (),
     result: Result | None = None,
+    refuses: bool = False,
 ) -> Callable[[Connect], Connect]:
     """The decorated function connects what these classes' fits found: see ``Statement``."""
 
     def declare(connect: Connect) -> Connect:
         for name in classes:
             STATEMENTS[module, name, method] = Statement(connect, examine, ignores, result)
-            hooks(module, f"{name}.{method}")(entering(module, name, method))
+            hooks(module, f"{name}.{method}", refuses=refuses)(entering(module, name, method))
         return connect
 
     return declare
@@ -199,7 +200,7 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
     def examine(fit: Fit) -> None:
         fit.refuse(why, instead)
 
-    fits(module, *classes, method=method, examine=examine)(lambda fit: {})
+    fits(module, *classes, method=method, examine=examine, refuses=True)(lambda fit: {})
 
 
 def entering(module: str, name: str, method: str) -> Function:

@@ -22,7 +22,7 @@ MODULE = "sklearn.utils._array_api"
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
     """Return what sets, elsewhere or later, scikit-learn's options of this thread, such as dispatch."""
     options = sklearn.get_config()
-    return lambda: sklearn.config_context(**options)  # type: ignore[no-any-return]
+    return lambda: sklearn.config_context(**options)
 
 
 CARRIED.append(note_configuration)

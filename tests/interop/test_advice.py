@@ -1,0 +1,148 @@
+"""Each piece of advice about interop that a message gives is followed, and true.
+
+A table of calls outside of a context and inside: where the message says to enter, entering gives the
+gradient, and inside no message says to enter.
+"""
+
+import importlib
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.cluster.hierarchy
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.optimize
+import sklearn.linear_model
+import sklearn.metrics
+from scipy import cluster, fft, integrate, interpolate, ndimage, optimize, signal, spatial, stats
+
+import arraytape as xp
+from arraytape import interop
+
+DATA = np.random.default_rng(0).normal(size=5)
+X = np.abs(DATA) + 0.5
+PLACES = np.arange(5.0)
+
+
+def total(y):
+    return xp.sum(xp.asarray(y) * 1.0)
+
+
+LINEAR = sklearn.linear_model
+CALLS = {  # what is called, and at what
+    "norm.logpdf": (lambda m: -np.sum(stats.norm.logpdf(DATA, m)), 0.7),
+    "gamma.logpdf": (lambda m: -total(stats.gamma.logpdf(X, m)), 0.7),
+    "frozen": (lambda m: -total(stats.norm(m).logpdf(DATA)), 0.7),
+    "norm.ppf": (lambda m: total(stats.norm.ppf([0.2, 0.4], m)), 0.7),
+    "multivariate": (
+        lambda m: total(stats.multivariate_normal.logpdf(DATA, m * np.ones(5))), 0.7),
+    "Normal": (lambda m: -total(stats.Normal(mu=m).logpdf(DATA)), 0.7),
+    "poisson.logpmf": (lambda m: -total(stats.poisson.logpmf([1, 2], m)), 0.7),
+    "gaussian_kde": (lambda x: total(stats.gaussian_kde(x)(0.3)), X),
+    "yeojohnson": (lambda x: total(stats.yeojohnson(x)[0]), X),
+    "butter": (lambda w: total(signal.butter(2, w)[0]), 0.3),
+    "kaiser": (lambda b: total(signal.windows.kaiser(5, b)), 3.0),
+    "savgol_filter": (lambda x: total(signal.savgol_filter(x, 3, 1)), X),
+    "cspline1d": (lambda x: total(signal.cspline1d(x)), X),
+    "schur": (lambda x: total(scipy.linalg.schur(xp.diag(x))[0]), X),
+    "solve": (lambda x: total(scipy.linalg.solve(xp.diag(x), DATA)), X),
+    "gaussian_filter": (lambda x: total(ndimage.gaussian_filter(x, 1.0)), X),
+    "griddata": (lambda x: total(interpolate.griddata(PLACES, x, 0.3)), X),
+    "UnivariateSpline": (lambda x: total(interpolate.UnivariateSpline(PLACES, x)(0.3)), X),
+    "splrep": (lambda x: total(interpolate.splrep(PLACES, x)[1]), X),
+    "dblquad": (lambda w: total(integrate.dblquad(lambda t, s: w * t, 0, 1, 0, 1)[0]), 3.0),
+    "simpson": (lambda x: total(integrate.simpson(x)), X),
+    "odeint": (lambda w: total(integrate.odeint(lambda y, t: -w * y, 1.0, [0, 1.0])), 3.0),
+    "solve_ivp": (
+        lambda w: integrate.solve_ivp(lambda t, y: -w * y, (0, 1.0), [1.0]).y[0, -1] * 1.0, 3.0),
+    "nnls": (lambda x: total(optimize.nnls(np.eye(5), x)[0]), X),
+    "fsolve": (lambda w: total(optimize.fsolve(lambda y, w: y - w, 1.0, (w,))), 3.0),
+    "cdist": (lambda x: total(spatial.distance.cdist(x[:, None], x[:, None])), X),
+    "KDTree": (lambda x: total(spatial.KDTree(x[:, None]).query([[0.3]])[0]), X),
+    "kmeans2": (lambda x: total(cluster.vq.kmeans2(x[:, None], 2, rng=0)[0]), X),
+    "linkage": (lambda x: total(cluster.hierarchy.linkage(x[:, None])), X),
+    "dct": (lambda x: total(abs(fft.dct(x))), X),
+    "spherical_jn": (lambda x: total(scipy.special.spherical_jn(1, x)), X),
+    "legendre_p": (lambda x: total(scipy.special.legendre_p(2, x)), X),
+    "Ridge": (lambda x: total(LINEAR.Ridge().fit(PLACES[:, None], x).coef_), X),
+    "SGDRegressor": (lambda x: total(LINEAR.SGDRegressor().fit(PLACES[:, None], x).coef_), X),
+    "mean_squared_error": (lambda x: sklearn.metrics.mean_squared_error(x, DATA) * x[0], X),
+    "r2_score": (lambda x: sklearn.metrics.r2_score(x, DATA) * x[0], X),
+}  # fmt: skip
+REFUSED = {"schur", "griddata", "dblquad", "odeint", "SGDRegressor"}  # with errors of their own
+UNKNOWN = {"butter", "kaiser", "UnivariateSpline", "splrep", "nnls", "fsolve", "KDTree", "kmeans2",
+           "legendre_p"}  # fmt: skip
+IN_PART = {"linkage"}  # of what is called inside of it
+ENTER, GIVE = "inside `with arraytape.interop.", "of which arraytape.interop knows no derivative"
+
+
+def gradient(name):
+    """The gradient of a call, or the message that comes in its place."""
+    f, x = CALLS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "divide|invalid|overflow")
+        try:
+            return np.asarray(xp.grad(f)(xp.asarray(x)))
+        except (TypeError, RuntimeError, UserWarning, ArithmeticError) as error:
+            return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_advice_about_interop_is_true(name):
+    with interop.sklearn():
+        inside = gradient(name)
+    outside = gradient(name)
+    assert isinstance(outside, str)
+    if name in REFUSED | UNKNOWN:
+        assert isinstance(inside, str)
+        assert GIVE in outside
+        assert ENTER not in inside
+    elif name in IN_PART:
+        assert "which has the derivatives of scipy.spatial.distance.pdist in it" in outside
+        assert GIVE in inside
+    else:
+        assert ENTER in outside
+        assert np.isfinite(inside).all()
+        f, x = CALLS[name]
+        h, along = 1e-3, np.cos(np.arange(5.0))[: np.size(x)].reshape(np.shape(x))
+        ends = [float(f(x + s * h * along)) for s in (1, -1)]
+        slope = (ends[0] - ends[1]) / (2 * h)  # of solvers with the tolerances of their own
+        np.testing.assert_allclose(np.sum(inside * along), slope, rtol=1e-2)
+
+
+def test_a_gradient_of_ones_own_is_what_the_advice_says():
+    def butter(w):
+        return signal.butter(2, np.asarray(w).item())[0]
+
+    def slopes(g, b, w):
+        h = 1e-6
+        step = (butter(w + h) - butter(w - h)) / (2 * h)
+        return np.sum(np.asarray(g) * step)
+
+    f = xp.host_function(butter, slopes)
+    with interop.scipy():
+        found = xp.grad(lambda w: total(f(w)))(xp.asarray(0.3))
+    wanted = (butter(0.3 + 1e-5) - butter(0.3 - 1e-5)).sum() / 2e-5
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5)
+
+
+def test_what_leaves_in_another_package_is_said_of_that(tmp_path, monkeypatch):
+    """A table of pandas' takes values, whatever function of scikit-learn makes it."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "tablemaker.py").write_text("def table(x):\n    return float(x.sum())\n")
+    monkeypatch.syspath_prepend(folder)
+    table = importlib.import_module("tablemaker").table
+    transformer = sklearn.preprocessing.FunctionTransformer(
+        lambda x: xp.asarray(table(x)), validate=False
+    )
+    transformer.func = table
+    with pytest.raises((TypeError, RuntimeError)) as raised, interop.sklearn():
+        xp.grad(lambda x: x[0, 0] * transformer.transform(x))(xp.asarray(X[:, None]))
+    del sys.modules["tablemaker"]
+    assert "Keep tablemaker, " in str(raised.value)
+    assert ENTER not in str(raised.value)
