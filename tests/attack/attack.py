@@ -42,6 +42,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "functional-programs": "attack.functional_programs",
     "matrix-functions": "attack.matrix_functions",
     "optional-arguments": "attack.optional_arguments",
+    "library-rules": "attack.library_rules",
 }
 
 

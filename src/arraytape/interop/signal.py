@@ -59,9 +59,7 @@ def lfilter_joint(
     )
 
 
-def filter_adjoint(
-    g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any
-) -> tuple[Any, ...]:
+def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) -> tuple[Any, ...]:
     """Return what gives the cotangents of b, a and x, and that of the state, for any a[0]."""
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)

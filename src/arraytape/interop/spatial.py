@@ -155,7 +155,9 @@ def slope_of(
     if name == "mahalanobis" and given.get("VI") is None:
         given["VI"] = np.linalg.inv(np.cov(samples.T)).T
     numbers = ("p", "base")
-    given = {key: x if key in numbers else in_floats(x) for key, x in given.items() if x is not None}
+    given = {
+        key: x if key in numbers else in_floats(x) for key, x in given.items() if x is not None
+    }
     return formulas[name](in_floats(u), in_floats(v), given.pop("w", None), **given)
 
 
@@ -183,7 +185,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **opt
             f"cdist takes matrices of as many columns, got the shapes {a.shape} and {b.shape}"
         )
     if name is None:
-        rows = [arraytape.stack([asarray(metric(u, v, **options), np.float64) for v in b]) for u in a]
+        rows = [
+            arraytape.stack([asarray(metric(u, v, **options), np.float64) for v in b]) for u in a
+        ]
         return into(out, lambda dtype: arraytape.stack(rows))
     value = cdist_value(a, b, name, raw_options(options))
     if has_floats(a, b, *options.values()):

@@ -93,7 +93,9 @@ def of_ties(x: Any, weights: Any) -> Any:
     _, group = np.unique(plain(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain(weights)
     total = np.bincount(group, share)[group]
-    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / np.bincount(group)[group])
+    share = np.where(
+        total > 0, share / np.where(total > 0, total, 1.0), 1.0 / np.bincount(group)[group]
+    )
     return xp.scatter_add(x * share, (int(group.max()) + 1,), (group,))[group]
 
 

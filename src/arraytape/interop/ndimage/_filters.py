@@ -218,7 +218,8 @@ def gradient_magnitude(
     for slope in slopes[1:]:
         square = square + slope * slope
     some = square != 0
-    root = arraytape.where(some, np.sqrt(arraytape.where(some, square, 1)), 0)
+    apart: Any = arraytape.where(some, square, 1)
+    root = arraytape.where(some, np.sqrt(apart), 0)  # of integers, too
     return into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
 
 

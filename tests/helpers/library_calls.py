@@ -1,0 +1,96 @@
+"""The calls of library functions that the tests of interop check, as a table for attacks.
+
+The tests state each as ``check(f, *inputs)``: here they run with a ``check`` that only notes the call.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MODULES = ("fft", "interpolate", "ndimage", "signal", "spatial", "statistics")
+
+
+class LibraryCall(NamedTuple):
+    """One call that is right: a function of NumPy data or of Arrays, and inputs for it.
+
+    name : the test, with its parameters.  exact : whether the values are the library's bits.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    inputs: tuple[Any, ...]
+    exact: bool
+
+
+@functools.cache
+def library_calls() -> tuple[LibraryCall, ...]:
+    """All calls that the tests of interop check, in their order."""
+    found = [call for name in MODULES for call in noted_calls(f"interop.test_{name}")]
+    return (*found, *linalg_calls())
+
+
+def noted_calls(name: str) -> list[LibraryCall]:
+    """The calls that one module of tests would check."""
+    module = importlib.import_module(name)
+    found: list[LibraryCall] = []
+    real = module.check
+    for test_name, test in [*vars(module).items()]:
+        if not test_name.startswith("test_") or "check(" not in inspect.getsource(test):
+            continue
+        for values in parameters_of(test):
+            label = f"{name.rpartition('.')[2]}.{test_name}{[*values.values()] if values else ''}"
+
+            def note(
+                f: Any, *inputs: Any, exact: bool = True, label: str = label, **_: Any
+            ) -> None:
+                data = tuple([np.array(x) for x in inputs])
+                found.append(LibraryCall(label, f, data, exact))
+
+            module.check = note
+            try:
+                test(**values)
+            finally:
+                module.check = real
+    return found
+
+
+def parameters_of(test: Any) -> Iterator[dict[str, Any]]:
+    """The combinations of arguments that pytest would call a test with."""
+    choices: list[list[dict[str, Any]]] = []
+    for mark in getattr(test, "pytestmark", ()):
+        if mark.name != "parametrize":
+            continue
+        names, values = mark.args[:2]
+        names = [n.strip() for n in names.split(",")] if isinstance(names, str) else [*names]
+        rows = [getattr(row, "values", row) if not isinstance(row, dict) else row for row in values]
+        choices.append(
+            [dict(zip(names, row if len(names) > 1 or is_param(raw) else (row,), strict=True))
+             for row, raw in zip(rows, values, strict=True)]
+        )  # fmt: skip
+    if {*inspect.signature(test).parameters} != {k for rows in choices for k in (rows or [{}])[0]}:
+        return  # it takes fixtures
+    for combination in itertools.product(*choices):
+        yield {key: value for part in combination for key, value in part.items()}
+
+
+def is_param(row: Any) -> bool:
+    """Return True if a row of parametrize is ``pytest.param(...)``."""
+    return type(row).__name__ == "ParameterSet"
+
+
+def linalg_calls() -> list[LibraryCall]:
+    """The calls of scipy.linalg, which are tested by a table of their own."""
+    module = importlib.import_module("interop.test_linalg")
+    found = []
+    for param in module.ids():
+        function, makers, complex_data, stack = param.values
+        inputs = tuple([np.array(make(complex_data, stack)) for make in makers])
+        found.append(LibraryCall(f"test_linalg[{param.id}]", function, inputs, True))
+    return found
