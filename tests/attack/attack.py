@@ -43,6 +43,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "matrix-functions": "attack.matrix_functions",
     "optional-arguments": "attack.optional_arguments",
     "library-rules": "attack.library_rules",
+    "lost-parts": "attack.lost_parts",
 }
 
 

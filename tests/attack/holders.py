@@ -1,7 +1,8 @@
 """Ways to hold a number in Python: how to put it there, and how to get it back.
 
-Each is ``(preamble, statements, expression)``; ``@V`` stands for the value, ``@N`` for a name that is drawn.
+Each is ``(preamble, statements, expression)``: ``@V`` stands for the value, ``@N`` for a drawn name.
 """
+# ruff: noqa: E501
 
 LOCAL = {
     "a local": ("", "@N = @V", "@N"),
@@ -76,9 +77,21 @@ CONTAINERS = {
         "held['@N'][0]",
     ),
     "an OrderedDict": ("import collections", "held = collections.OrderedDict(@N=@V)", "held['@N']"),
-    "a ChainMap": ("import collections", "held = collections.ChainMap({}, {'@N': @V})", "held['@N']"),
-    "a Counter": ("import collections", "held = collections.Counter()\nheld['@N'] += @V", "held['@N']"),
-    "a UserDict": ("import collections", "held = collections.UserDict()\nheld['@N'] = @V", "held['@N']"),
+    "a ChainMap": (
+        "import collections",
+        "held = collections.ChainMap({}, {'@N': @V})",
+        "held['@N']",
+    ),
+    "a Counter": (
+        "import collections",
+        "held = collections.Counter()\nheld['@N'] += @V",
+        "held['@N']",
+    ),
+    "a UserDict": (
+        "import collections",
+        "held = collections.UserDict()\nheld['@N'] = @V",
+        "held['@N']",
+    ),
     "a SimpleNamespace": ("import types", "held = types.SimpleNamespace(@N=@V)", "held.@N"),
     "a mapping proxy": ("import types", "held = types.MappingProxyType({'@N': @V})", "held['@N']"),
     "a heap": ("import heapq", "@N = []\nheapq.heappush(@N, @V)", "heapq.heappop(@N)"),
@@ -123,7 +136,11 @@ OBJECTS = {
         "held = Held(@V)",
         "held.@N",
     ),
-    "an attribute of a global object": ("class Held:\n    pass\nHELD = Held()", "HELD.@N = @V", "HELD.@N"),
+    "an attribute of a global object": (
+        "class Held:\n    pass\nHELD = Held()",
+        "HELD.@N = @V",
+        "HELD.@N",
+    ),
     "slots": (
         "class Held:\n    __slots__ = ('@N',)\n    def __init__(self, v):\n        self.@N = v",
         "held = Held(@V)",
@@ -149,7 +166,9 @@ OBJECTS = {
     ),
     "a function by that name": ("def @N(v):\n    return v", "held = @N(@V)", "held"),
     "a static method": (
-        "class Held:\n    @staticmethod\n    def @N(v):\n        return v", "held = Held.@N(@V)", "held",
+        "class Held:\n    @staticmethod\n    def @N(v):\n        return v",
+        "held = Held.@N(@V)",
+        "held",
     ),
     "a class attribute": ("class Held:\n    pass", "Held.@N = @V", "Held.@N"),
     "a class method that keeps": (
@@ -160,18 +179,32 @@ OBJECTS = {
     "vars": ("class Held:\n    pass", "held = Held()\nvars(held)['@N'] = @V", "held.@N"),
     "vars read": ("class Held:\n    pass", "held = Held()\nheld.@N = @V", "vars(held)['@N']"),
     "__dict__": ("class Held:\n    pass", "held = Held()\nheld.__dict__['@N'] = @V", "held.@N"),
-    "__dict__ updated": ("class Held:\n    pass", "held = Held()\nheld.__dict__.update(@N=@V)", "held.@N"),
-    "__dict__ read": ("class Held:\n    pass", "held = Held()\nheld.@N = @V", "held.__dict__['@N']"),
+    "__dict__ updated": (
+        "class Held:\n    pass",
+        "held = Held()\nheld.__dict__.update(@N=@V)",
+        "held.@N",
+    ),
+    "__dict__ read": (
+        "class Held:\n    pass",
+        "held = Held()\nheld.@N = @V",
+        "held.__dict__['@N']",
+    ),
     "setattr": ("class Held:\n    pass", "held = Held()\nsetattr(held, '@N', @V)", "held.@N"),
     "setattr of a joined name": (
-        "class Held:\n    pass", "held = Held()\nsetattr(held, ''.join(['@N']), @V)", "held.@N",
+        "class Held:\n    pass",
+        "held = Held()\nsetattr(held, ''.join(['@N']), @V)",
+        "held.@N",
     ),
     "object.__setattr__": (
-        "class Held:\n    pass", "held = Held()\nobject.__setattr__(held, '@N', @V)", "held.@N",
+        "class Held:\n    pass",
+        "held = Held()\nobject.__setattr__(held, '@N', @V)",
+        "held.@N",
     ),
     "getattr": ("class Held:\n    pass", "held = Held()\nheld.@N = @V", "getattr(held, '@N')"),
     "getattr of a joined name": (
-        "class Held:\n    pass", "held = Held()\nheld.@N = @V", "getattr(held, ''.join(['@N']))",
+        "class Held:\n    pass",
+        "held = Held()\nheld.@N = @V",
+        "getattr(held, ''.join(['@N']))",
     ),
     "__getattr__": (
         "class Held:\n    def __init__(self, v):\n        self.hidden = v\n    def __getattr__(self, name):\n"
@@ -234,10 +267,14 @@ OBJECTS = {
     ),
     "a class that is made": ("", "Held = type('Held', (), {'@N': @V})", "Held.@N"),
     "a list's subclass": (
-        "class Held(list):\n    pass", "held = Held()\nheld.@N = @V", "held.@N",
+        "class Held(list):\n    pass",
+        "held = Held()\nheld.@N = @V",
+        "held.@N",
     ),
     "a float's subclass": (
-        "class Held(float):\n    pass", "held = Held(@V)\nheld.@N = 1.0", "held.real",
+        "class Held(float):\n    pass",
+        "held = Held(@V)\nheld.@N = 1.0",
+        "held.real",
     ),
     "a fluent builder": (
         "class Held:\n    def @N(self, v):\n        self.hidden = v\n        return self",
@@ -249,14 +286,20 @@ PROCESS = {
     "a global": ("@N = 0.0", "global @N\n@N = @V", "@N"),
     "globals()": ("", "globals()['@N'] = @V", "globals()['@N']"),
     "globals() read": ("@N = 0.0", "globals()['@N'] = @V", "@N"),
-    "the module by name": ("import sys", "setattr(sys.modules[__name__], '@N', @V)", "globals()['@N']"),
+    "the module by name": (
+        "import sys",
+        "setattr(sys.modules[__name__], '@N', @V)",
+        "globals()['@N']",
+    ),
     "exec": ("", "space = {}\nexec('@N = v', {'v': @V}, space)", "space['@N']"),
     "exec with a dict": ("", "space = {'v': @V}\nexec('@N = v * 1.0', space)", "space['@N']"),
     "eval": ("", "@N = @V", "eval('v', {'v': @N})"),
     "eval of an expression": ("", "@N = @V\nheld = eval('v + 0.0', {'v': @N})", "held"),
     "locals()": ("", "@N = @V", "locals()['@N']"),
     "a contextvar": (
-        "import contextvars\nHELD = contextvars.ContextVar('@N', default=0.0)", "HELD.set(@V)", "HELD.get()",
+        "import contextvars\nHELD = contextvars.ContextVar('@N', default=0.0)",
+        "HELD.set(@V)",
+        "HELD.get()",
     ),
     "a thread": (
         "import threading",
@@ -269,7 +312,9 @@ PROCESS = {
         "HELD['@N']",
     ),
     "a thread's local": (
-        "import threading\nHELD = threading.local()", "HELD.@N = @V", "HELD.@N",
+        "import threading\nHELD = threading.local()",
+        "HELD.@N = @V",
+        "HELD.@N",
     ),
     "a future": (
         "import concurrent.futures as futures",
@@ -278,7 +323,9 @@ PROCESS = {
     ),
     "the environment": ("import os", "os.environ['@N'] = repr(@V)", "float(os.environ['@N'])"),
     "a cached function": (
-        "import functools\n@functools.lru_cache(None)\ndef kept(v):\n    return v", "@N = kept(@V)", "@N",
+        "import functools\n@functools.lru_cache(None)\ndef kept(v):\n    return v",
+        "@N = kept(@V)",
+        "@N",
     ),
     "a weak dict": (
         "import weakref\nclass Key:\n    pass\nHELD = weakref.WeakKeyDictionary()\nKEY = Key()",
@@ -299,9 +346,15 @@ PROCESS = {
         "@N",
     ),
     "an environment of a frame": (
-        "import sys\ndef look():\n    return sys._getframe(1).f_locals['@N']", "@N = @V\nheld = look()", "held",
+        "import sys\ndef look():\n    return sys._getframe(1).f_locals['@N']",
+        "@N = @V\nheld = look()",
+        "held",
     ),
-    "functools.partial": ("import functools\ndef same(v):\n    return v", "@N = functools.partial(same, @V)", "@N()"),
+    "functools.partial": (
+        "import functools\ndef same(v):\n    return v",
+        "@N = functools.partial(same, @V)",
+        "@N()",
+    ),
     "sqlite": (
         "import sqlite3",
         "base = sqlite3.connect(':memory:')\nbase.execute('create table t (v real)')\n"
@@ -324,7 +377,11 @@ TEXT = {
     "a template": ("import string", "@N = string.Template('$v').substitute(v=@V)", "float(@N)"),
     "hexadecimal": ("", "@N = (@V).hex()", "float.fromhex(@N)"),
     "split text": ("", "@N = f'a={@V!r};b=1'", "float(@N.split(';')[0].partition('=')[2])"),
-    "a regular expression": ("import re", "@N = re.match('v(.*)', f'v{@V!r}')", "float(@N.group(1))"),
+    "a regular expression": (
+        "import re",
+        "@N = re.match('v(.*)', f'v{@V!r}')",
+        "float(@N.group(1))",
+    ),
     "json": ("import json", "held = json.dumps({'@N': @V})", "json.loads(held)['@N']"),
     "pickle": ("import pickle", "held = pickle.dumps({'@N': @V})", "pickle.loads(held)['@N']"),
     "literal_eval": ("import ast", "@N = repr([@V])", "ast.literal_eval(@N)[0]"),
@@ -350,7 +407,9 @@ BINARY = {
     "struct": ("import struct", "@N = struct.pack('d', @V)", "struct.unpack('d', @N)[0]"),
     "array.array": ("import array", "@N = array.array('d', [@V])", "@N[0]"),
     "a memoryview": (
-        "import array", "@N = memoryview(array.array('d', [0.0]))\n@N[0] = @V", "@N[0]",
+        "import array",
+        "@N = memoryview(array.array('d', [0.0]))\n@N[0] = @V",
+        "@N[0]",
     ),
     "ctypes": ("import ctypes", "@N = ctypes.c_double(@V)", "@N.value"),
     "a ctypes structure": (
@@ -365,9 +424,15 @@ BINARY = {
     "np.put": ("", "@N = np.zeros(2)\nnp.put(@N, [1], [@V])", "@N[1]"),
     "NumPy's out": ("", "@N = np.zeros(1)\nnp.multiply([@V], 1.0, out=@N)", "@N[0]"),
     "np.copyto": ("", "@N = np.zeros(1)\nnp.copyto(@N, @V)", "@N[0]"),
-    "a structured array": ("", "held = np.zeros(1, [('@N', float)])\nheld['@N'] = @V", "held['@N'][0]"),
+    "a structured array": (
+        "",
+        "held = np.zeros(1, [('@N', float)])\nheld['@N'] = @V",
+        "held['@N'][0]",
+    ),
     "a record array": (
-        "", "held = np.zeros(1, [('@N', float)]).view(np.recarray)\nheld['@N'] = @V", "held['@N'][0]",
+        "",
+        "held = np.zeros(1, [('@N', float)]).view(np.recarray)\nheld['@N'] = @V",
+        "held['@N'][0]",
     ),
     "NumPy's buffer": ("", "@N = np.array([@V]).tobytes()", "np.frombuffer(@N)[0]"),
     "an object array": ("", "@N = np.empty(1, object)\n@N[0] = @V", "@N[0]"),
@@ -376,9 +441,15 @@ BINARY = {
 }
 FUNCTIONS = {
     "operator.mul": ("import operator", "@N = operator.mul(@V, 1.0)", "@N"),
-    "operator.itemgetter": ("import operator", "held = {'@N': @V}", "operator.itemgetter('@N')(held)"),
+    "operator.itemgetter": (
+        "import operator",
+        "held = {'@N': @V}",
+        "operator.itemgetter('@N')(held)",
+    ),
     "operator.attrgetter": (
-        "import operator\nclass Held:\n    pass", "held = Held()\nheld.@N = @V", "operator.attrgetter('@N')(held)",
+        "import operator\nclass Held:\n    pass",
+        "held = Held()\nheld.@N = @V",
+        "operator.attrgetter('@N')(held)",
     ),
     "operator.methodcaller": (
         "import operator\nclass Held:\n    def __init__(self, v):\n        self.v = v\n    def @N(self):\n"
@@ -386,10 +457,18 @@ FUNCTIONS = {
         "held = Held(@V)",
         "operator.methodcaller('@N')(held)",
     ),
-    "operator.setitem": ("import operator", "held = {}\noperator.setitem(held, '@N', @V)", "held['@N']"),
+    "operator.setitem": (
+        "import operator",
+        "held = {}\noperator.setitem(held, '@N', @V)",
+        "held['@N']",
+    ),
     "operator.getitem": ("import operator", "@N = [@V]", "operator.getitem(@N, 0)"),
     "sorted": ("", "@N = sorted([@V, 1e9])", "@N[0]"),
-    "sorted by a key": ("", "@N = sorted([(1, @V), (2, 0.0)], key=lambda pair: pair[0])", "@N[0][1]"),
+    "sorted by a key": (
+        "",
+        "@N = sorted([(1, @V), (2, 0.0)], key=lambda pair: pair[0])",
+        "@N[0][1]",
+    ),
     "min": ("", "@N = min(@V, 1e9)", "@N"),
     "max": ("", "@N = max([@V, -1e9])", "@N"),
     "min by a key": ("", "@N = min([(@V, 'a'), (1e9, 'b')], key=lambda pair: pair[1])", "@N[0]"),
@@ -410,7 +489,9 @@ FUNCTIONS = {
     "statistics": ("import statistics", "@N = statistics.fmean([@V, 1.0])", "@N"),
     "reduce": ("import functools", "@N = functools.reduce(lambda a, b: a + b, [@V, 1.0])", "@N"),
     "reduce by operator": (
-        "import functools, operator", "@N = functools.reduce(operator.mul, [@V, 2.0])", "@N",
+        "import functools, operator",
+        "@N = functools.reduce(operator.mul, [@V, 2.0])",
+        "@N",
     ),
     "map": ("", "@N = list(map(lambda v: 2.0 * v, [@V]))", "@N[0]"),
     "map of a builtin": ("", "@N = [*map(abs, [@V])]", "@N[0]"),
@@ -418,7 +499,11 @@ FUNCTIONS = {
     "zip": ("", "@N = list(zip(['a'], [@V]))", "@N[0][1]"),
     "enumerate": ("", "@N = [v for i, v in enumerate([@V])]", "@N[0]"),
     "reversed": ("", "@N = list(reversed([1.0, @V]))", "@N[0]"),
-    "itertools.accumulate": ("import itertools", "@N = [*itertools.accumulate([1.0, @V])]", "@N[-1]"),
+    "itertools.accumulate": (
+        "import itertools",
+        "@N = [*itertools.accumulate([1.0, @V])]",
+        "@N[-1]",
+    ),
     "itertools.chain": ("import itertools", "@N = [*itertools.chain([1.0], [@V])]", "@N[-1]"),
     "itertools.repeat": ("import itertools", "@N = next(itertools.repeat(@V))", "@N"),
     "itertools.starmap": ("import itertools", "@N = [*itertools.starmap(pow, [(@V, 2)])]", "@N[0]"),
@@ -427,7 +512,11 @@ FUNCTIONS = {
     "an if expression": ("", "@N = @V if True else 0.0", "@N"),
     "or": ("", "@N = @V or 1.0", "@N"),
     "a while loop": ("", "@N, k = 0.0, 0\nwhile k < 2:\n    @N += @V\n    k += 1", "@N"),
-    "recursion": ("def deep(v, k):\n    return v if k == 0 else deep(v * 1.0, k - 1)", "@N = deep(@V, 5)", "@N"),
+    "recursion": (
+        "def deep(v, k):\n    return v if k == 0 else deep(v * 1.0, k - 1)",
+        "@N = deep(@V, 5)",
+        "@N",
+    ),
     "a decorator": (
         "def doubled(g):\n    def wrapper(v):\n        return 2.0 * g(v)\n    return wrapper\n"
         "@doubled\ndef same(v):\n    return v",
@@ -435,7 +524,9 @@ FUNCTIONS = {
         "@N",
     ),
     "singledispatch": (
-        "import functools\n@functools.singledispatch\ndef same(v):\n    return v", "@N = same(@V)", "@N",
+        "import functools\n@functools.singledispatch\ndef same(v):\n    return v",
+        "@N = same(@V)",
+        "@N",
     ),
     "np.interp": ("", "@N = np.interp(@V, [-100.0, 100.0], [-100.0, 100.0])", "@N"),
     "np.sum": ("", "@N = np.sum([@V, 1.0])", "@N"),

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 from .._util.containers import is_dataclass
 from .._util.places import is_installed
-from .interpreter import DEPTH, Interpreter, Spot
+from .interpreter import DEPTH, Interpreter, Spot, constant_key, file_of
 from .known_names import (
     ADDS,
+    DICTS,
     ELEMENT,
     ELEMENTS,
     READS,
+    REORDERED,
     SAME,
     STEERING,
     STEPS,
@@ -22,7 +24,7 @@ from .known_names import (
     WRITES,
     WRITES_ALL,
 )
-from .objects import ANY, NOTHING, Thing, Value, taint_of
+from .objects import ANY, KNOWN, NOTHING, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, function_of
 
@@ -124,6 +126,10 @@ class Calls(Interpreter):
                 outer = self.module(place.names, code.co_filename)
                 if code.co_freevars:
                     self.know_free_names(tree, outer, given)
+                outer = self.scopes.get(tree, outer)
+                if code.co_freevars and tree not in self.scopes:
+                    outer = Scope(code.co_filename, outer)
+                    self.bind_free_names(outer, code)
             handed = given if direct else self.handed_on(given)
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
@@ -202,6 +208,7 @@ class Calls(Interpreter):
         """The instance that a call of a class makes."""
         made = self.made(given.node, scope, kind="instance")
         for thing in made:
+            thing.is_whole = all(map(is_plain_class, given.functions))
             for function in given.functions:
                 if isinstance(function.actual, type):
                     thing.of = function.actual
@@ -253,6 +260,9 @@ class Calls(Interpreter):
                 self.put(thing, i, value)
         for name, value in given.keywords.items():
             self.put(thing, f".{name}", value)
+        for name in names[len(given.positional) :]:  # their defaults
+            if name not in given.keywords:
+                self.put(thing, f".{name}", frozenset((self.thing("default", thing, name),)))
         self.put(thing, ANY, given.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
@@ -271,9 +281,28 @@ class Calls(Interpreter):
                 return frozenset(self.with_self(one, owner) for one in methods)
             if isinstance(member, staticmethod | FunctionType):
                 found |= self.resolved(getattr(member, "__func__", member))
+            elif member is not None and not inspect.isdatadescriptor(member):
+                found |= self.resolved(member)
             for one in self.resolved(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
         return frozenset(self.bound(one, thing, node) for one in found)
+
+    def call_method(
+        self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
+    ) -> Value | None:
+        """Return what a method of a class of the user's gives; None where there is none."""
+        if not self.is_users(thing):
+            return None
+        if name == "__class_getitem__":
+            methods = frozenset(self.with_self(one, thing) for one in self.of_class(thing, name))
+        else:
+            methods = self.inherited(thing, name, node, scope)
+        call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
+        arguments = Arguments(call, name, frozenset((thing,)), methods, given, {}, NOTHING)
+        spot = Spot(scope.file, spot_of(node))
+        found = [self.call_of(one, arguments, spot, scope) for one in methods]
+        known = [value for value in found if value is not None]
+        return frozenset().union(*known) if known else None
 
     def of_class(self, thing: Thing, name: str) -> Value:
         """What a class that the function defines has under a name, or its bases have."""
@@ -383,10 +412,13 @@ class Calls(Interpreter):
         carried += [v for k, v in given.keywords.items() if k != "key"]
         carried.append(given.rest)
         method = bool(given.owner) and not is_module(given.owner)
-        if name in STEPS and not (
-            name == "round" and len(node.args) + len(node.keywords) > 1 - method
-        ):
+        if name in STEPS and self.is_step(given, method):
             return self.made(node, scope)
+        if name in ("globals", "locals") and not method:
+            return self.names_of(scope, name == "globals")
+        if name in ("eval", "exec") and not method:
+            self.run_text(given, scope)
+            carried.append(frozenset().union(*scope.names.values()))
         if name == "super" and not carried[0]:
             return scope.lookup("self") or NOTHING
         if name in ADDS and method:
@@ -404,15 +436,20 @@ class Calls(Interpreter):
             return self.pairs(node, scope, [self.elements(value) for value in given.positional])
         if name in ("map", "filter") and not method and given.positional:
             return self.mapped(given, scope)
+        if name in DICTS:
+            return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
+        if name in REORDERED and not method:
+            return self.reordered(carried, node, scope)
         if name in SAME and not (method and carried[0]):
             return self.same_as(given, carried, scope)
         if name == "getattr" and given.positional:
             return self.got(given, scope)
-        if name == "setattr" and len(given.positional) > 2:
-            key = node.args[1]
-            field = f".{key.value!s}" if isinstance(key, ast.Constant) else ANY
-            for thing in given.positional[0]:
-                self.put(thing, field, given.positional[2])
+        if name in ("setattr", "__setattr__") and len(given.positional) > 1:
+            *owner, _, value = given.positional
+            key = constant_key(node.args[len(owner)])
+            owners = owner[0] if owner else given.owner
+            self.store(owners, key[1:] if type(key) is str and key != ANY else ANY, value)
+            return KNOWN
         return self.of_all(given, carried, method, scope)
 
     def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
@@ -472,7 +509,11 @@ class Calls(Interpreter):
         """
         calls_back = any(t.closure is not None for value in given.all for t in value)
         compiled = all(t.closure is None for t in given.functions)
-        if compiled and (calls_back or is_installed(scope.file)):
+        builtin = given.functions and all(
+            isinstance(t.actual, BuiltinFunctionType) and given.name not in STEPS
+            for t in given.functions
+        )
+        if compiled and (calls_back or builtin or is_installed(scope.file)):
             for thing in frozenset().union(*given.all):
                 self.mark(thing, taint)
 
@@ -519,6 +560,34 @@ class Calls(Interpreter):
         made = self.made(given.node, scope)
         for thing in made:
             self.put(thing, ANY, found)
+        return made
+
+    def is_step(self, given: Arguments, method: bool) -> bool:
+        """Return True if a function known by name does what its name says.
+
+        A method does if its object is the value that left, or nothing that left is in it.
+        """
+        node = given.node
+        count = len(node.args) + len(node.keywords)
+        if given.name == "round":
+            return count <= 1 - method
+        if given.name == "type":
+            return count == 1
+        if method:
+            return all(t.taint or not taint_of((frozenset((t,)),)) for t in given.owner)
+        return True
+
+    def run_text(self, given: Arguments, scope: Scope) -> None:
+        """Evaluate code in a text: what it reads flows to the dicts that it is given."""
+        taint = taint_of([*given.all, *scope.names.values()])
+        for thing in frozenset().union(*given.positional[1:]):
+            self.mark(thing, taint)
+
+    def reordered(self, carried: list[Value], node: ast.AST, scope: Scope) -> Value:
+        """Return the same elements in another order."""
+        made = self.made(node, scope)
+        for thing in made:
+            self.put(thing, ANY, self.elements(frozenset().union(*carried)))
         return made
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
@@ -571,12 +640,6 @@ def is_module(value: Value) -> bool:
     return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
 
 
-def file_of(of: type) -> str:
-    """The file in which a class was defined; that of Python's own where it has none."""
-    module = inspect.getmodule(of)
-    return getattr(module, "__file__", None) or ("" if module is not None else "<frozen")
-
-
 def fields_of(thing: Thing) -> list[str]:
     """The names of the fields of a dataclass or named tuple."""
     if isinstance(thing.actual, type):
@@ -603,6 +666,15 @@ def is_tuple(thing: Thing) -> bool:
     return isinstance(tree, ast.ClassDef) and any(
         isinstance(base, ast.Name) and base.id == "NamedTuple" for base in tree.bases
     )
+
+
+def is_plain_class(thing: Thing) -> bool:
+    """Return True if the instances of a class of the user's have what its own code gives them."""
+    if isinstance(thing.actual, type):
+        outer = [of for of in thing.actual.__mro__[:-1] if is_installed(file_of(of))]
+        return not outer and "__dict__" not in vars(thing.actual).get("__slots__", ())
+    tree = thing.closure[0] if thing.closure else None
+    return isinstance(tree, ast.ClassDef) and not tree.bases and not tree.keywords
 
 
 def all_to_each(given: Arguments) -> Arguments:

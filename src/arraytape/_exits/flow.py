@@ -45,7 +45,9 @@ class Flow(Calls):
 
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
-            self.note(i, path, scope, taint_of(self.operands(node, entry, scope)))
+            operands = self.operands(node, entry, scope)
+            missed = 0 if all(operands) else self.left  # an operand of which the code does not tell
+            self.note(i, path, scope, taint_of(operands) | missed)
 
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
@@ -78,7 +80,7 @@ class Flow(Calls):
         values = [given.owner, *given.positional] if method else given.positional
         own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
         if not own:
-            return [*values, *given.keywords.values(), given.rest]
+            return [*values, *given.keywords.values(), *[given.rest] * bool(given.rest)]
         if entry.places[-1] >= len(entry.inputs) and values:  # of concat: elements of a list
             return [self.item(values[0], i) for i in entry.places]
         found = [values[i] for i in entry.places if i < len(values)]

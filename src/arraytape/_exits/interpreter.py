@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import abc
 import ast
+import builtins
 import inspect
 import sys
 from collections.abc import Callable, Iterable
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 from .._util.places import NO_NAMES, Place, Stack, is_installed
 from .known_names import ATTRIBUTES
-from .objects import ANY, NOTHING, VISITED, Thing, Value, taint_of
+from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
 
@@ -28,6 +29,7 @@ STEPS = 60_000  # expressions and statements until the analysis gives up
 VISITS = 8  # looks at objects that take as long as a step
 DEPTH = 40  # calls within calls
 TURNS = 6  # of a loop, until nothing changes
+FRAMES = ("f_locals", "f_globals")  # which have variables of other functions
 
 
 # The flags of the code of generators, coroutines and asynchronous generators.
@@ -161,14 +163,19 @@ class Interpreter(abc.ABC):
 
     def mark(self, thing: Thing, taint: int) -> None:
         """What left is a part of an object."""
-        if taint & ~thing.taint:
+        if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
 
     def put(self, thing: Thing, key: Any, value: Value) -> None:
         """An object may have a value under a key."""
+        if thing.names is not None:
+            thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
+            return
+        if thing.is_view and type(key) is str and key.startswith("="):
+            key = f".{key[1:]}"
         before = thing.fields.get(key, NOTHING)
-        if not value <= before:
+        if not value <= before and not thing.is_fixed:
             thing.fields[key] = before | value
             self.grown += 1
 
@@ -176,12 +183,43 @@ class Interpreter(abc.ABC):
         """What iteration may give."""
         found: set[Thing] = set()
         for thing in value:
+            is_empty = True
+            if thing.names is not None:
+                found |= frozenset().union(*thing.names.names.values())
             for key, part in thing.fields.items():
-                if not (type(key) is str and key.startswith((".", "<"))):
+                hidden = (".", "<") if not thing.is_view else ("<",)
+                if key == KEYS or not (type(key) is str and key.startswith(hidden)):
                     found |= part
-            if thing.taint or not thing.fields:
+                    is_empty = False
+            if thing.taint or is_empty:
                 found.add(thing)
         return frozenset(found)
+
+    def unknown(self, node: ast.AST, scope: Scope) -> Value:
+        """Return what a read gives that finds nothing: a missed write put there what left."""
+        return self.made(node, scope, self.left, "unknown")
+
+    def views_of(self, value: Value) -> Value:
+        """Return what ``vars`` gives of objects: their attributes as items."""
+        found = set()
+        for thing in value:
+            view = self.thing("vars", thing)
+            if isinstance(thing.actual, ModuleType):
+                view.names = self.module(vars(thing.actual))
+            elif not thing.is_fixed:
+                view.fields, view.is_view, view.is_whole = thing.fields, True, thing.is_whole
+            view.taint |= thing.taint
+            found.add(view)
+        return frozenset(found)
+
+    def names_of(self, scope: Scope, outermost: bool = False) -> Value:
+        """Return what ``locals()`` gives, or ``globals()``."""
+        while outermost and scope.parent is not None:
+            scope = scope.parent
+        found = self.thing("names", id(scope))
+        self.actuals.append(scope)
+        found.names = scope
+        return frozenset((found,))
 
     def resolved(self, actual: Any) -> Value:
         """An object that the program has already: a module, class, function or data."""
@@ -255,8 +293,14 @@ class Interpreter(abc.ABC):
             for argument in ast.walk(arguments):
                 if isinstance(argument, ast.arg):
                     scope.names[argument.arg] = self.made(argument, scope)
+        self.bind_free_names(scope, place.code)
         self.know_self(tree, scope, place)
         self.body(tree, scope)
+
+    def bind_free_names(self, scope: Scope, code: CodeType) -> None:
+        """Bind what a function takes from one around it that the analysis has not seen."""
+        for name in code.co_freevars:
+            scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def know_self(self, tree: ast.AST, scope: Scope, place: Place) -> None:
         """Of which class ``self`` is, where a module has it."""
@@ -517,26 +561,33 @@ class Interpreter(abc.ABC):
             owners = self.value(target.value, scope)
             if Spot(scope.file, span_of(target)) in self.callees:
                 self.run_by_store(target, owners, value, scope)
-            for thing in owners:
-                if isinstance(thing.actual, ModuleType):
-                    names = self.module(vars(thing.actual)).names
-                    names[target.attr] = names.get(target.attr, NOTHING) | value
-                else:
-                    self.put(thing, f".{target.attr}", value)
+            self.store(owners, target.attr, value)
         elif isinstance(target, ast.Subscript):
             self.bind_item(target, value, scope)
+
+    def store(self, owners: Value, name: str, value: Value) -> None:
+        """Assign to an attribute, ``ANY`` for one whose name is not known."""
+        for thing in owners:
+            if isinstance(thing.actual, ModuleType):
+                self.module(vars(thing.actual)).bind_weakly(name, value)
+            else:
+                self.put(thing, f".{name}" if name != ANY else ANY, value)
 
     def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
         """Assign to an element: of an array, which holds numbers, or of a container."""
         owners = self.value(target.value, scope)
-        self.value(target.slice, scope)
+        keys = self.value(target.slice, scope)
         spot = Spot(scope.file, span_of(target))
         taint = self.leaves_here(spot, scope)
         self.wrote(spot, owners, value, scope)
         key = constant_key(target.slice)
         for thing in owners:
             self.mark(thing, taint)
+            if self.call_method(thing, "__setitem__", [keys, value], target, scope) is not None:
+                continue
             self.put(thing, key, value)
+            if taint_of((keys,)):
+                self.put(thing, KEYS, keys)
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
@@ -574,11 +625,16 @@ class Interpreter(abc.ABC):
         return self.made(node, scope, taint_of(parts))
 
     def of_Constant(self, node: ast.Constant, scope: Scope) -> Value:
-        return NOTHING
+        return KNOWN
 
     def of_Name(self, node: ast.Name, scope: Scope) -> Value:
         found = scope.lookup(node.id)
-        return NOTHING if found is None else found
+        if found is None and hasattr(builtins, node.id):
+            found = self.resolved(getattr(builtins, node.id))
+            for thing in found:
+                thing.is_fixed = True
+            return found
+        return self.unknown(node, scope) if found is None else found
 
     def of_BinOp(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.value(node.left, scope), self.value(node.right, scope)
@@ -629,10 +685,10 @@ class Interpreter(abc.ABC):
 
     def of_Tuple(self, node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Value:
         made = self.made(node, scope)
-        starred = any(isinstance(part, ast.Starred) for part in node.elts)
+        anywhere = isinstance(node, ast.Set) or any(isinstance(x, ast.Starred) for x in node.elts)
         for i, part in enumerate(node.elts):
             for thing in made:
-                self.put(thing, ANY if starred else i, self.value(part, scope))
+                self.put(thing, ANY if anywhere else i, self.value(part, scope))
         return made
 
     of_List = of_Set = of_Tuple
@@ -648,8 +704,9 @@ class Interpreter(abc.ABC):
                             self.put(thing, name, field)
                         self.mark(thing, other.taint)
                 else:
-                    self.value(key, scope)
+                    self.put(thing, KEYS, self.value(key, scope))
                     self.put(thing, constant_key(key), value)
+                    thing.is_whole = True
         return made
 
     def of_ListComp(self, node: Any, scope: Scope) -> Value:
@@ -673,22 +730,62 @@ class Interpreter(abc.ABC):
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
         """What an attribute of objects may be."""
-        if name in ATTRIBUTES:
-            return NOTHING
+        if name == "__dict__":
+            return self.views_of(owners)
+        if name == "__class__":
+            return self.classes_of(owners)
+        if name in FRAMES:
+            return self.unknown(node, scope)
         found: set[Thing] = set()
+        was_missed = False
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 found |= self.module(vars(thing.actual)).own(name) or NOTHING
                 continue
+            named = thing.fields.get(f".{name}", NOTHING)
+            own = named | thing.fields.get(ANY, NOTHING)
+            inherited = self.inherited(thing, name, node, scope)
+            if name in ATTRIBUTES and not named and not inherited and not self.is_users(thing):
+                found.add(CONSTANT)
+                continue
             if thing.taint:
                 found |= self.made(node, scope, thing.taint, "of")
-            own = thing.fields.get(f".{name}", NOTHING) | thing.fields.get(ANY, NOTHING)
-            inherited = self.inherited(thing, name, node, scope)
-            if not own and not inherited and not thing.taint:
+            elif not own and not inherited and thing.is_whole:
+                computed = self.call_method(thing, "__getattr__", [KNOWN], node, scope)
+                was_missed = was_missed or computed is None
+                found |= computed or NOTHING
+            elif not own and not inherited:
                 own = frozenset((self.thing(thing, name),))
                 self.put(thing, f".{name}", own)
             found |= own | inherited
+        if was_missed and not found:
+            return self.unknown(node, scope)
         return frozenset(found)
+
+    @abc.abstractmethod
+    def call_method(
+        self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
+    ) -> Value | None:
+        """Return what a method of a class of the user's gives; None where there is none."""
+
+    def classes_of(self, owners: Value) -> Value:
+        """Return the classes of objects, as far as they are known."""
+        found: set[Thing] = set()
+        for thing in owners:
+            found |= thing.fields.get("<class>", NOTHING)
+            if thing.of is not None:
+                found |= self.resolved(thing.of)
+        return frozenset(found)
+
+    @staticmethod
+    def is_users(thing: Thing) -> bool:
+        """Return True if an object is an instance of a class of the user's, or such a class."""
+        if "<class>" in thing.fields or (
+            thing.closure is not None and isinstance(thing.closure[0], ast.ClassDef)
+        ):
+            return True
+        of = thing.actual if isinstance(thing.actual, type) else thing.of
+        return of is not None and not is_installed(file_of(of))
 
     @abc.abstractmethod
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
@@ -714,10 +811,32 @@ class Interpreter(abc.ABC):
 
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.value(node.value, scope)
-        self.value(node.slice, scope)
-        if isinstance(node.slice, ast.Slice):
-            return value
-        found = self.item(value, constant_key(node.slice))
+        key = self.value(node.slice, scope)
+        if isinstance(node.slice, ast.Slice):  # a view of an array, a list with other positions
+            made = self.made(node, scope)
+            for thing in made:
+                self.put(
+                    thing,
+                    ANY,
+                    frozenset().union(
+                        *[
+                            t.fields[k]
+                            for t in value
+                            for k in t.fields
+                            if k == ANY or type(k) is int
+                        ]
+                    ),
+                )
+            return value | (made if any(thing.fields for thing in made) else NOTHING)
+        found: Value = NOTHING
+        for thing in value:
+            name = "__getitem__" if thing.closure is None else "__class_getitem__"
+            computed = self.call_method(thing, name, [key], node, scope)
+            if computed is None:
+                computed = self.item(frozenset((thing,)), constant_key(node.slice))
+            found |= computed
+        if not found and value:
+            return self.unknown(node, scope)
         taint = 0
         for thing in value:
             taint |= thing.taint
@@ -729,10 +848,22 @@ class Interpreter(abc.ABC):
             return self.elements(value)
         found: set[Thing] = set()
         for thing in value:
-            found |= thing.fields.get(key, NOTHING) | thing.fields.get(ANY, NOTHING)
-            if thing.taint or not thing.fields:
+            if thing.names is not None:
+                found |= thing.names.own(key[1:]) or NOTHING if type(key) is str else NOTHING
+                continue
+            fields = thing.fields
+            at = f".{key[1:]}" if thing.is_view and type(key) is str else key
+            own = fields.get(at, NOTHING) | fields.get(ANY, NOTHING)
+            found |= own
+            if thing.taint or not (own or thing.is_whole):
                 found.add(thing)
         return frozenset(found)
+
+
+def file_of(of: type) -> str:
+    """The file in which a class was defined; that of Python's own where it has none."""
+    module = inspect.getmodule(of)
+    return getattr(module, "__file__", None) or ("" if module is not None else "<frozen")
 
 
 def constant_key(node: ast.AST) -> Any:

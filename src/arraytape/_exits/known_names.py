@@ -18,7 +18,7 @@ STEPS = words(
     zeros_like eye default_rng seed RandomState startswith endswith isdigit
     """
 )
-ATTRIBUTES = words("shape dtype ndim size nbytes itemsize device __name__ __class__ strides flags")
+ATTRIBUTES = words("shape dtype ndim size nbytes itemsize device __name__ strides flags")
 # Of these functions the arguments at these positions only steer.
 STEERING = {
     "where": (0,),
@@ -28,7 +28,11 @@ STEERING = {
     "compress": (0,),
 }
 # They give the object that they are given, or one with the same elements.
-SAME = words("asdict aslist copy deepcopy dict frozenset iter list reversed set sorted tuple vars")
+SAME = words("aslist copy deepcopy dict iter list tuple")
+# The same elements at other positions.
+REORDERED = words("frozenset reversed set sorted")
+# The attributes of an object as items of a dict, which may be that of the object itself.
+DICTS = words("_asdict asdict vars")
 # They give an element, or all, of what they are given.
 ELEMENT = words("get pop popleft popitem get_nowait next min max choice setdefault")
 ELEMENTS = words("values keys")
@@ -44,6 +48,6 @@ READS = words("item tolist __array__ numpy to_numpy __float__ __complex__ __dlpa
 # They write to their first argument, or to one of them.
 WRITES = words(
     "copyto fill_diagonal heappush heappushpop heapreplace insort insort_left insort_right "
-    "place put putmask setattr"
+    "place put putmask"
 )
 WRITES_ALL = words("at dump pack_into save savetxt savez")

@@ -13,6 +13,7 @@ Value = frozenset["Thing"]  # the objects that an expression may give
 NOTHING: Value = frozenset()
 VISITED = [0]  # objects that were looked at, by all analyses: how long one takes
 ANY = "*"  # the field of elements under a key that is not known
+KEYS = "<keys>"  # the field of a dict's keys
 
 
 class Thing:
@@ -21,9 +22,24 @@ class Thing:
     taint : which exits' values it may be made of.  fields : attributes ("." before the name), items.
     actual : the module, class or function that it is.  of : the class of which it is an instance.
     closure : of a function, its tree, scope and file.  me : of a bound method, its ``self``.
+    is_whole : whether all that it has was put there before the analysis' eyes, so that a read that finds
+    nothing shows a write that was missed.  names : of what ``globals()`` gives, the scope.  is_view : of
+    what ``vars(x)`` gives, which shares the fields of x: its items are attributes.  is_fixed : whether
+    nothing can be put there.
     """
 
-    __slots__ = ("actual", "closure", "fields", "me", "of", "taint")
+    __slots__ = (
+        "actual",
+        "closure",
+        "fields",
+        "is_fixed",
+        "is_view",
+        "is_whole",
+        "me",
+        "names",
+        "of",
+        "taint",
+    )
 
     def __init__(self, actual: Any = None, of: type | None = None) -> None:
         self.taint = 0
@@ -31,6 +47,13 @@ class Thing:
         self.actual, self.of = actual, of
         self.closure: tuple[ast.AST, Any, Any] | None = None
         self.me: Value = NOTHING
+        self.is_whole = self.is_view = self.is_fixed = False
+        self.names: Any = None
+
+
+CONSTANT = Thing()  # a literal
+CONSTANT.is_fixed = True
+KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:

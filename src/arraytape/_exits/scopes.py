@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .objects import NOTHING, Value
+from .objects import ANY, NOTHING, Value
 
 Names = dict[str, Value]
 
@@ -39,7 +39,9 @@ class Scope:
 
     def own(self, name: str) -> Value | None:
         """What a name of this very scope stands for."""
-        return self.names.get(name)
+        found = self.names.get(name)
+        anywhere = self.names.get(ANY)
+        return found if anywhere is None else (found or NOTHING) | anywhere
 
     def assign(self, name: str, value: Value) -> None:
         """Bind a name here, or, weakly, where it is declared to be."""
@@ -51,6 +53,10 @@ class Scope:
             scope = scope.parent
         if scope is not None:
             scope.names[name] = (scope.own(name) or NOTHING) | value
+
+    def bind_weakly(self, name: str, value: Value) -> None:
+        """Bind a name beside what it stands for; ``ANY`` for one that is not known."""
+        self.names[name] = (self.own(name) or NOTHING) | value
 
     # --- branches ---------------------------------------------------------------------------------
     def branch(self, *ways: Callable[[], None]) -> None:
@@ -82,7 +88,7 @@ class ModuleScope(Scope):
     def own(self, name: str) -> Value | None:
         if name not in self.names and name in self.actual:
             self.names[name] = self.resolve(self.actual[name])
-        return self.names.get(name)
+        return super().own(name)
 
 
 def joined(*ways: Names) -> Names:
