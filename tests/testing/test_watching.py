@@ -38,7 +38,11 @@ def with_a_device(module, prefix=""):
 
 
 def test_every_function_that_takes_a_device_is_watched():
-    found = {*with_a_device(xp), *with_a_device(xp.fft, "fft."), *with_a_device(xp.linalg, "linalg.")}
+    found = {
+        *with_a_device(xp),
+        *with_a_device(xp.fft, "fft."),
+        *with_a_device(xp.linalg, "linalg."),
+    }
     assert found - OTHERS == set(MAKERS) == set(CALLS)
 
 
