@@ -393,7 +393,7 @@ def argsorted_by_numpy(x, axis=-1, descending=False, stable=True):
 
 enter("sort", one_real, sorted_by_numpy)
 enter("argsort", one_real, argsorted_by_numpy)
-enter("clip", one_real, lambda x, min=None, max=None: np.clip(x, min, max), min=lambda s, x: [-0.5, 0, None, s.floats(x.data.shape[-1:]), s.floats(())],
+enter("clip", one_real, lambda x, min=None, max=None: np.clip(x, min, max).astype(np.asarray(x).dtype), min=lambda s, x: [-0.5, 0, None, s.floats(x.data.shape[-1:]), s.floats(())],
       max=lambda s, x: [0.7, 1, None, s.floats(x.data.shape, low=0.5)])  # fmt: skip
 
 
@@ -661,7 +661,7 @@ for _name in ("comb", "perm"):
     enter(f"special.{_name}", lambda s: [s.floats(x := s.shape(), low=3, high=6), s.floats(s.rng.choice([(), x]), low=0.3, high=2.5)],
           getattr(scipy_special, _name), exact=[False], repetition=[True, False])  # fmt: skip
 enter("special.zeta", lambda s: [s.floats(low=1.5, high=4)], lambda x, q=None: scipy_special.zeta(x, q),
-      q=lambda s, x: [s.floats((), low=0.5), None, 1.5, np.float64(2.0)])  # fmt: skip
+      q=lambda s, x: [s.floats((), low=0.5), None])  # fmt: skip
 enter(
     "special.multigammaln",
     lambda s: [s.doubles(low=3.0, high=6.0), spelling(s, [1, 2, 3])],

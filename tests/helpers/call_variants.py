@@ -155,10 +155,13 @@ def as_given(
         names = list(inspect.signature(function).parameters.values())[len(required) :]
     except ValueError:
         names = []
-    for parameter in names:  # written in C, such as np.where
-        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in keywords:
-            args.append(keywords.pop(parameter.name))
-            continue
+    places = [p.name for p in names if p.kind is p.POSITIONAL_ONLY]  # as of np.where, written in C
+    for i, name in enumerate(places):
+        if name not in keywords:
+            keywords = {key: x for key, x in keywords.items() if key not in places[i:]}
+            break
+        args.append(keywords.pop(name))
+    for parameter in names[len(places) :]:
         free = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         if not free or parameter.name not in keywords or rng.random() < 0.5:
             break

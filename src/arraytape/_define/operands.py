@@ -189,9 +189,10 @@ def has_own_operators(kind: type) -> bool:
     """
     if kind in LISTS or kind in STORAGES or issubclass(kind, Array):
         return False
-    if not hasattr(kind, "__array_ufunc__"):
+    ufuncs = getattr(kind, "__array_ufunc__", kind)
+    if ufuncs is kind:
         return bool(getattr(kind, "__array_priority__", 0.0) > 0.0)
-    return kind.__array_ufunc__ is not np.ndarray.__array_ufunc__
+    return ufuncs is not np.ndarray.__array_ufunc__
 
 
 def coerce_all(

@@ -27,6 +27,11 @@ OF_SEQUENCES = {
     np.stack, np.vstack,
 }  # fmt: skip
 INTEGERS = frozenset((int,))
+# Options of which NumPy's functions take any type of number, and ours Python's.
+OPTIONS = frozenset((
+    "axis", "axes", "axis1", "axis2", "keepdims", "ddof", "correction", "k", "offset", "rcond", "rtol",
+    "tol",
+))  # fmt: skip
 # Functions in whose arguments a list of integers is an array, never a shape, axes or places.
 OF_INTEGERS = {np.bincount, np.take_along_axis}
 # Functions in whose arguments lists have a meaning of their own, which they see to themselves.

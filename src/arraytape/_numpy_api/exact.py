@@ -22,11 +22,12 @@ from .._define.raw_calls import at_users_line
 from .._storage.storage import HERE, STORAGES, storage_of
 from .._util.blocks import Quiet, Setting
 from .._util.errors import describe, explain, user_line
+from .._util.options import unwrap_option
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
-from .arguments import as_arrays
+from .arguments import OPTIONS, as_arrays
 
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((
@@ -79,6 +80,7 @@ def exactly(
     function: Any, ours: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The result of NumPy's function; ``ours`` computes the same by recorded ops."""
+    kwargs = kwargs | {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     given = arrays_among([*args, *kwargs.values()])
     if not given:
         return ours()

@@ -41,7 +41,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
+from .arguments import OPTIONS, as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -123,11 +123,8 @@ OF_ARRAYS = {
 }  # fmt: skip
 # Functions that give scalars of scalars, and arrays of arrays.
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
-# Annotations of an op's operands, and options of which NumPy's functions take any integer's type.
+# Annotations of an op's operands.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-OPTIONS = frozenset(
-    ("axis", "axes", "axis1", "axis2", "keepdims", "ddof", "correction", "k", "offset")
-)
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -431,7 +428,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
-    if any(isinstance(x, np.integer | np.bool_) for x in args[1:]):
+    if any(isinstance(x, np.generic) for x in args[1:]):
         args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(computed, function, *args, **kwargs)

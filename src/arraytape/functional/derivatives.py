@@ -352,6 +352,8 @@ def hessian(
 ) -> Callable[P, Any]:
     """The matrix of second derivatives of a scalar function: the Jacobian of its gradient.
 
+    Of a function with several results ``jacobian(jacobian(f))`` has a matrix for each.
+
     Parameters
     ----------
     f : Callable

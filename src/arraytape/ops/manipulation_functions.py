@@ -102,6 +102,14 @@ def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
     return axis % ndim
 
 
+def distinct_axes(op: str, x: Array, axes: Sequence[int]) -> set[int]:
+    """Return axes as a set of non-negative ones; ValueError for one that comes twice."""
+    found = {normalize_axis_index(op, x, a) for a in axes}
+    if len(found) < len(axes):
+        raise ValueError(f"{op}: repeated axis in {axes} for {describe(x)} [at {user_line()}]")
+    return found
+
+
 @composite
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     """Permute the axes: a view.
@@ -246,9 +254,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     ValueError
         When an axis has another length than 1.
     """
-    axes = {
-        normalize_axis_index("squeeze", x, a) for a in ((axis,) if isinstance(axis, int) else axis)
-    }
+    axes = distinct_axes("squeeze", x, (axis,) if isinstance(axis, int) else axis)
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError(
             f"squeeze: axes {sorted(axes)} of {describe(x)} are not all of length 1 "
@@ -273,7 +279,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
         A view of x, of its shape.
     """
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    at = {normalize_axis_index("flip", x, a) for a in axes}
+    at = distinct_axes("flip", x, axes)
     key = tuple(slice(None, None, -1) if i in at else slice(None) for i in range(x.ndim))
     return view("flip", x, GETITEM, (*key, ...))
 
@@ -433,7 +439,9 @@ def roll(
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = (axis,) if isinstance(axis, int) else axis
-    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
+    shifts = shift if isinstance(shift, tuple) else (shift,)
+    count = max(len(shifts), len(axes))
+    shifts, axes = (part * count if len(part) == 1 else part for part in (shifts, axes))
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes [at {user_line()}]")
     rolled = x

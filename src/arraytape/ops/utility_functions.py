@@ -6,7 +6,7 @@ from .._array.array import Array
 from .._define.words import composite, without_derivative
 from .._util.errors import user_line
 from .elementwise_functions import not_equal, subtract
-from .manipulation_functions import concat, normalize_axis_index
+from .manipulation_functions import broadcast_to, concat, normalize_axis_index
 
 Axis = int | tuple[int, ...] | None
 
@@ -42,7 +42,7 @@ def diff(
     prepend
         What is joined to x before its start; of its shape but for the axis.
     append
-        What is joined to x after its end; of its shape but for the axis.
+        What is joined to x after its end; of its shape but for the axis, or of shape ().
 
     Returns
     -------
@@ -58,7 +58,11 @@ def diff(
     at = normalize_axis_index("diff", x, axis)
     if n < 0:
         raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")
-    parts = [part for part in (prepend, x, append) if part is not None]
+    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # in which a number is joined to each line
+    parts = [
+        broadcast_to(part, edge) if getattr(part, "shape", None) == () else part
+        for part in (prepend, x, append) if part is not None
+    ]  # fmt: skip
     x = concat(parts, axis=at) if len(parts) > 1 else x
     before = (slice(None),) * at
     difference = not_equal if x.dtype.kind == "b" else subtract
