@@ -32,6 +32,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "taped-programs": "attack.taped_programs",
     "policies": "attack.policies",
     "batched-arguments": "attack.batched_arguments",
+    "unlike-data": "attack.unlike_data",
     "threads": "attack.threads",
     "forks": "attack.forks",
     "timed-interrupts": "attack.timed_interrupts",

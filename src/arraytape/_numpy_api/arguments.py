@@ -15,9 +15,9 @@ from .._define.operands import first_array
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, refuse, shown, stacklevel, user_line
 from ..ops.creation_functions import asarray
-from ..ops.data_type_functions import astype
+from ..ops.data_type_functions import astype, reinterpreted
 from ..ops.elementwise_functions import positive, real
-from ..ops.manipulation_functions import normalize_axis_index, reshape
+from ..ops.manipulation_functions import normalize_axis_index, reshape, stack
 from ..ops.writing import setitem
 
 Axis = int | tuple[int, ...] | None
@@ -103,6 +103,12 @@ def array_of(value: Any) -> Array:
     """One value as an Array."""
     value = assembled(value)
     found: Array = value if isinstance(value, Array) else asarray(np.asarray(value))
+    return found
+
+
+def complex_from_parts(real_part: Array, imaginary: Array) -> Array:
+    """Return complex numbers of two parts; a product with 1j would have NaN beside an infinity."""
+    found: Array = reinterpreted(stack([real_part, imaginary], axis=-1), "c")[..., 0]
     return found
 
 

@@ -36,6 +36,7 @@ from .arguments import (
     array_of,
     as_arrays,
     axes_of,
+    complex_from_parts,
     into,
     mask_of,
     on_axis,
@@ -123,8 +124,10 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
             left_out = identity.get("left_out", in_dtype(initial, a.dtype))
             a = searching.where(mask_of(name, a, where), a, left_out)
         if initial is not None and not a.size:
-            shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
-            y = broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
+            like = ufunc.reduce(
+                np.empty(a.shape, a.dtype), axis, dtype, keepdims=keepdims, initial=0
+            )
+            y = broadcast_to(as_arrays(a, in_dtype(initial, like.dtype))[1], like.shape)
             return elementwise.logical_or(y, y) if y.dtype.kind == "b" else elementwise.positive(y)
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return (
@@ -473,6 +476,9 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     value = storage_of(data).numpys_value(np.round, (data, decimals), {})
     if value is not None:
         return wrap(value)
+    if a.dtype.kind == "c":
+        parts = elementwise.real(a), elementwise.imag(a)
+        return complex_from_parts(*[rounded(part, decimals) for part in parts])
     unit = 10.0 ** abs(decimals)
     if a.dtype.kind not in "fc":
         return astype(elementwise.round(a / unit) * unit if decimals < 0 else a, a.dtype)

@@ -18,13 +18,6 @@ from ..ops.manipulation_functions import concat, flip, reshape
 from .arguments import as_arrays, as_operands, cast
 
 
-def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
-    """A real function of the real and the imaginary part."""
-    if x.dtype.kind != "c":
-        return function(x)
-    return function(elementwise.real(x)) + 1j * function(elementwise.imag(x))
-
-
 def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:
     """See ``numpy.convolve``."""
     a, v = (reshape(x, (1,)) if not x.ndim else x for x in as_arrays(a, v))
@@ -57,6 +50,8 @@ def polymul(a1: Any, a2: Any) -> Array:
 def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
     """See ``numpy.correlate``."""
     a, v = as_arrays(a, v)
+    if not a.ndim or not v.ndim:
+        raise ValueError(f"np.correlate: needs two sequences, got numbers [at {user_line()}]")
     if v.size > a.size:
         return elementwise.conj(flip(correlate(v, a, mode)))
     return convolve(a, elementwise.conj(flip(v)), mode)

@@ -1,0 +1,69 @@
+"""Values unlike those of a table: ties, NaN, infinities, zeros of both signs, other magnitudes, no selection."""
+
+import numpy as np
+
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1.0, -1.0)
+
+
+def ties(x, rng):
+    """A few values, each several times."""
+    return np.round(x * 2.0) / 2.0
+
+
+def equal(x, rng):
+    """One value."""
+    return np.full(x.shape, x.flat[0] if x.size else 0)
+
+
+def zeros(x, rng):
+    """Zeros of both signs."""
+    return np.where(rng.random(x.shape) < 0.5, 0.0, -0.0)
+
+
+def negative(x, rng):
+    """The other sign: masks by a comparison with 0 are turned around."""
+    return -x
+
+
+def huge(x, rng):
+    """Magnitudes whose squares and products overflow."""
+    top = 1e30 if x.dtype in (np.float32, np.complex64) else 1e200
+    return x * top
+
+
+def tiny(x, rng):
+    """Magnitudes whose squares and products are 0."""
+    low = 1e-30 if x.dtype in (np.float32, np.complex64) else 1e-200
+    return x * low
+
+
+def special(x, rng):
+    """What floats can be besides numbers, in the place of some."""
+    return np.where(rng.random(x.shape) < 0.4, rng.choice(SPECIAL, x.shape), x)
+
+
+def nan(x, rng):
+    """NaN in the place of some, or of all."""
+    return np.where(rng.random(x.shape) < rng.choice([0.3, 1.0]), np.nan, x)
+
+
+def infinity(x, rng):
+    """One infinity."""
+    x = np.array(x)
+    if x.size:
+        x.flat[rng.integers(x.size)] = rng.choice([np.inf, -np.inf])
+    return x
+
+
+FINITE = (ties, equal, zeros, negative, huge, tiny)
+ALL = (*FINITE, special, nan, infinity)
+
+
+def unlike(x, kind, rng):
+    """An array of the same shape and dtype, of another kind of values; of a mask none, all or others."""
+    if x.dtype.kind == "b":
+        return rng.random(x.shape) < rng.choice([0.0, 0.5, 1.0])
+    if x.dtype.kind not in "fc":
+        return x
+    with np.errstate(all="ignore"):
+        return kind(x, rng).astype(x.dtype)
