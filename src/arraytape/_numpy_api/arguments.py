@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
+from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, wrap
 from .._array.views import current
 from .._define.operands import first_array
-from .._storage.storage import storage_of
+from .._storage.batched.data import axis_ids_of
+from .._storage.batched.indexing import each_one
+from .._storage.storage import STORAGES, storage_of
 from .._util.errors import describe, failure, refuse, shown, stacklevel, user_line
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype, reinterpreted
@@ -226,19 +228,38 @@ def on_host(x: Any) -> Any:
     return storage_of(data).host(data)
 
 
+def wrapped(value: Any) -> Any:
+    """Return data, or several, as Arrays."""
+    return tuple([wrap(part) for part in value]) if isinstance(value, tuple | list) else wrap(value)
+
+
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A NumPy function whose answers are integers or truths: NumPy computes it, on the values."""
+    """A NumPy function whose answers are integers or truths: NumPy computes it, on the values.
+
+    Under ``vmap`` on those of one example after the other.
+    """
+
+    def raw(value: Any) -> Any:
+        if isinstance(value, tuple | list):  # such as the keys of np.lexsort
+            return type(value)([raw(part) for part in value])
+        return current(value)[1] if isinstance(value, Array) else value
 
     def plain(value: Any) -> Any:
-        if isinstance(value, tuple | list):  # such as the keys of np.lexsort
+        if isinstance(value, tuple | list):
             return type(value)([plain(part) for part in value])
-        return on_host(value) if isinstance(value, Array) else value
+        return storage_of(value).host(value) if type(value) in STORAGES else value
+
+    def of_one(*args: Any, **options: Any) -> Any:
+        return function(*plain(args), **{n: plain(x) for n, x in options.items()})
 
     def call(*args: Any, **options: Any) -> Any:
         values = [*args, *options.values()]
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
-        answer = function(*plain(args), **{n: plain(x) for n, x in options.items()})
+        given, named = raw(args), {n: raw(x) for n, x in options.items()}
+        if axis_ids_of((*given, *named.values())):
+            return wrapped(each_one(of_one, given, named))
+        answer = of_one(*given, **named)
         if isinstance(answer, bool):
             return answer
         if isinstance(answer, tuple):

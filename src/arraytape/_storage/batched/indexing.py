@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._util.attach import method
-from ..._util.errors import shown
+from ..._util.errors import shown, user_line
 from ..storage import STORAGES, Storage, storage_of
 from .data import (
     Batched,
@@ -264,7 +264,13 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
         if parts[0] is None:
             return None
         xp = raw_of(everything)
-        whole = xp.stack([xp.asarray(part) for part in parts])
+        arrays = [xp.asarray(part) for part in parts]
+        if len({x.shape for x in arrays}) > 1:
+            raise NoBatchedForm(
+                "a result of another shape in each example has no batched form: call the function on one "
+                f"example after the other, outside of vmap [at {user_line()}]"
+            )
+        whole = xp.stack(arrays)
         return Batched(xp.reshape(whole, (*hidden, *whole.shape[1:])), axis_ids)
 
     first = found[0]
