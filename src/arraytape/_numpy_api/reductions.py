@@ -121,17 +121,19 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
-            left_out = identity.get("left_out", in_dtype(initial, a.dtype))
+            left_out = identity.get("left_out", in_dtype(initial, a.dtype, a))
             a = searching.where(mask_of(name, a, where), a, left_out)
         if initial is not None and not a.size:
             like = ufunc.reduce(
                 np.empty(a.shape, a.dtype), axis, dtype, keepdims=keepdims, initial=0
             )
-            y = broadcast_to(as_arrays(a, in_dtype(initial, like.dtype))[1], like.shape)
+            y = broadcast_to(in_dtype(initial, like.dtype, a), like.shape)
             return elementwise.logical_or(y, y) if y.dtype.kind == "b" else elementwise.positive(y)
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return (
-            found if initial is None else identity["combine"](found, in_dtype(initial, found.dtype))
+            found
+            if initial is None
+            else identity["combine"](found, in_dtype(initial, found.dtype, a))
         )
 
     call.__name__ = call.__qualname__ = name
@@ -139,11 +141,11 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     return call
 
 
-def in_dtype(initial: Any, dtype: Any) -> Any:
+def in_dtype(initial: Any, dtype: Any, home: Array) -> Any:
     """Return the value to begin with in the dtype of the result, as NumPy casts it, or None."""
     if isinstance(initial, Array):
         return astype(initial, dtype, copy=False)
-    return None if initial is None else np.asarray(initial, dtype)
+    return None if initial is None else asarray_like(home, np.asarray(initial, dtype))
 
 
 amax = sized("max", np.maximum, combine=elementwise.maximum)

@@ -267,8 +267,8 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
         arrays = [xp.asarray(part) for part in parts]
         if len({x.shape for x in arrays}) > 1:
             raise NoBatchedForm(
-                "a result of another shape in each example has no batched form: call the function on one "
-                f"example after the other, outside of vmap [at {user_line()}]"
+                "a result of another shape in each example has no batched form: call the function "
+                f"outside of vmap, on one example after the other [at {user_line()}]"
             )
         whole = xp.stack(arrays)
         return Batched(xp.reshape(whole, (*hidden, *whole.shape[1:])), axis_ids)
