@@ -189,3 +189,50 @@ def test_data_that_cannot_be_written_to():
     found, written = f.program.run(FunctionalNamespace())(Functional([2.0, 3.0]))
     near([one.data for one in found], f(x))
     assert written["x"].data.tolist() == x.tolist() == [7.0, 3.0]
+
+
+def written(x, y):
+    z = x * 1
+    z[:] = y
+    return z
+
+
+F32 = np.asarray([1.5, 2.0], np.float32)
+OF_TWO_DTYPES = {
+    "concat": lambda x, y: xp.concat([x, y]),
+    "stack": lambda x, y: xp.stack([x, y]),
+    "clip": lambda x, y: xp.clip(xp.astype(x, xp.float64), y, 5.0),
+    "solve": lambda x, y: xp.linalg.solve(xp.eye(2, dtype=x.dtype) * 2, y),
+    "nextafter": xp.nextafter,
+    "logaddexp": xp.logaddexp,
+    "where": lambda x, y: xp.where(x > 1, x, y),
+    "a write": written,
+    "diff": lambda x, y: xp.diff(x, append=y),
+    "product": lambda x, y: x * y,
+    "comparison": lambda x, y: x < y,
+    "logical": lambda x, y: xp.logical_and(x > 0, y > 1),
+    "matmul": lambda x, y: x @ y,
+    "vecdot": lambda x, y: xp.vecdot(x, y),
+}
+
+
+@pytest.mark.parametrize("name", OF_TWO_DTYPES)
+@pytest.mark.parametrize("second", [np.int64, np.float64, np.complex128])
+@pytest.mark.parametrize("first", [np.float32, np.int32])
+def test_operands_of_two_dtypes_are_cast_as_numpy_does(name, first, second):
+    if second is np.complex128 and name in (
+        "clip",
+        "nextafter",
+        "comparison",
+        "logical",
+        "logaddexp",
+    ):
+        pytest.skip("complex numbers have no order")
+    if name == "a write" and not np.can_cast(second, first, "same_kind"):
+        pytest.skip("does not fit")
+    x, y = F32.astype(first), np.asarray([3, 1]).astype(second)
+    function = xp.function(OF_TWO_DTYPES[name])
+    for _ in range(4):
+        expected = function(xp.asarray(x, copy=True), xp.asarray(y, copy=True))
+    found, _ = function.program.run(strict)(strict.asarray(x), strict.asarray(y))
+    near(found, expected)

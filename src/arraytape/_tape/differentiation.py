@@ -156,7 +156,8 @@ class Differentiation:
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
         found = self.through(pass_, seeds)
-        warn_of_undefined(pass_.undefined, found)
+        if pass_.undefined:
+            warn_of_undefined(pass_.undefined, found)
         return found
 
     def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
@@ -207,7 +208,7 @@ class Differentiation:
         self.seed(pass_, seeds)
         pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
         found = self.gradients(pass_)
-        if isinstance(pass_, GuardedPass):
+        if isinstance(pass_, GuardedPass) and pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
 

@@ -124,7 +124,8 @@ class ForwardPass(BaseRecorder):
 
     def tell_of_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
         """Say what of a derivative left, and what made it NaN."""
-        warn_of_undefined(self.undefined, (found,))
+        if self.undefined:
+            warn_of_undefined(self.undefined, (found,))
         tid = y._current_id()
         if self.journal is not None and mode != "ignore":
             lacks = Lacks(self.after, self.journal, list(self.known), [tid])
@@ -240,9 +241,10 @@ class ForwardPass(BaseRecorder):
             return pulled
 
         found = self.transpose(g, pull_back)
-        given = [self.tangents.get(tid) for tid in inputs_of(record)]
-        for tangent in found:
-            note_undefined(self.undefined, plan, given, tangent)
+        if plan.keeps("unread"):
+            given = [self.tangents.get(tid) for tid in inputs_of(record)]
+            for tangent in found:
+                note_undefined(self.undefined, plan, given, tangent)
         return found
 
     def transpose(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:

@@ -115,7 +115,8 @@ class GuardedPass(BackwardPass):
         for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
             if part is None or tid not in self.followed:
                 continue
-            note_undefined(self.undefined, plan, g if type(g) is tuple else (g,), part)
+            if plan.keeps("unread"):
+                note_undefined(self.undefined, plan, g if type(g) is tuple else (g,), part)
             self.activity.add(tid, self.masks.for_parts_of(raw_of(part), mask))
             with self.data.at(part) if plan.op.moves else HERE:
                 if mask is ALL:

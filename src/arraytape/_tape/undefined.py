@@ -31,13 +31,13 @@ def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: An
 
     given : what the rule was applied to; its absent parts are None.  found : what it gave.
     """
-    if plan.keeps("unread") and is_nan(found) and not any(map(is_nan, given)):
+    if is_nan(found) and not any(map(is_nan, given)):
         notes.append(f"{plan.op.name} is NaN at a matrix {layout(found)}")
 
 
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
     """Warn if a derivative holds a NaN, and the rule of a factorisation gave one on the way."""
-    if not notes or not any(map(is_nan, found)):
+    if not any(map(is_nan, found)):
         return
     warnings.warn(
         "use the values alone, projectors alone, or a function of the matrix itself (inv, expm): the "

@@ -27,14 +27,33 @@ NUMBER = (int, float, complex)
 def _half_circle(x: Any, xp: Any) -> Any:
     """``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
 
-    There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
+    As a product, since 1 - x * x loses its digits near 1.  For complex x the sign of a zero says on
+    which side x is: subtracting 1 keeps it, adding 1 does not.
     """
-    return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else 1.0 - x * x)
+    return xp.sqrt(-(x - 1.0) * (x - -1.0))
 
 
 def _acos(t: Any, x: Any, xp: Any) -> Any:
     """``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
     return -t / _half_circle(x, xp)
+
+
+def _hypotenuse(x: Any, xp: Any) -> Any:
+    """``sqrt(1 + x ** 2)``, whose square may be too large for a number."""
+    return xp.sqrt(x * x - -1.0) if is_complex(x) else xp.hypot(x, 1.0)
+
+
+def _asinh(t: Any, x: Any, xp: Any) -> Any:
+    """``t / sqrt(1 + x ** 2)``"""
+    return t / _hypotenuse(x, xp)
+
+
+def _atan(t: Any, x: Any, xp: Any) -> Any:
+    """``t / (1 + x ** 2)``"""
+    if is_complex(x):
+        return t / (1.0 + x * x)
+    h = xp.hypot(x, 1.0)
+    return t / h / h
 
 
 def _asin(t: Any, x: Any, xp: Any) -> Any:
@@ -47,13 +66,13 @@ acosh = elementwise(
     "acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x - -1.0)), domain=(1.2, 4)
 )
 asin = elementwise("asin", _asin, domain=UNIT)
-asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(x * x - -1.0))
-atan = elementwise("atan", lambda t, x: t / (1.0 + x * x))
-atanh = elementwise("atanh", lambda t, x: t / (1.0 - x * x), domain=UNIT)
+asinh = elementwise("asinh", _asinh)
+atan = elementwise("atan", _atan)
+atanh = elementwise("atanh", lambda t, x: t / ((1.0 - x) * (1.0 + x)), domain=UNIT)
 cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x))
 cosh = elementwise("cosh", lambda t, x, xp: t * xp.sinh(x))
 exp = elementwise("exp", lambda t, y: t * y)
-expm1 = elementwise("expm1", lambda t, y: t * (y + 1.0))
+expm1 = elementwise("expm1", lambda t, x, xp: t * xp.exp(x))
 log = elementwise("log", lambda t, x: t / x, domain=POSITIVE)
 log1p = elementwise("log1p", lambda t, x: t / (1.0 + x), domain=(-0.8, 4))
 log2 = elementwise("log2", lambda t, x: t / (x * 0.6931471805599453), domain=POSITIVE)
@@ -175,24 +194,27 @@ def _second_leg(t, x2, y, xp):
 hypot = elementwise("hypot", _first_leg, _second_leg, domain=(0.3, 3), cusped=True)
 
 
-def _share_of_first(t, x1, x2, y, xp):
-    """``t * xp.exp(x1 - y)``"""
-    return t * _weight(x1, x2, y, xp)
+def _share_of_first(t, x1, x2, xp):
+    """``t / (1 + xp.exp(x2 - x1))``"""
+    return t * _weight(x1, x2, xp)
 
 
-def _share_of_second(t, x1, x2, y, xp):
-    """``t * xp.exp(x2 - y)``"""
-    return t * _weight(x2, x1, y, xp)
+def _share_of_second(t, x1, x2, xp):
+    """``t / (1 + xp.exp(x1 - x2))``"""
+    return t * _weight(x2, x1, xp)
 
 
 logaddexp = elementwise("logaddexp", _share_of_first, _share_of_second)
 
 
-def _weight(x, other, y, xp):
-    # exp(x) / (exp(x) + exp(other)); an operand that is inf is the result, and two of them share.
-    taken = (x == y) & (y == math.inf)
-    weight = xp.exp(xp.where(taken, 0.0, x - y))
-    return xp.where(taken & (other == y), 0.5, weight)
+def _weight(x, other, xp):
+    # exp(x) / (exp(x) + exp(other)), by the difference alone: the result is rounded, exp(x - result)
+    # of large numbers has no digit left.  exp never overflows here, nor do the next derivatives.
+    both = (x == other) & (x == math.inf)  # they share
+    gap = xp.where(both, 0.0, other - x)
+    greater = gap > 0
+    power = xp.exp(xp.where(greater, -gap, gap))
+    return xp.where(greater, power, 1.0) / (1.0 + power)
 
 
 def _over(part, x1, x2, xp):
