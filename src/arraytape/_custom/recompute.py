@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeVar, overload
 
+import numpy as np
+
 from .._array.array import Array
 from .._array.exits import LEFT
 from .._array.views import private_handle
@@ -62,7 +64,8 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     Raises
     ------
     RuntimeError
-        In the backward pass: when f gives something else the second time, when an op whose results
+        In the backward pass: when f gives other values the second time (on the host, of large results
+        at 4,096 elements), or other shapes, when an op whose results
         were kept runs another number of times or on operands of other shapes, or when a Variable or
         a watched Array from outside, which f uses, was written to since.
     TypeError
@@ -150,6 +153,7 @@ class RecomputedCall(Call):
         self.captures, self.variable_values = tuple(first.captures), first.variable_values
         self.state = tuple(first.assigned_variables)
         self.cusped, self.careful = first.cusped, self.careful or first.careful
+        self.looked_at = [some_elements(x) for x in trace.leaves]
 
     def recompute(
         self, tids: Sequence[int], check: bool = True
@@ -175,6 +179,7 @@ class RecomputedCall(Call):
         self._check_layouts(leaves)
         for one in giving:
             one.check_complete()
+        self._check_results(leaves)
         if check and recorder.has_missing_rules:
             check_rules(recorder.records, results, tids)
         outside = bool(self.captures or self.variable_values)
@@ -208,6 +213,42 @@ class RecomputedCall(Call):
                 f"{len(leaves)} Arrays where there were {len(self.results)}, or other shapes "
                 f"[at {user_line()}]"
             )
+
+    def _check_results(self, leaves: Sequence[Array]) -> None:
+        """RuntimeError if the results hold other values than those of the first run."""
+        for known, leaf in zip(self.looked_at, leaves, strict=True):
+            found = some_elements(leaf)
+            if known is None or found is None:
+                continue
+            if not np.allclose(
+                known, found, rtol=SAME, atol=SAME * largest_size(known), equal_nan=True
+            ):
+                raise RuntimeError(
+                    f"{self.name}: pass random numbers as arguments: the function gave other values when "
+                    "it ran again for the gradient, which would not be that of what it gave first "
+                    f"[at {user_line()}]"
+                )
+
+
+MOST = 4096  # elements of a result, spread evenly, that a second run must give again
+SAME = (
+    1e-4  # relative: the order of a sum may differ from run to run, random numbers differ by more
+)
+
+
+def some_elements(x: Array) -> Any:
+    """Return some elements of an Array on the host as a copy, all of a small one; None elsewhere."""
+    data = x._data
+    if type(data) is not np.ndarray or data.dtype.kind not in "fcbiu":
+        return None
+    flat = data.reshape(-1) if data.flags.c_contiguous else data.ravel()
+    return flat[:: -(-flat.size // MOST) or 1].copy()
+
+
+def largest_size(x: Any) -> float:
+    """Return the largest finite absolute value, 0 where there is none."""
+    sizes = np.abs(x[np.isfinite(x)])
+    return float(sizes.max()) if sizes.size else 0.0
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._define.define_op import stop_gradient
 from .._define.raw_calls import at_users_line
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -76,7 +77,10 @@ def heaviside(x1: Any, x2: Any) -> Array:
 def logaddexp2(x1: Any, x2: Any) -> Array:
     """See ``numpy.logaddexp2``."""
     x1, x2 = as_arrays(x1, x2)
-    return elementwise.logaddexp(x1 * LOG2, x2 * LOG2) / LOG2
+    # The greater one apart: of large numbers, rounded products have no difference left.
+    top = stop_gradient(elementwise.maximum(x1, x2))
+    top = where(elementwise.isfinite(top), top, 0.0)
+    return top + elementwise.logaddexp((x1 - top) * LOG2, (x2 - top) * LOG2) / LOG2
 
 
 def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:

@@ -163,7 +163,9 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = 
 
 def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any) -> Any:
     """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
+    # Centred twice: the mean is rounded, which is all that is left of deviations far from 0.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
+    centred = centred - xp.mean(centred, axis=axis, keepdims=True)
     n = count(x.shape, axis) - correction
     slopes = centred * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
@@ -190,8 +192,6 @@ def _deviation(
     halved = 0.5 / xp.where(zero, 1.0, y)
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
         halved = flat_at_tip(zero, halved, y, xp)
-    # Centred twice: of equal values whose mean is rounded, the rest is the same for all, and no slope.
-    x = x - xp.mean(x, axis=axis, keepdims=True)
     return _variance(g * halved, x, axis, correction, keepdims, xp)
 
 
