@@ -45,6 +45,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "optional-arguments": "attack.optional_arguments",
     "library-rules": "attack.library_rules",
     "lost-parts": "attack.lost_parts",
+    "extreme-magnitudes": "attack.extreme_magnitudes",
 }
 
 

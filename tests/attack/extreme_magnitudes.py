@@ -1,4 +1,4 @@
-"""Derivatives at numbers from 1e-300 to 1e300, and of operands that are equal or nearly so, beside 2200 digits.
+"""Derivatives at numbers from 1e-300 to 1e300, and of nearly equal operands, beside 2200 digits.
 
 A rule may round, overflow, underflow or cancel where the true derivative is an ordinary number.  Values
 draw their magnitude from all that the dtype holds, second operands from what lies beside the first one,
@@ -297,7 +297,9 @@ def is_right(found, want, dtype, rtol, floor):
         if not np.isfinite(found):
             return False
         off = abs(mp.mpf(float(found)) - want)
-        return bool(off <= abs(want) * rtol * float(info.eps) + floor + 64 * mp.mpf(float(info.tiny)))
+        return bool(
+            off <= abs(want) * rtol * float(info.eps) + floor + 64 * mp.mpf(float(info.tiny))
+        )
 
 
 def floor_of(case, xs, orders, dtype):
@@ -310,7 +312,8 @@ def floor_of(case, xs, orders, dtype):
             one = [int(i == j) for j in range(len(xs))]
             rest = [order - other for order, other in zip(orders, one, strict=True)]
             slope = abs(exact_derivative(case.exact, xs, one))
-            found = max([found, *[slope / mp.mpf(float(abs(x))) for x, n in zip(xs, rest, strict=True) if n]])
+            over = [mp.mpf(float(abs(x))) for x, n in zip(xs, rest, strict=True) if n]
+            found = max([found, *[slope / size for size in over]])
     return found * 1024 * float(np.finfo(dtype).eps)
 
 

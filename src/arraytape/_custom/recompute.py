@@ -224,8 +224,8 @@ class RecomputedCall(Call):
                 known, found, rtol=SAME, atol=SAME * largest_size(known), equal_nan=True
             ):
                 raise RuntimeError(
-                    f"{self.name}: pass random numbers as arguments: the function gave other values when "
-                    "it ran again for the gradient, which would not be that of what it gave first "
+                    f"{self.name}: pass random numbers as arguments: the function gave other values "
+                    "when it ran again for the gradient, which would not be that of what it gave first "
                     f"[at {user_line()}]"
                 )
 

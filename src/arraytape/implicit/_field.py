@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,12 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._array.views import current, private_handle
-from .._record.stack import only_recorders
+from .._custom.switches import called_and_compared
+from .._record.stack import only_recorders, recorders
 from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
-from .._util.errors import describe, shown, user_line
+from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line
 from ._layouts import handles
 
 Data = np.ndarray[Any, np.dtype[Any]]
@@ -37,7 +39,7 @@ class Field:
     def __init__(self, f: Callable[..., Any], y0: Array) -> None:
         self.f, self.shape, self.dtype, self.device = f, y0.shape, y0.dtype, y0.device
         self.real = np.zeros((), self.dtype).real.dtype
-        self.calls = 0
+        self.calls, self.looked_at = 0, False
         self.alone: Any = only_recorders
 
     def __call__(self, t: Any, y: Array, args: Any) -> Array:
@@ -45,7 +47,7 @@ class Field:
         self.calls += 1
         t = self.asarray(t, self.real)
         state = private_handle(y if len(self.shape) == 1 else xp.reshape(y, self.shape))
-        slope = self.asarray(self.f(private_handle(t), state, *own(args)), None)
+        slope = self.asarray(self.slope(private_handle(t), state, *own(args)), None)
         if slope.shape != self.shape:
             raise ValueError(
                 f"odeint: f gave {describe(slope)} for a y of shape {self.shape}: it must give dy/dt in "
@@ -57,6 +59,23 @@ class Field:
             )
         slope = slope if slope.dtype == self.dtype else xp.astype(slope, self.dtype)
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
+
+    def slope(self, t: Array, y: Array, *args: Any) -> Any:
+        """Return what f gives; at the first recorded call, warn if f compares t with what is followed."""
+        if self.looked_at or not recorders():
+            return self.f(t, y, *args)
+        self.looked_at = True
+        found, lines = called_and_compared(self.f, t, y, *args)
+        for name, line in lines.items():
+            warnings.warn(
+                "odeint: integrate in pieces, up to the switching time and from there on: f switches at a "
+                f"time that is followed ({name} of t at {line}), and no derivative with respect to that time "
+                f"is in the gradient [at {user_line()}] {see('switching-times')}",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+            break
+        return found
 
     def asarray(self, value: Any, dtype: Any) -> Array:
         """An Array where y is; of a list of Arrays and numbers, too."""

@@ -144,6 +144,9 @@ def odeint(
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
         return standing(problem)
+    if problem.method.name == "Radau" and recorders():  # whose steps call f in a solver, unseen
+        problem.field(problem.span[0], problem.y0, problem.args)
+        problem.field.calls = 0
     if adjoint == "continuous":
         from ._adjoint import prepare
 
