@@ -122,17 +122,28 @@ def test_constant_columns_that_scipy_overwrites_do_not_spoil_the_others(differen
     differentiates(f, X)
 
 
+def test_what_rounding_takes_out_of_bounds_has_second_derivatives(differentiates):
+    """SciPy clips a correlation that is more than 1, and a mean resultant length."""
+    for seed in range(4):
+        x, v = np.random.default_rng(seed).normal(size=(2, 7))
+        differentiates(lambda x, v=v: stats.pearsonr(x, here_of(x, v)).statistic, v, order=2)
+        differentiates(lambda x: stats.circvar(x, axis=0), np.full(5, x[0]), order=2)
+
+
+def here_of(x, v):
+    return array_namespace(x).asarray(3.0 * v)
+
+
 # --- what leaves, and what has no slope ---------------------------------------------------------
 def test_the_entropy_of_one_distribution_differentiates(differentiates):
     differentiates(lambda p: stats.entropy(p, axis=0), P, order=2)
 
 
-def test_the_exponent_of_boxcox_llf_is_made_a_number(leaves):
-    def f(exponent, x):
-        return stats.boxcox_llf(exponent, x)
-
-    found = leaves(f, np.asarray(0.7), P[:, 0], at="stats/_morestats.py", how="float")
-    assert all(g is not None for g in found)  # what stayed is counted
+@pytest.mark.parametrize("likelihood", [stats.boxcox_llf, stats.yeojohnson_llf])
+@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.0, 2.0])
+def test_likelihoods_differentiate_by_their_exponent(differentiates, likelihood, exponent):
+    """SciPy makes it a number, or asks whether it is 0."""
+    differentiates(lambda a, x: likelihood(a, x, axis=0), np.asarray(exponent), P, order=2)
 
 
 def test_ranks_have_no_gradient(has_values):

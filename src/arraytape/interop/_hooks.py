@@ -96,12 +96,15 @@ def name_of(function: Function) -> str:
     return name
 
 
-def twin(function: FunctionType) -> FunctionType:
-    """A function with the same code, globals, defaults, closure and attributes."""
+def twin(function: FunctionType, **names: Any) -> FunctionType:
+    """A function with the same code, globals, defaults, closure and attributes.
+
+    names : globals that it has in place of its own; its globals are then a copy.
+    """
+    scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__,
-        function.__closure__,
-    )  # fmt: skip
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
     made.__kwdefaults__ = function.__kwdefaults__
     made.__qualname__, made.__module__ = function.__qualname__, function.__module__
     made.__doc__, made.__annotations__ = function.__doc__, function.__annotations__

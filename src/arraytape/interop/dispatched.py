@@ -6,14 +6,133 @@ right, and a derivative of it is not.  These rules act without a context.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import arraytape as xp
 
-from ._statements import hooks
+from .._array.array import Array
+from ..ops.elementwise_functions import root_of_variance
+from ._hooks import twin
+from ._slopes import with_slope
+from ._statements import hooks, original
+
+PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 
 
+# --- sums of exponentials -----------------------------------------------------------------------------
 @hooks("scipy.special._logsumexp", "logsumexp", dispatched=True)
 def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
     """SciPy takes the largest terms out of the sum by a mask."""
     return xp.special.logsumexp(a, *args, **keywords)
+
+
+@hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
+def logsumexp_of_sklearn(array: Any, axis: Any = None, **namespace: Any) -> Any:
+    """Do what scikit-learn's copy of SciPy's program does."""
+    return xp.special.logsumexp(array, axis=axis)
+
+
+@hooks("sklearn.utils._array_api", "_xlogy", dispatched=True)
+def xlogy(x: Any, y: Any, **namespace: Any) -> Any:
+    """Scikit-learn overwrites the product where x is 0, where its slope is not."""
+    x, y = (a if isinstance(a, Array) else xp.asarray(a) for a in (x, y))
+    value = original("sklearn.utils._array_api", "_xlogy")
+    return with_slope(value(xp.stop_gradient(x), xp.stop_gradient(y)), xp.special.xlogy(x, y))
+
+
+# --- values that rounding would make too large or too small ----------------------------------------
+class Namespace(ModuleType):
+    """Ours, with other functions under some names."""
+
+    def __init__(self, **own: Any) -> None:
+        super().__init__(xp.__name__)
+        self.__dict__.update(own)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(xp, name)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Clip what only rounding takes out of bounds: the slope is that of x."""
+    return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
+
+
+def maximum(x: Any, bound: Any, /) -> Any:
+    """Replace what only rounding takes below a bound: the slope is that of x."""
+    return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
+
+
+ROUNDED = Namespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
+
+
+def asks_of_scipy(*arrays: Any, **options: Any) -> Any:
+    return ROUNDED
+
+
+def asks_of_sklearn(*arrays: Any, **options: Any) -> Any:
+    return ROUNDED, True
+
+
+def asks_for_device(*arrays: Any, **options: Any) -> Any:
+    return ROUNDED, True, next(x.device for x in arrays if isinstance(x, Array))
+
+
+def clips_rounding(module: str, *names: str, **asks: Callable[..., Any]) -> None:
+    """Have programs run in a namespace whose clip and maximum keep the slope of what they bound.
+
+    asks : the functions by which the program asks for its namespace, by their names.
+    """
+    for name in names:
+
+        def rule(*args: Any, name: str = name, **keywords: Any) -> Any:
+            program: Any = original(module, name)
+            return twin(program, **asks)(*args, **keywords)
+
+        hooks(module, name, dispatched=True)(rule)
+
+
+clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=asks_of_scipy)
+clips_rounding(MORE, "circvar.__wrapped__", "circstd.__wrapped__", array_namespace=asks_of_scipy)
+clips_rounding(PAIRWISE, "_euclidean_distances", get_namespace_and_device=asks_for_device)
+clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_sklearn)
+
+
+# --- likelihoods by their exponent -------------------------------------------------------------------
+def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
+    """Give a log-likelihood of a power transformation, whose program branches, a slope by its exponent.
+
+    The decorated function gives the transformed data, and what is summed beside their variance.
+    """
+
+    def declare(transformed: Callable[[Any, Any], Any]) -> Any:
+        @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
+        def likelihood(data: Any, axis: Any = 0, *, lmb: Any) -> Any:
+            program: Any = original(MORE, f"{name}.__wrapped__")
+            if not isinstance(lmb, Array):
+                return program(data, axis=axis, lmb=lmb)
+            data = data if isinstance(data, Array) else xp.asarray(data)
+            value = program(xp.stop_gradient(data), axis=axis, lmb=xp.stop_gradient(lmb))
+            z, logarithms = transformed(data, lmb)
+            n = data.shape[axis]
+            slope = (lmb - 1.0) * xp.sum(logarithms, axis=axis)
+            return with_slope(value, slope - 0.5 * n * xp.log(xp.var(z, axis=axis)))
+
+        return likelihood
+
+    return declare
+
+
+@by_exponent("_boxcox_llf")
+def box_cox(x: Any, lmb: Any) -> Any:
+    """Box and Cox 1964, "An analysis of transformations", section 3."""
+    return xp.special.boxcox(x, lmb), xp.log(x)
+
+
+@by_exponent("_yeojohnson_llf")
+def yeo_johnson(x: Any, lmb: Any) -> Any:
+    """Yeo and Johnson 2000, "A new family of power transformations", section 3."""
+    up, down = xp.where(x >= 0, x, 0.0), xp.where(x < 0, -x, 0.0)
+    z = xp.special.boxcox1p(up, lmb) - xp.special.boxcox1p(down, 2.0 - lmb)
+    return z, xp.sign(x) * xp.log1p(xp.abs(x))
