@@ -318,6 +318,7 @@ def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method:
 
 # --- quadrature -----------------------------------------------------------------------------------
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
+FEW_NODES, FEW_WEIGHTS = np.polynomial.legendre.leggauss(3)
 LEVELS = np.array(
     [1e-300, 1e-100, 1e-30, 1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98]
 )
@@ -352,7 +353,21 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
             part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
             part = stretch * part * ((b - a) / 2)
             total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
-    return total
+    step = beyond(distribution, x, given)
+    return total - step if upper else total + step
+
+
+def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
+    """The density's integral from the value of x to x itself, which is 0: its derivatives by x are not."""
+    here = plain(x)
+    with Quiet():
+        density = distribution._pdf(here[..., None], *[plain(p) for p in given])[..., 0]
+    some = arraytape.asarray(np.isfinite(here) & np.isfinite(density) & (density > 0.0))
+    start = np.where(plain(some), here, 0.0)
+    step = arraytape.where(some, x, 0.0) - start
+    places = start[..., None] + arraytape.expand_dims(step, axis=-1) * ((FEW_NODES + 1.0) / 2.0)
+    each = distribution._pdf(places, *given) * FEW_WEIGHTS
+    return arraytape.where(some, 0.5 * step * arraytape.sum(each, axis=-1), 0.0)
 
 
 def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, upper: bool) -> Any:
