@@ -134,6 +134,8 @@ def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
         a, b, low, high, sign = b, a, high, low, -1.0
     count = info["last"]
     pieces = [*zip(info["alist"][:count], info["blist"][:count], strict=True)]
+    if low == high:
+        pieces = [(low, high)]  # SciPy integrates nothing there, but the ends move
     if math.isfinite(low) and math.isfinite(high):
         rule, rest = _quad_vec._quadrature_gk21, f
         pieces = [(a if x == low else x, b if y == high else y) for x, y in pieces]
