@@ -35,6 +35,7 @@ def harmonic_by_angle(t: Any, n: Any, m: Any, theta: Any, phi: Any, xp: Any) -> 
     """that of its factor, the harmonic at phi = 0"""
     n, m = as_numbers(t, xp, n, m)
     slope = neighbours(lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp)
+    slope = xp.where(xp.sin(theta) < 0, -slope, slope)  # SciPy has abs(sin(theta)) in its powers
     return t * (slope * xp.exp(1j * (m * phi)))
 
 
