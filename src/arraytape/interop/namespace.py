@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import arraytape
 
+from .._array.array import Array
 from ._hooks import original_of
+from ._ops import library_op
+from ._slopes import with_slope
 from ._statements import hooks
 
 
@@ -26,15 +31,33 @@ COUNTERPARTS = {
 }  # fmt: skip
 
 
+def special_forward(
+    x: Array, function: Any = "", before: Any = (), after: Any = (), options: Any = ()
+) -> Any:
+    import scipy.special
+
+    return getattr(scipy.special, function)(*before, x, *after, **dict(options))
+
+
+special_value = library_op("scipy.special", special_forward, word="nondifferentiable")
+
+
 def counterpart(name: str) -> Callable[..., Any]:
     """The function of xp.special in the place of SciPy's; exact integers are SciPy's."""
 
     def rule(*args: Any, **keywords: Any) -> Any:
-        if keywords.get("exact"):
-            import scipy.special
+        import scipy.special
 
+        if keywords.get("exact"):
             return original_of(getattr(scipy.special, name))(*args, **keywords)
-        return getattr(arraytape.special, name)(*args, **keywords)
+        found = getattr(arraytape.special, name)(*args, **keywords)
+        arrays = [i for i, x in enumerate(args) if isinstance(x, arraytape.Array)]
+        if len(arrays) != 1 or args[arrays[0]].dtype == np.float64:
+            return found
+        # SciPy computes other dtypes in ways, and gives them dtypes, of its own.
+        around = args[: arrays[0]], args[arrays[0] + 1 :]
+        value = special_value(args[arrays[0]], name, *around, tuple(keywords.items()))
+        return with_slope(value, found) if value.dtype.kind in "fc" else value
 
     return rule
 
