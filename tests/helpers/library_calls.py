@@ -13,27 +13,32 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
+from . import distributions
+
+ROUNDED = 1e-13
 MODULES = ("fft", "interpolate", "ndimage", "signal", "spatial", "statistics")
 
 
 class LibraryCall(NamedTuple):
     """One call that is right: a function of NumPy data or of Arrays, and inputs for it.
 
-    name : the test, with its parameters.  exact : whether the values are the library's bits.
+    name : the test, with its parameters.  tolerance : how far values may be from the library's, relative
+    to the largest: 0 where they are its bits.
     """
 
     name: str
     function: Callable[..., Any]
     inputs: tuple[Any, ...]
-    exact: bool
+    tolerance: float
 
 
 @functools.cache
 def library_calls() -> tuple[LibraryCall, ...]:
     """All calls that the tests of interop check, in their order."""
     found = [call for name in MODULES for call in noted_calls(f"interop.test_{name}")]
-    return (*found, *linalg_calls())
+    return (*found, *linalg_calls(), *program_calls(), *distribution_calls())
 
 
 def noted_calls(name: str) -> list[LibraryCall]:
@@ -51,7 +56,7 @@ def noted_calls(name: str) -> list[LibraryCall]:
                 f: Any, *inputs: Any, exact: bool = True, label: str = label, **_: Any
             ) -> None:
                 data = tuple([np.array(x) for x in inputs])
-                found.append(LibraryCall(label, f, data, exact))
+                found.append(LibraryCall(label, f, data, 0.0 if exact else ROUNDED))
 
             module.check = note
             try:
@@ -92,5 +97,50 @@ def linalg_calls() -> list[LibraryCall]:
     for param in module.ids():
         function, makers, complex_data, stack = param.values
         inputs = tuple([np.array(make(complex_data, stack)) for make in makers])
-        found.append(LibraryCall(f"test_linalg[{param.id}]", function, inputs, True))
+        found.append(LibraryCall(f"test_linalg[{param.id}]", function, inputs, 0.0))
+    return found
+
+
+def program_calls() -> list[LibraryCall]:
+    """The programs of integrals, solvers and special functions, and transformations by their lambda."""
+    found = []
+    for module, table, tolerance in (
+        ("integrate", "PROGRAMS", 1e-12), ("optimize", "PROGRAMS", 1e-8), ("special", "CALLS", ROUNDED),
+    ):  # fmt: skip
+        test = importlib.import_module(f"interop.test_{module}")
+        data = getattr(test, "V", getattr(test, "X", None))
+        for name, statement in getattr(test, table).items():
+            f, x = statement if isinstance(statement, tuple) else (statement, data)
+            found.append(LibraryCall(f"test_{module}[{name}]", f, (np.array(x),), tolerance))
+    positive = np.asarray([0.3, 1.7, 0.9, 2.2])
+    for name in ("boxcox", "yeojohnson", "boxcox_llf", "yeojohnson_llf"):
+        f = getattr(stats, name)
+        by_lambda = (lambda x, lam, f=f: f(lam, x)) if name.endswith("llf") else f
+        inputs = (positive, np.asarray(0.4))
+        found.append(LibraryCall(f"transformations[{name}]", by_lambda, inputs, ROUNDED))
+    return found
+
+
+SLOW = ("gausshyper", "genhyperbolic", "geninvgauss", "irwinhall", "kstwo", "ksone", "levy_stable",
+        "studentized_range", "vonmises_line")  # fmt: skip
+
+
+def distribution_calls() -> list[LibraryCall]:
+    """The methods of continuous distributions, by the place and all parameters."""
+    found = []
+    for name, shapes in distributions.distributions().items():
+        if name in SLOW:
+            continue
+        family, counts = getattr(stats, name), distributions.COUNTS.get(name, ())
+        assert not counts
+        quantiles = np.asarray([0.3, 0.8])
+        for method in distributions.METHODS:
+            at = quantiles if method in ("ppf", "isf") else family.ppf(quantiles, *shapes)
+
+            def call(x: Any, *parameters: Any, f: Any = getattr(family, method)) -> Any:
+                *own, loc, scale = parameters
+                return f(x, *own, loc=loc, scale=scale)
+
+            inputs = tuple([np.array(x) for x in (at, *shapes, 0.0, 1.0)])
+            found.append(LibraryCall(f"distributions.{method}[{name}]", call, inputs, 1e-13))
     return found
