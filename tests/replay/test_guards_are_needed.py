@@ -495,6 +495,7 @@ GUARDS = {  # a function that needs it; what takes it out
     ),
     "memory of NumPy's": (
         memory_of_numpys, (PlanText, "foreign", nothing), (moving.Moving, "moved", lambda self: ""),
+        (state_module.State, "parts_in_c", nothing),
     ),
     "lent memory": (memory_that_is_lent, (lent.Loans, "returned", nothing)),
     "two traces": (

@@ -14,6 +14,7 @@ from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
+from .reach.ran import Found, Ran
 from .reach.reasons import Changed, unreadable
 from .reach.sameness import PLAIN, same_data
 from .reach.state import State
@@ -44,19 +45,28 @@ class Call:
     """A call while it is traced, and what came of it.
 
     values : the arguments, in the order of the parameters.  tape : that records the call, if one does.
+    found : what calls of this signature found beside what names lead to; this one adds to it.
     spoiled : "" or why there is no program.
     """
 
     def __init__(
-        self, function: Callable[..., Any], names: Any, values: Any, tape: Recording | None = None
+        self,
+        function: Callable[..., Any],
+        names: Any,
+        values: Any,
+        tape: Recording | None = None,
+        found: Found | None = None,
     ) -> None:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
         self.recorded = None if tape is None else Recorded(tape, self.trace)
-        self.lifter = Lifter(self.trace, tape is not None)
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
-        self.state = State(function, dict(zip(names, values, strict=True)))
+        self.found = Found() if found is None else found
+        self.late = False  # whether it found state that was not compared before it ran
+        self.state = State(function, dict(zip(names, values, strict=True)), self.found)
+        self.ran = Ran(self.state.codes)
+        self.lifter = Lifter(self.trace, self.ran, tape is not None)
         self.read = self.state.read
         self.reached = self.read(values)
         self.result: Any = None
@@ -175,7 +185,7 @@ class Call:
         """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
         self.settled = []
-        del self.state, self.reached
+        del self.state, self.reached, self.ran, self.lifter.ran
         self.lifter.lifted.clear()
 
     # --- the result -------------------------------------------------------------------------------
@@ -266,8 +276,24 @@ class Call:
             self.spoil(self.state.full)
         try:
             self.check_state()
+            self.note_what_ran()
         finally:
             self.release()
+
+    def note_what_ran(self) -> None:
+        """Add what ran to what calls of this signature found, to be compared in the next one."""
+        given: set[int] = set()
+        pending = [self.result]
+        while pending:
+            value = pending.pop()
+            if id(value) not in given:
+                given.add(id(value))
+                parts = nest.parts_of(value)
+                pending += [] if parts is None else [part for _, part in nest.items_of(parts)]
+        try:
+            self.late = self.found.add(self.ran, self.state.known, given)
+        except Exception as error:  # an object that says nothing of itself
+            self.spoil(unreadable(error))
 
     def check_state(self) -> None:
         self.drawn = self.state.moving.moved()

@@ -33,6 +33,7 @@ from .export import Export
 from .plan import Plan, TraceInfo
 from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
+from .reach.ran import Found
 from .reach.reasons import Apart, Changed, unreadable
 from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
@@ -56,7 +57,7 @@ class Entry:
 
     pending : traced calls that no later one was equal to.  plans : the last one used first.  eager : ""
     or why calls run as they are.  spoiled : "" or why the last traced call gave no program.  misses :
-    how many traced calls led to no plan.
+    how many traced calls led to no plan.  found : what they found beside what names lead to.
     """
 
     def __init__(self) -> None:
@@ -65,6 +66,7 @@ class Entry:
         self.eager = ""
         self.spoiled = ""
         self.misses = 0
+        self.found = Found()
 
 
 class Function(Generic[P, R]):
@@ -275,7 +277,7 @@ class Function(Generic[P, R]):
     def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
         """Run the function and note what it computes; two equal calls make a plan."""
         try:
-            call = Call(self.eager, form.names, values, tape_here())
+            call = Call(self.eager, form.names, values, tape_here(), entry.found)
         except Exception as error:
             return self.as_it_is(unreadable(error), args, keywords)
         self.traced += 1
@@ -307,13 +309,18 @@ class Function(Generic[P, R]):
     def compare(self, entry: Entry, call: Call) -> None:
         """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
         apart = "its calls differ", ""
-        for before in entry.pending:
+        if call.late:
+            apart = "it finds other functions or objects", ""
+        for before in [] if call.late else [*entry.pending]:
             if not followed_alike(before, call):
                 continue
             apart = set_apart(before, call)
             if apart[0]:
                 continue
             why = difference(before, call)
+            if why and before.late:  # state that was not compared may have been another
+                entry.pending.remove(before)
+                continue
             if why:
                 self.give_up(
                     entry, f"call {self.traced} computed something else than one before: {why}"

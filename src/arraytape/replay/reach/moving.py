@@ -6,6 +6,7 @@ import itertools
 import random
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from io import IOBase
 from typing import Any
@@ -28,9 +29,17 @@ def look_of(value: Any) -> Callable[[], Any] | None:
         if isinstance(value, numbers.Generator | numbers.BitGenerator):
             source = getattr(value, "bit_generator", value)
             return lambda: frozen(source.state)
+    if type(value) in weakref.ProxyTypes:
+        return None  # what it stands for is looked at
     if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
         return None
     return None if isinstance(type(value).__next__, types.FunctionType) else object
+
+
+def look(value: Any) -> Any:
+    """Return the state of a random generator."""
+    found = look_of(value)
+    return found and found()
 
 
 def frozen(state: Any) -> Any:
@@ -50,11 +59,12 @@ class Moving:
         if "numpy.random" in sys.modules:
             self.add("np.random", sys.modules["numpy.random"].mtrand._rand)
 
-    def add(self, path: str, value: Any) -> None:
-        """Watch an object, if it is one."""
-        look = None if self.closed else look_of(value)
-        if look is not None:
-            self.looks.append((path, look, look()))
+    def add(self, path: str, value: Any) -> bool:
+        """Watch an object, if it is one, and return True if it has a state that can be compared."""
+        found = None if self.closed else look_of(value)
+        if found is not None:
+            self.looks.append((path, found, found()))
+        return found is not None and found is not object
 
     def moved(self) -> str:
         """The path of one that was asked, perhaps; "" for none."""

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 import types
 from importlib.util import resolve_name
 from typing import Any
 
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+LONG = 200  # characters of a string that is no name
+MODULES = re.compile(r"[^\W\d][\w.]*\w")
+WORDS = re.compile(r"[^\W\d]\w*")
+ALL_GLOBALS = frozenset(("globals", "eval", "exec", "locals", "vars", "__globals__", "f_globals"))
+ANY_ATTRIBUTE = frozenset(
+    ("getattr", "hasattr", "vars", "eval", "exec", "__dict__", "__getattribute__", "attrgetter",
+     "methodcaller", "getmembers", "getattr_static", "dir", "resolve_name", "locate", "format")
+)  # fmt: skip
+UNSEEN = {  # names of what reads that no guard can compare: what to say
+    "_getframe": "the frames of its callers", "currentframe": "the frames of its callers",
+    "f_back": "the frames of its callers", "get_objects": "what the collector knows",
+    "get_referrers": "what the collector knows", "open": "a file", "__import__": "sys.modules",
+}  # fmt: skip
 
 
 class Names:
-    """What code looks up: globals, attributes, and modules that it imports, dots for their levels.
+    """The names that code looks up: globals, attributes, and modules, with a dot for each level.
 
-    A constant string that may be a name counts as an attribute: ``getattr(x, "rate", 1.0)``.
+    The words of constant strings count as attributes: ``getattr(x, "rate", 1.0)``, ``"{0.rate}"``.
+    all_globals, any_attribute : whether the code can read globals, or attributes, by names that it
+    computes.  unseen : "" or what the code reads that no guard can compare.
     """
 
     def __init__(self, code: types.CodeType) -> None:
         self.globals: set[str] = set()
         self.imports: set[str] = set()
         self.attributes: set[str] = set()
+        self.strings: set[str] = set()
+        self.inner: set[types.CodeType] = set()
         level = 0
         for one in dis.get_instructions(code):
             if one.opname in GLOBALS:
@@ -31,14 +49,38 @@ class Names:
                 self.imports.add("." * level + one.argval)
             elif type(one.argval) is int:  # the second last constant before it is the level
                 level = one.argval
+        names = frozenset(code.co_names)
+        self.unseen = next((what for name, what in UNSEEN.items() if name in names), "")
+        if names >= {"sys", "modules"}:
+            self.unseen = self.unseen or UNSEEN["__import__"]
+        self.all_globals = not names.isdisjoint(ALL_GLOBALS)
+        self.any_attribute = not names.isdisjoint(ANY_ATTRIBUTE)
         for constant in code.co_consts:
-            if type(constant) is str and constant.isidentifier():
-                self.attributes.add(constant)
-            elif isinstance(constant, types.CodeType):
-                inner = names_of(constant)
-                self.globals |= inner.globals
-                self.imports |= inner.imports
-                self.attributes |= inner.attributes
+            self.add_constant(constant)
+
+    def add_constant(self, constant: Any) -> None:
+        """Add what a constant names: code that lies within, or a string."""
+        if type(constant) is str:
+            self.strings.add(constant)
+            self.attributes.update(words_in(constant))
+        elif type(constant) is tuple or type(constant) is frozenset:
+            for part in constant:
+                self.add_constant(part)
+        elif isinstance(constant, types.CodeType):
+            inner = names_of(constant)
+            self.inner |= {constant, *inner.inner}
+            self.globals |= inner.globals
+            self.imports |= inner.imports
+            self.attributes |= inner.attributes
+            self.strings |= inner.strings
+            self.unseen = self.unseen or inner.unseen
+            self.all_globals = self.all_globals or inner.all_globals
+            self.any_attribute = self.any_attribute or inner.any_attribute
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words of a string that may be names of attributes."""
+    return WORDS.findall(text) if len(text) < LONG else []
 
 
 @functools.lru_cache(maxsize=1000)

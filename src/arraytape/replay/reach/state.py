@@ -8,7 +8,10 @@ plain values and code, so that a program keeps no object alive.
 
 from __future__ import annotations
 
+import abc
+import builtins
 import functools
+import io
 import logging
 import re
 import sys
@@ -29,21 +32,36 @@ from ..._util.containers import KINDS
 from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.places import is_installed
-from .moving import Moving
-from .names import names_of, resolved
+from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
+from .moving import Moving, look, look_of
+from .names import MODULES, names_of, resolved, words_in
+from .ran import Found, functions_in, is_users
 from .reasons import Apart, changed
 from .sameness import BUFFERS, PLAIN, buffer_of, same, same_data, same_items
 
 OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
-DEPTH = 8  # objects within each other, of libraries
+DEPTH = 16  # objects within each other, of libraries
 MANY = 64  # plain values in a container that are looked at one by one
 MOST = 2000  # values
 CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
-MISSING = object()
 TABLES = re.compile(  # or a string, in which none is read
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<name>v\d+)\.__(?:closure|dict|globals)__\b"""
 )
-ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
+ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
+OWN = re.compile(
+    r"__(dict|weakref|doc|module|annotations|slots|qualname|dataclass_\w+|abstractmethods)__"
+)
+MADE = (types.MemberDescriptorType, types.GetSetDescriptorType)  # by Python, for each class
+WRITTEN_IN_C = (  # code and nothing else
+    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, *MADE,
+    np.ufunc, type(np.sum),
+)  # fmt: skip
+CODE = (
+    types.FunctionType, types.BuiltinFunctionType, staticmethod, classmethod, property, type,
+    types.ModuleType, functools.cached_property, functools.partialmethod, *LOCK_TYPES,
+)  # fmt: skip
+IMMUTABLE = 1 << 8  # the flag of types that take no attributes
+STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}  # of random generators
 
 
 class State:
@@ -54,19 +72,26 @@ class State:
     ids of the objects.  full : "" or why that cannot be done.
     """
 
-    def __init__(self, function: Any, values: dict[str, Any]) -> None:
+    def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
         self.lines: list[Any] = []  # "name = expression", or a condition and its path
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
             "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
-            "modules": sys.modules, "content_of": content_of,
+            "modules": sys.modules, "content_of": content_of, "referents": referents,
+            "abc_token": abc.get_cache_token, "value_of": value_of, "look": look,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
         self.seen: dict[Any, tuple[str, Any]] = {}
         self.attributes: set[str] = set()  # names that code asks objects for
-        self.classes: dict[str, type] = {}
+        self.globals: set[str] = set()  # names that code asks for
+        self.any_attribute = False  # whether code may compute such names
+        self.codes: set[types.CodeType] = set()  # of users' functions
+        self.found = Found() if found is None else found
+        self.classes: dict[int, tuple[str, Any]] = {}  # and modules, of users, by id
+        self.theirs: dict[int, tuple[str, Any]] = {}  # of libraries
         self.moving = Moving()
+        self.sources: list[tuple[str, str, Any]] = []  # of random numbers
         self.ops: list[tuple[str, str, Any, int]] = []  # to enter when all else was
         self.libraries: set[str] = set()  # names of objects of theirs, and of what these have
         self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
@@ -75,12 +100,66 @@ class State:
         self.count = 0
         self.add("f", getattr(function, "__name__", "f"), function, 0)
         for i, (name, value) in enumerate(values.items()):
-            if not isinstance(value, Array) and type(value) not in PLAIN:
+            if type(value) is str:
+                self.mentioned(value)
+            elif not isinstance(value, Array) and type(value) not in PLAIN:
                 self.add(f"values[{i}]", name, value, 0)
         self.walk()
+        self.moving.closed = False
+        self.add_found()
+        self.walk()
         self.read: Callable[[Any], tuple[Array, ...]] = self.compiled()
-        self.known = frozenset([key for key in self.seen if type(key) is int])
+        keys = [key[0] if type(key) is tuple else key for key in self.seen]
+        self.known = frozenset([key for key in keys if type(key) is int])
         self.seen.clear()
+        self.theirs.clear()
+        self.classes.clear()
+
+    def add_found(self) -> None:
+        """Add what earlier calls found beside what names lead to."""
+        for one in [*self.found.roots.values()]:
+            value = one()
+            if value is not None:
+                path = getattr(value, "__qualname__", type(value).__name__)
+                self.add(f"{self.named(one)}()", path, value, 0)
+        for code, known in [*self.found.bare.items()]:
+            self.names_in(self.globals_of(known), code, known, 0)
+        for known, name in [*self.found.settings.values()]:
+            if name in known:
+                self.setting(f"{self.globals_of(known)}[{name!r}]", name, known[name], 2)
+        for text in [*self.found.strings]:
+            self.mentioned(text)
+
+    def mentioned(self, text: str) -> None:
+        """Count the words of a string as names of attributes, and of modules."""
+        self.attributes.update(words_in(text))
+        for name in MODULES.findall(text) if len(text) < MANY else ():
+            module = sys.modules.get(name)
+            if module is not None and not installed_module(module):
+                self.add(f"modules[{name!r}]", name, module, 0)
+
+    def globals_of(self, known: Any) -> str:
+        """Return the expression of the globals of code that has no function at hand."""
+        module = known.get("__name__")
+        if getattr(sys.modules.get(module), "__dict__", None) is known:
+            return self.name_of_globals(f"modules[{module!r}].__dict__", known)
+        return self.name_of_globals(self.named(known), known)
+
+    def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
+        """Add what users may have set in a library: plain values, in dicts, lists and objects."""
+        if type(value) in PLAIN:
+            self.add(expression, path, value, DEPTH)
+        elif isinstance(value, ContextVar):
+            self.setting(f"value_of({expression})", path, value_of(value), depth)
+        elif isinstance(value, dict | list | tuple):
+            parts = value.values() if isinstance(value, dict) else value
+            if all(type(part) in PLAIN for part in parts):
+                self.add(expression, path, value, DEPTH)
+        elif depth:
+            attributes = getattr(value, "__dict__", None)
+            for name, part in attributes.items() if type(attributes) is dict else ():
+                if type(part) is not type(value):
+                    self.setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
 
     def walk(self) -> None:
         """Enter what is reached, nearest first; then what code finds in classes."""
@@ -89,14 +168,22 @@ class State:
             known = self.count
             while self.queue and not self.full:
                 self.enter(*self.queue.popleft())
-            for name, cls in [*self.classes.items()]:
+            for name, cls in [*self.classes.values()]:
                 self.parts_of_class(name, cls)
+            for name, cls in [*self.theirs.values()]:
+                self.parts_of_theirs(name, cls)
             if known == self.count and self.ops:
                 self.moving.closed = True
                 self.queue.append(self.ops.pop())
                 known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
+        for name in sorted(self.globals & AMBIENT_STATE.keys()):
+            ask = AMBIENT_STATE[name]
+            self.demand(f"{self.named(ask)}() == {self.named(ask())}", f"what {name} reads")
+        for name, path, value in self.sources if self.attributes & STATES else ():
+            self.demand(f"look({name}) == {self.named(look(value))}", path)
+        self.sources.clear()
         for known, names in self.absent.items():
             self.demand(
                 f"{known}.keys().isdisjoint({self.named(names)})", "what a global name means"
@@ -136,6 +223,8 @@ class State:
         self.lines.append(f"{name} = {expression}")
         if kind in PLAIN or isinstance(value, np.generic | np.dtype):
             self.demand(f"{name} is (k := {self.named(value)}) or same({name}, k)", path)
+            if kind is str and not expression.endswith("__']"):  # Python's own, as __module__
+                self.mentioned(value)
             return
         if id(value) in self.seen:
             self.demand(f"{name} is {self.seen[id(value)][0]}", path)
@@ -146,7 +235,8 @@ class State:
             self.libraries.add(name)
         elif isinstance(value, LOCK_TYPES):
             self.full = f"it can take the lock {path}, which a replay would not"
-        self.moving.add(path, value)
+        if self.moving.add(path, value):
+            self.sources.append((name, path, value))
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
         if isinstance(value, Array):
             self.demand(f"type({name}) is {self.named(kind)}", path)
@@ -179,24 +269,39 @@ class State:
             self.enter_object(name, path, value, depth + 1)
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
+        if isinstance(value, WRITTEN_IN_C):
+            return
         if isinstance(value, type):
-            for cls in {value, type(value)}:
-                if not installed(cls):
-                    self.classes[name if cls is value else f"type({name})"] = cls
+            self.add_class(name, value)
+            if not installed(type(value)):
+                self.held(f"type({name})", type(value), path)
+                self.add_class(f"type({name})", type(value))
             return
         if isinstance(value, types.ModuleType):
-            if not is_installed(getattr(value, "__file__", None) or "<frozen"):
-                self.classes[name] = value  # type: ignore[assignment]
+            if not installed_module(value):
+                self.classes.setdefault(id(value), (name, value))
+            elif not is_ours(value.__name__):
+                self.theirs.setdefault(id(value), (name, value))
             return
         if depth > DEPTH and installed(type(value)):
+            if getattr(value, "__dict__", None) and not self.full:
+                self.full = f"it can reach Python state through too many objects ({path})"
             return
         if type(value).__name__ == "Function":  # one of ours
             self.add(f"{name}.eager", path, value.eager, depth)
             return
         if isinstance(value, attrgetter | methodcaller):
-            words = [word for word in value.__reduce__()[1] if type(word) is str]
-            self.attributes |= {part for word in words for part in word.split(".")}
+            self.any_attribute = True
+            for word in value.__reduce__()[1]:
+                self.attributes.update(words_in(word) if type(word) is str else ())
         self.parts_of_object(name, path, value, depth)
+
+    def add_class(self, name: str, cls: type) -> None:
+        """Have a class compared: all of a user's, of a library's what code names."""
+        if not installed(cls):
+            self.classes.setdefault(id(cls), (name, cls))
+        elif not cls.__flags__ & IMMUTABLE and not is_ours(cls.__module__):
+            self.theirs.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
         """Attributes, and what code finds in the class."""
@@ -213,8 +318,34 @@ class State:
                 self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
             else:
                 self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
+        for base in (set, frozenset, deque):  # KINDS has the subclasses of other containers
+            if isinstance(value, base):
+                iterate: Any = base.__iter__  # not one of the user's
+                place = f"{self.named(iterate)}({name})"
+                self.parts_in_order(place, path, iterate(value), depth)
+        if isinstance(value, weakref.ref):
+            self.parts_of_reference(name, path, value, depth)
+        elif is_in_c(type(value)) and look_of(value) is not object:
+            self.parts_in_c(name, path, value, depth)
+        self.memory_of(name, path, value)
         if not installed(type(value)):
-            self.classes[f"type({name})"] = type(value)
+            self.held(f"type({name})", type(value), path)  # which can be assigned to
+        self.add_class(f"type({name})", type(value))
+
+    def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
+        """What an object written in C holds: what the collector sees of it, and its memory."""
+        held = referents(value)
+        if held:
+            parts = f"p{len(self.lines)}"
+            self.lines.append(f"{parts} = referents({name})")
+            self.parts_of_list(parts, path, held, depth)
+
+    def memory_of(self, name: str, path: str, value: Any) -> None:
+        """The memory that an object lends others, as a number of ctypes."""
+        try:
+            self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
+        except (TypeError, BufferError, ValueError):
+            return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
         """Keys in their order, and what they name."""
@@ -261,11 +392,20 @@ class State:
         self.demand(f"{name}.__name__ == {value.__name__!r}", path)
         self.add(f"{name}.__self__", path, owner, depth)
 
+    def parts_of_proxy(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}.__init__.__self__", path, value.__init__.__self__, depth)
+
+    def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
+        """A file in memory."""
+        self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
+        self.demand(f"{name}.tell() == {value.tell()}", path)
+
     def parts_of_reference(self, name: str, path: str, value: Any, depth: int) -> None:
         self.add(f"{name}()", path, value(), depth)
 
     def parts_of_context_variable(self, name: str, path: str, value: Any, depth: int) -> None:
-        self.add(f"{name}.get(MISSING)", path, value.get(MISSING), depth)
+        """The value, or the default, or none."""
+        self.add(f"value_of({name})", path, value_of(value), depth)
 
     def parts_of_loggers(self, name: str, path: str, value: Any, depth: int) -> None:
         """What holds for all loggers; of the others none asks, but for its parents."""
@@ -316,7 +456,7 @@ class State:
             else:
                 self.demand(f"content_of({place}) is MISSING", label)
         if not library:
-            self.names_in(name, value, depth)
+            self.names_in(f"{name}.__globals__", code, value.__globals__, depth)
 
     def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
         """What an op of the user's computes, and its rules: it may draw numbers anew in each replay."""
@@ -324,49 +464,135 @@ class State:
             for part in ("forward", "op.rules", "op.joint"):
                 self.ops.append((f"{name}.{part}", path, attrgetter(part)(raw), depth))
 
-    def names_in(self, name: str, value: Any, depth: int) -> None:
-        """What the code of a function names: globals, modules that it imports, attributes."""
-        names, known = names_of(value.__code__), value.__globals__
+    def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
+        """Compare what code of a user's names: globals, modules that it imports, attributes."""
+        names = names_of(code)
+        self.codes |= {code, *names.inner}
+        if names.unseen and not self.full:
+            self.full = f"it may read {names.unseen}, which cannot be compared"
         self.attributes |= names.attributes
+        self.globals |= names.globals | names.attributes
+        self.any_attribute = self.any_attribute or names.any_attribute
+        for text in names.strings:
+            self.mentioned(text)
         for label in sorted(names.globals):
             if label in known:
-                self.add(f"{name}.__globals__[{label!r}]", label, known[label], depth)
+                self.add(f"{place}[{label!r}]", label, known[label], depth)
         others = {label for label in names.globals if label not in known}
         if others:
-            self.absent.setdefault(
-                self.name_of_globals(f"{name}.__globals__", known), set()
-            ).update(others)
+            self.absent.setdefault(self.name_of_globals(place, known), set()).update(others)
+            self.builtins(others)
+        if names.all_globals and ("all", id(known)) not in self.seen:
+            self.seen["all", id(known)] = "", known
+            self.parts_unnamed(self.name_of_globals(place, known), "a global, ", known)
         for label in sorted(names.imports):
             module = resolved(label, known)
             if module in sys.modules:
                 self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
+
+    def builtins(self, names: Any) -> None:
+        """Add the builtins of these names that are not Python's own."""
+        for label in sorted(names & builtins.__dict__.keys()):
+            if type(builtins.__dict__[label]) not in (types.BuiltinFunctionType, type):
+                self.add(f"modules['builtins'].{label}", label, builtins.__dict__[label], 0)
+
+    def parts_unnamed(self, place: str, path: str, known: Any) -> None:
+        """Compare all globals of a module, which code reads by names that it computes."""
+        self.demand(f"len({place}) == {len(known)}", path)
+        for label, value in [*known.items()]:
+            if not label.startswith("__"):
+                self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
+
+    def add_unnamed(self, expression: str, path: str, value: Any) -> None:
+        """Compare what code may read by a name that it computes; functions by themselves: none ran."""
+        own = isinstance(value, type) and not installed(value)
+        look = None if own or type(value) in PLAIN else look_of(value)
+        if not own and (isinstance(value, CODE) or look is object):
+            self.held(expression, value, path)
+        else:
+            self.add(expression, path, value, DEPTH // 2)
 
     def name_of_globals(self, name: str, known: Any) -> str:
         """The expression by which the globals of functions were reached first."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """What code may find in a class, or a module, by the names that it asks objects for."""
+        """Compare what code may find in a class or a module, and that a class has these bases."""
+        if not isinstance(cls, type):
+            self.parts_of_base(name, cls)
+            return
+        for i, base in enumerate(cls.__mro__):
+            if not installed(base):
+                within = f"{name}.__mro__[{i}]" if i else name
+                if (id(cls), i) not in self.seen:
+                    self.seen[id(cls), i] = "", base
+                    self.held(within, base, base.__name__)
+                self.parts_of_base(within, base)
+                self.about_class(within, base)
+
+    def parts_of_base(self, name: str, base: Any) -> None:
+        """Compare what one class or module has: by the names that code asks for, and data."""
+        is_class = isinstance(base, type)
+        if (id(base), "") not in self.seen:
+            self.seen[id(base), ""] = owner, base = f"b{len(self.lines)}", base
+            self.lines.append(f"{owner} = {name}.__dict__")
+            self.demand(f"len({owner}) == {len(base.__dict__)}", base.__name__)
+        owner = self.seen[id(base), ""][0]
+        for label, value in [*base.__dict__.items()]:
+            key = id(base), label
+            if key in self.seen or type(value) in MADE or OWN.fullmatch(label):
+                continue
+            place, path = f"{owner}[{label!r}]", f"{base.__name__}.{label}"
+            if self.is_named(label, value, is_class):
+                self.seen[key] = "", base
+                self.add(place, path, value, DEPTH // 2)
+            elif is_class or (self.any_attribute and label[:2] != "__"):
+                unnamed = id(base), label, "unnamed"
+                if unnamed not in self.seen and not isinstance(value, CODE[:5]):
+                    self.seen[unnamed] = "", base
+                    self.add_unnamed(place, path, value)
+
+    def is_named(self, label: str, value: Any, implicit: bool) -> bool:
+        """Return True if code may ask for an attribute by its name, or Python does, or it ran."""
+        if label in self.attributes or (implicit and label.startswith("__")):
+            return True
+        codes = self.found.codes
+        return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
+
+    def about_class(self, name: str, cls: type) -> None:
+        """Compare what is no attribute of a class: its subclasses, fields, registered classes."""
+        if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
+            self.seen[id(cls), "__subclasses__"] = "", cls
+            self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
+        fields = cls.__dict__.get("__dataclass_fields__")
+        if type(fields) is dict and (id(cls), "fields") not in self.seen:
+            self.seen[id(cls), "fields"] = "", cls
+            found = f"[*{name}.__dict__['__dataclass_fields__']]"
+            self.demand(f"{found} == {self.named([*fields])}", cls.__name__)
+        if isinstance(cls, abc.ABCMeta) and "abc" not in self.seen:
+            self.seen["abc"] = "", cls
+            self.demand(f"abc_token() == {self.named(abc.get_cache_token())}", "an abstract class")
+
+    def parts_of_theirs(self, name: str, cls: Any) -> None:
+        """Compare what code names of a library's class or module: users may replace it."""
         bases = cls.__mro__ if isinstance(cls, type) else (cls,)
         for i, base in enumerate(bases):
-            if isinstance(base, type) and installed(base):
+            if isinstance(base, type) and base.__flags__ & IMMUTABLE:
                 continue
-            if (id(base), "") not in self.seen:
-                self.seen[id(base), ""] = owner, base = f"b{len(self.lines)}", base
-                within = name if base is cls else f"{name}.__mro__[{i}]"
-                self.lines.append(f"{owner} = {within}.__dict__")
-                self.demand(f"len({owner}) == {len(base.__dict__)}", base.__name__)
-            owner = self.seen[id(base), ""][0]
-            for label, value in [*base.__dict__.items()]:
-                implicit = label.startswith("__") and type(value) is types.FunctionType
-                if label not in self.attributes and not implicit:
-                    continue
-                key = id(base), label
-                if key in self.seen or type(value) in (types.MemberDescriptorType,):
+            within = name if base is cls else f"{name}.__mro__[{i}]"
+            for label in sorted(self.globals & base.__dict__.keys()):
+                value, key = base.__dict__[label], (id(base), label)
+                if key in self.seen or type(value) in MADE or label.startswith("__"):
                     continue
                 self.seen[key] = "", base
-                path = f"{base.__name__}.{label}"
-                self.add(f"{owner}[{label!r}]", path, value, DEPTH // 2)
+                place, path = f"{within}.__dict__[{label!r}]", f"{base.__name__}.{label}"
+                users = any(not is_installed(f.__code__.co_filename) for f in functions_in(value))
+                if isinstance(value, types.ModuleType | type) or users:
+                    self.add(place, path, value, DEPTH // 2)
+                elif isinstance(value, CODE) or look_of(value) is object:
+                    self.held(place, value, path)
+                else:
+                    self.add(place, path, value, DEPTH // 2)
 
 
 ENTRIES: dict[type, Callable[..., None]] = {
@@ -375,6 +601,8 @@ ENTRIES: dict[type, Callable[..., None]] = {
     set: State.parts_in_order, frozenset: State.parts_in_order,
     type({}.keys()): State.parts_in_order, type({}.values()): State.parts_in_order,
     type({}.items()): State.parts_in_order,
+    io.StringIO: State.parts_of_file, io.BytesIO: State.parts_of_file,
+    **dict.fromkeys(weakref.ProxyTypes, State.parts_of_proxy),
     weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
     types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
@@ -475,13 +703,22 @@ def content_of(cell: types.CellType) -> Any:
         return MISSING
 
 
+def is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "arraytape"
+
+
+def installed_module(module: types.ModuleType) -> bool:
+    """Return True if a module is Python's or a library's."""
+    return is_installed(getattr(module, "__file__", None) or "<frozen")
+
+
 def installed(cls: type) -> bool:
     """Whether a class is Python's or a library's."""
     if cls.__module__ == "builtins":
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
     files = [x.__code__.co_filename for x in functions if x.__module__ == cls.__module__]
-    return bool(files) and all(map(is_installed, files))
+    return all(map(is_installed, files)) if files else not is_users(cls)
 
 
 def slots_of(cls: type) -> Iterator[str]:

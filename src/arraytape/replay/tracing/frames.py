@@ -1,4 +1,4 @@
-"""Each call into the package, or to start a thread, seen before its body runs.
+"""Each call of a Python function, but for those of ours that see data alone, seen before its body runs.
 
 From Python 3.12 on ``sys.monitoring`` tells of them, which disturbs no debugger, coverage or profiler:
 these have tools of their own.  Before, or where no tool is free, a trace function does, which calls
@@ -18,7 +18,9 @@ from typing import Any
 from ..._util.errors import PACKAGE, STANDARD_LIBRARY
 from ..._util.locks import reentrant_lock
 
-See = Callable[[FrameType], None]
+See = Callable[[FrameType, int], bool]  # whether what the call returns is to be seen
+Returned = Callable[[Any], None]
+SEEN, NOTED = 1, 2
 monitoring: Any = getattr(sys, "monitoring", None)
 # Rooms that see data alone.
 RAW = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util"))
@@ -30,19 +32,25 @@ THREADS = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def is_seen(file: str) -> bool:
-    """Whether the functions of a file may be given Arrays that are to be lifted, or start threads."""
-    return (file.startswith(OURS) and not file.startswith(RAW)) or file in THREADS
+def is_seen(file: str) -> int:
+    """Return how the functions of a file are seen: SEEN may be given Arrays, or start threads.
+
+    NOTED are those of users and libraries, and 0 our own that see data alone.
+    """
+    if file.startswith(OURS):
+        return 0 if file.startswith(RAW) else SEEN
+    return SEEN | NOTED if file in THREADS else NOTED
 
 
 class TraceFunction:
-    """Calls ``see`` with the frame of each call.
+    """Calls ``see`` with the frame of each call, and how it is seen.
 
     only : the trace function, where no other one was there; None otherwise.
     """
 
-    def __init__(self, see: See) -> None:
-        self.see, self.before, self.on = see, sys.gettrace(), False
+    def __init__(self, see: See, returned: Returned) -> None:
+        self.see, self.returned = see, returned
+        self.before, self.on = sys.gettrace(), False
         self.function = self.called  # one object, to be known again
 
     @property
@@ -63,16 +71,27 @@ class TraceFunction:
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
         """What Python calls for each call."""
-        if is_seen(frame.f_code.co_filename):
-            self.see(frame)
+        how = is_seen(frame.f_code.co_filename)
+        returns = self.ends if how and self.see(frame, how) else None
         if self.before is None:
-            return None
+            if returns is not None:
+                frame.f_trace_lines = False
+            return returns
         local = self.before(frame, event, argument)
         now = sys.gettrace()
         if now is not self.function:  # one written in C takes our place, a debugger goes
             self.before = now
             sys.settrace(self.function)
+        if local is None and returns is not None:
+            frame.f_trace_lines = False
+            return returns
         return local
+
+    def ends(self, frame: FrameType, event: Any, argument: Any) -> Any:
+        """What Python calls where a call returns."""
+        if event == "return":
+            self.returned(argument)
+        return self.ends
 
 
 class Monitor:
@@ -80,21 +99,25 @@ class Monitor:
 
     def __init__(self) -> None:
         self.tool = -1
-        self.seeing: dict[int, See] = {}  # by thread
+        self.seeing: dict[int, tuple[See, Returned]] = {}  # by thread
+        self.calls: dict[int, set[int]] = {}  # by thread, frames whose results are to be seen
         self.lock = reentrant_lock()
 
-    def start(self, see: See) -> bool:
+    def start(self, see: See, returned: Returned) -> bool:
         """Begin to see the calls of this thread: whether there is a tool for it."""
         with self.lock:
             if self.tool < 0 and not self.take():
                 return False
-            self.seeing[get_ident()] = see
-            monitoring.set_events(self.tool, monitoring.events.PY_START)
+            self.seeing[get_ident()] = see, returned
+            self.calls[get_ident()] = set()
+            events = monitoring.events
+            monitoring.set_events(self.tool, events.PY_START | events.PY_RETURN)
             return True
 
     def stop(self) -> None:
         with self.lock:
             self.seeing.pop(get_ident(), None)
+            self.calls.pop(get_ident(), None)
             if not self.seeing:
                 monitoring.set_events(self.tool, 0)
 
@@ -103,28 +126,47 @@ class Monitor:
         for tool in (3, 4):  # those that have no purpose by convention
             if monitoring.get_tool(tool) is None:
                 monitoring.use_tool_id(tool, "arraytape")
-                monitoring.register_callback(tool, monitoring.events.PY_START, self.started)
+                events = monitoring.events
+                monitoring.register_callback(tool, events.PY_START, self.started)
+                monitoring.register_callback(tool, events.PY_RETURN, self.ended)
                 self.tool = tool
                 return True
         return False
 
     def started(self, code: CodeType, offset: int) -> Any:
         """What Python calls for each call in any thread."""
-        if not is_seen(code.co_filename):
+        how = is_seen(code.co_filename)
+        if not how:
             return monitoring.DISABLE
-        see = self.seeing.get(get_ident())
-        return see(sys._getframe(1)) if see is not None else None
+        me = get_ident()
+        seeing = self.seeing.get(me)
+        if seeing is not None:
+            frame = sys._getframe(1)
+            if seeing[0](frame, how):
+                self.calls[me].add(id(frame))
+        return None
+
+    def ended(self, code: CodeType, offset: int, value: Any) -> Any:
+        """What Python calls where a call returns, in any thread."""
+        if not is_seen(code.co_filename) & NOTED:
+            return monitoring.DISABLE
+        me = get_ident()
+        seeing, number = self.seeing.get(me), id(sys._getframe(1))
+        if seeing is not None and number in self.calls[me]:
+            self.calls[me].discard(number)
+            seeing[1](value)
+        return None
 
 
 MONITOR = Monitor() if monitoring is not None else None
 
 
 class Calls:
-    """Calls ``see`` with the frame of each call into the package, in this thread."""
+    """Calls ``see`` with the frame of each call in this thread, and how it is seen."""
 
-    def __init__(self, see: See) -> None:
-        self.see = see
-        self.function = TraceFunction(see)
+    def __init__(self, see: See, returned: Returned) -> None:
+        self.see, self.returned = see, returned
+        self.function = TraceFunction(see, returned)
         self.monitored = False
 
     @property
@@ -133,7 +175,7 @@ class Calls:
         return self.function.only if self.function.on else None
 
     def start(self) -> None:
-        self.monitored = MONITOR is not None and MONITOR.start(self.see)
+        self.monitored = MONITOR is not None and MONITOR.start(self.see, self.returned)
         if not self.monitored:
             self.function.start()
 

@@ -19,7 +19,8 @@ from ..._record.stack import only_recorders
 from ..._storage.storage import MAKING
 from ...variable import Variable
 from ..program import Node
-from .frames import THREADS, Calls
+from ..reach.ran import Ran
+from .frames import NOTED, SEEN, THREADS, Calls
 from .lent import CODE, Loans
 from .storage import TRACED
 from .trace import Trace
@@ -44,17 +45,17 @@ class Lifted(NamedTuple):
 class Lifter:
     """Lifts handles into a trace, and puts them back.
 
-    recorded : whether a tape around the call records it: values then keep their ids, and records may
-    keep their data.
+    ran : the functions of others that run.  recorded : whether a tape around the call records it: values
+    then keep their ids, and records may keep their data.
     """
 
-    def __init__(self, trace: Trace, recorded: bool = False) -> None:
-        self.trace, self.recorded = trace, recorded
+    def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
+        self.trace, self.ran, self.recorded = trace, ran, recorded
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
         self.loans = Loans(self.spoil)
-        self.calls = Calls(self.see)
+        self.calls = Calls(self.see, ran.returned)
         self.before = ACTIVE.get(), MAKING.get()
         self.restored: set[int] = set()
         self.written: dict[int, tuple[Node, Any, int]] = {}
@@ -155,7 +156,17 @@ class Lifter:
         ACTIVE.set(self.before[0])
         MAKING.set(self.before[1])
 
-    def see(self, frame: FrameType) -> None:
+    def see(self, frame: FrameType, how: int) -> bool:
+        """Note a call of a function of others; lift the Arrays among the arguments of one of ours.
+
+        Return True if what it returns is to be seen, too.
+        """
+        returns = bool(how & NOTED) and self.ran.note(frame)
+        if how & SEEN:
+            self.lift_given(frame)
+        return returns
+
+    def lift_given(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
         code = frame.f_code
         if code.co_filename in THREADS:

@@ -1,0 +1,231 @@
+"""The functions that ran while a call was traced, whoever called them, and what they were given."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import types
+import weakref
+from collections.abc import Collection, Iterator, MutableMapping
+from contextvars import ContextVar
+from functools import lru_cache
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..._array.array import Array
+from ..._util.errors import PACKAGE
+from ..._util.places import is_installed
+from .names import LONG, names_of
+from .sameness import PLAIN
+
+NOT_HELD = (types.ModuleType, FunctionType, types.CodeType, types.FrameType, types.TracebackType)
+SETTINGS = (dict, list, tuple, set, MutableMapping, ContextVar, threading.local)
+USERS, LIBRARY, OURS = 0, 1, 2
+MOST = 1000  # functions, or objects
+
+
+@lru_cache(maxsize=4096)
+def owner_of(file: str, module: str) -> int:
+    """Return whose the code of a file is that runs for a module: USERS, LIBRARY's or OURS."""
+    if file.startswith("<") and not file.startswith(("<frozen", "<arraytape")):
+        found = getattr(sys.modules.get(module), "__file__", None)
+        file = found or ("<frozen" if module.startswith("namedtuple_") else file)
+    if file.startswith(("<arraytape", PACKAGE)):
+        return OURS
+    return LIBRARY if is_installed(file) else USERS
+
+
+def owner_of_frame(frame: FrameType) -> int:
+    return owner_of(frame.f_code.co_filename, frame.f_globals.get("__name__") or "")
+
+
+def works_for(frame: FrameType) -> int:
+    """Return who called a function of a library, in the end: USERS' code or OURS."""
+    above: FrameType | None = frame
+    while above is not None:
+        owner = owner_of_frame(above)
+        if owner != LIBRARY:
+            return owner
+        if above.f_code.co_filename.startswith("<frozen importlib"):
+            return OURS
+        above = above.f_back
+    return USERS
+
+
+def is_users(kind: type) -> bool:
+    """Return True if objects of a class may hold a user's state: the class is no library's."""
+    if kind in PLAIN or issubclass(kind, NOT_HELD):
+        return False
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ not in sys.stdlib_module_names and not is_installed(file or "")
+
+
+class Ran:
+    """The functions that ran in one call.
+
+    functions : users' functions, by code and the ids of what they close over: their globals, and a weak
+    reference where the function was found.  libraries : the globals of libraries' code.  objects : weak
+    references to users' objects that any of these was given.  strings : that they were given.
+    """
+
+    def __init__(self, known: Collection[CodeType]) -> None:
+        self.known = known
+        self.functions: dict[tuple[CodeType, tuple[int, ...]], tuple[Any, Any]] = {}
+        self.libraries: dict[CodeType, dict[str, Any]] = {}
+        self.objects: dict[int, weakref.ref[Any]] = {}
+        self.strings: set[str] = set()
+        self.kinds: dict[type, bool] = {}  # classes that were met: whether they are users'
+
+    def note(self, frame: FrameType) -> bool:
+        """Note the function of a frame that begins, and its arguments.
+
+        Return True if a library's function gives its result to a user's: see ``returned``.
+        """
+        code, known = frame.f_code, frame.f_globals
+        owner = owner_of(code.co_filename, known.get("__name__") or "")
+        returns = False
+        if owner == LIBRARY:
+            if works_for(frame) != USERS:
+                return False
+            self.libraries[code] = known
+            above = frame.f_back
+            returns = above is not None and owner_of_frame(above) == USERS
+        given = frame.f_locals
+        if owner == USERS:
+            key = code, tuple([id(given.get(name)) for name in code.co_freevars])
+            if key not in self.functions and len(self.functions) < MOST:
+                found = None if code in self.known else function_of(code, given, known)
+                self.functions[key] = known, found and weakref.ref(found)
+        for value in given.values():
+            kind: Any = type(value)
+            if kind is str and len(value) < LONG:
+                self.strings.add(value)
+            elif self.is_kept(value if issubclass(kind, type) else kind):
+                self.keep(value)
+        return returns
+
+    def is_kept(self, kind: type) -> bool:
+        """Return True if objects of a class are kept: see ``is_users``."""
+        found = self.kinds.get(kind)
+        if found is None:
+            found = self.kinds[kind] = is_users(kind)
+        return found
+
+    def returned(self, value: Any) -> None:
+        """Note what a library's function gives to a user's: the library may keep it."""
+        kind = type(value)  # what an object says of its class may raise
+        if kind not in PLAIN and not issubclass(kind, (*NOT_HELD, type, Array, np.ndarray)):
+            self.keep(value)
+
+    def keep(self, value: Any) -> None:
+        """Keep a weak reference to an object, to see whether it outlives the call."""
+        if len(self.objects) < MOST:
+            try:
+                self.objects.setdefault(id(value), weakref.ref(value))
+            except TypeError:  # it takes no weak reference
+                return
+
+
+def function_of(code: CodeType, given: Any, known: Any) -> FunctionType | None:
+    """Return the function that runs, where its class or the globals have it by its name."""
+    found = [known.get(code.co_name)]
+    if given and code.co_argcount:
+        first = given.get(code.co_varnames[0])
+        kinds = (first, type(first)) if issubclass(type(first), type) else (type(first),)
+        found += [
+            base.__dict__.get(code.co_name) for kind in kinds for base in type.mro(kind)
+            if isinstance(base, type)
+        ]  # fmt: skip
+    return next((f for member in found for f in functions_in(member) if f.__code__ is code), None)
+
+
+def functions_in(member: Any) -> Iterator[FunctionType]:
+    """Yield the Python functions that an attribute of a class or module stands for."""
+    kind = type(member)
+    if kind is FunctionType:
+        yield member
+    elif issubclass(kind, staticmethod | classmethod):
+        yield from functions_in(member.__func__)
+    elif issubclass(kind, property):
+        for part in (member.fget, member.fset, member.fdel):
+            yield from functions_in(part)
+
+
+class Found:
+    """What the traced calls of one signature found that names do not lead to.
+
+    roots : weak references to functions and objects, by id.  codes : of users' functions that ran.
+    bare : code that has no function, with its globals.  settings : globals of libraries that their code
+    names, with their names.  strings : that were given to functions.
+    """
+
+    def __init__(self) -> None:
+        self.roots: dict[int, weakref.ref[Any]] = {}
+        self.codes: set[CodeType] = set()
+        self.bare: dict[CodeType, dict[str, Any]] = {}
+        self.settings: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
+        self.strings: set[str] = set()
+
+    def add(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
+        """Add what ran in a call, and return True if some of it is new.
+
+        reached : the ids of objects that names led to.  given : the ids of what the call gave back.
+        """
+        ran.kinds.clear()  # which keep classes alive
+        before = len(self.roots), len(self.bare), len(self.settings)
+        self.strings |= ran.strings
+        self.add_functions(ran, reached)
+        self.add_objects(ran, {*reached, *given})
+        for code, known in ran.libraries.items():
+            for name in code.co_names:
+                if name in known and is_setting(name, known[name]):
+                    self.settings.setdefault((id(known), name), (known, name))
+        return before != (len(self.roots), len(self.bare), len(self.settings))
+
+    def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
+        """Add the functions that are not reached; those that a function made as it ran are its own."""
+        inner = {one for code, _ in ran.functions for one in names_of(code).inner}
+        unknown = {}
+        for (code, cells), (known, function) in ran.functions.items():
+            self.codes.add(code)
+            if code in ran.known or code in inner or code in self.bare:
+                continue
+            found = function and function()
+            if found is None:
+                unknown[code, cells] = known
+            elif id(found) not in reached:
+                self.roots.setdefault(id(found), weakref.ref(found))
+        missing = {code for code, _ in unknown}
+        for one in gc.get_referrers(*missing) if missing else ():
+            if isinstance(one, FunctionType) and (one.__code__, cells_of(one)) in unknown:
+                self.roots.setdefault(id(one), weakref.ref(one))
+                missing.discard(one.__code__)
+        self.bare |= {code: known for (code, _), known in unknown.items() if code in missing}
+
+    def add_objects(self, ran: Ran, known: Collection[int]) -> None:
+        """Add the objects that outlive the call, and that are neither reached nor given back."""
+        for generation in (0, 1, 2, 2):
+            alive = [
+                one for number, one in ran.objects.items()
+                if number not in known and number not in self.roots and one() is not None
+            ]  # fmt: skip
+            if not alive:
+                return
+            if generation < 2:
+                gc.collect(generation + 1)
+        self.roots |= {id(one()): one for one in alive}
+
+
+def cells_of(function: FunctionType) -> tuple[int, ...]:
+    """Return the ids of what a function closes over."""
+    from .state import content_of
+
+    return tuple([id(content_of(cell)) for cell in function.__closure__ or ()])
+
+
+def is_setting(name: str, value: Any) -> bool:
+    """Return True if a global of a library may hold what users set, in plain values."""
+    return not name.startswith("__") and (type(value) in PLAIN or issubclass(type(value), SETTINGS))
