@@ -29,6 +29,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "replayed-programs": "attack.replayed_programs",
     "replayed-calls": "attack.replayed_calls",
     "replayed-nested": "attack.replayed_nested",
+    "replayed-state": "attack.replayed_state",
     "taped-programs": "attack.taped_programs",
     "policies": "attack.policies",
     "batched-arguments": "attack.batched_arguments",

@@ -1,0 +1,10 @@
+"""A short run of the attack by programs whose state changes between calls."""
+
+import pytest
+
+from .replayed_state import run
+
+
+@pytest.mark.parametrize("start", range(0, 160, 20))
+def test_programs_that_hold_state_somehow(start):
+    assert sum(run(seed) for seed in range(start, start + 20)) == 20
