@@ -4,7 +4,7 @@ import pytest
 
 from attack import lost_parts
 
-BLOCKS, PROGRAMS = 8, 400
+BLOCKS, PROGRAMS = 8, 320
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -250,7 +251,36 @@ class Calls(Interpreter):
                     self.inline(tree, outer, given, made, spot, scope)
             if not any(method.closure is not None for method in methods):
                 self.fill(one, names, given, is_tuple(thing))
+                self.call_method(one, "__post_init__", [], given.node, scope)
         return made
+
+    def supers_of(self, value: Value) -> Value:
+        """Return what ``super()`` gives in the method that runs: the object with the next class's methods."""
+        tree, found = self.running[-1], set()
+        for thing in value:
+            proxy = self.thing("super", thing, tree)
+            proxy.fields, proxy.taint = thing.fields, thing.taint
+            order = thing.of.__mro__ if thing.of is not None else ()
+            for one, following in itertools.pairwise(order):
+                codes = [getattr(f, "__code__", None) for f in map(unbound, vars(one).values())]
+                if any(code is not None and function_of(code) is tree for code in codes):
+                    proxy.of = following
+            proxy.bases = frozenset().union(
+                *[
+                    one.fields.get("<bases>", NOTHING)
+                    for one in self.lineage(thing.fields.get("<class>", NOTHING))
+                    if any(t.closure is not None and t.closure[0] is tree for t in taken(one))
+                ]
+            )
+            found.add(proxy)
+        return frozenset(found)
+
+    def lineage(self, classes: Value) -> list[Thing]:
+        """Return classes that the function defines, with their bases."""
+        found = [*classes]
+        for one in found:  # which grows meanwhile
+            found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
+        return found
 
     def fill(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
         """The fields of a dataclass or named tuple, or what else takes all that it is given."""
@@ -268,7 +298,7 @@ class Calls(Interpreter):
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
         """What an object has of its class: methods bound to it, properties, values."""
         found: set[Thing] = set()
-        for one in thing.fields.get("<class>", NOTHING):
+        for one in thing.fields.get("<class>", NOTHING) if not thing.bases else thing.bases:
             found |= self.of_class(one, name)
         of = thing.actual if isinstance(thing.actual, type) else thing.of
         if of is not None and not is_installed(file_of(of)):
@@ -420,7 +450,7 @@ class Calls(Interpreter):
             self.run_text(given, scope)
             carried.append(frozenset().union(*scope.names.values()))
         if name == "super" and not carried[0]:
-            return scope.lookup("self") or NOTHING
+            return self.supers_of(scope.lookup("self") or NOTHING)
         if name in ADDS and method:
             self.add_to(given)
         if name in ELEMENT or name in ELEMENTS:
@@ -668,13 +698,25 @@ def is_tuple(thing: Thing) -> bool:
     )
 
 
+def unbound(member: Any) -> Any:
+    """Return the function of a static or class method."""
+    return getattr(member, "__func__", member)
+
+
+def taken(thing: Thing) -> Value:
+    """Return all that an object has under some name."""
+    return frozenset().union(*thing.fields.values())
+
+
 def is_plain_class(thing: Thing) -> bool:
     """Return True if the instances of a class of the user's have what its own code gives them."""
     if isinstance(thing.actual, type):
-        outer = [of for of in thing.actual.__mro__[:-1] if is_installed(file_of(of))]
-        return not outer and "__dict__" not in vars(thing.actual).get("__slots__", ())
+        outer = [of for of in thing.actual.__mro__ if is_installed(file_of(of))]
+        return all(of.__module__ in (*BUILT_IN, "abc", "typing", "enum") for of in outer)
     tree = thing.closure[0] if thing.closure else None
-    return isinstance(tree, ast.ClassDef) and not tree.bases and not tree.keywords
+    return isinstance(tree, ast.ClassDef) and all(
+        is_plain_class(base) for base in thing.fields.get("<bases>", NOTHING)
+    )
 
 
 def all_to_each(given: Arguments) -> Arguments:

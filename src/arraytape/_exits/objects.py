@@ -30,6 +30,7 @@ class Thing:
 
     __slots__ = (
         "actual",
+        "bases",
         "closure",
         "fields",
         "is_fixed",
@@ -49,6 +50,7 @@ class Thing:
         self.me: Value = NOTHING
         self.is_whole = self.is_view = self.is_fixed = False
         self.names: Any = None
+        self.bases: Value = NOTHING  # of what ``super()`` gives: the classes in place of its own
 
 
 CONSTANT = Thing()  # a literal
