@@ -10,6 +10,7 @@ import pytest
 import arraytape
 import lowest_releases
 import release
+from arraytape import _util
 from helpers.repository import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -158,6 +159,15 @@ def test_python_is_tested_from_the_oldest_on():
     found = lowest_releases.read_lowest_releases()
     oldest = [(name.lower(), supported()[name][0]) for name in ("NumPy", "array-api-compat")]
     assert found[:2] == [f"{name}=={version}.*" for name, version in oldest]
+
+
+def test_a_numpy_that_is_too_old_is_named_with_the_one_that_is_needed():
+    oldest = supported()["NumPy"][0]
+    assert tuple(map(int, oldest.split("."))) == _util.OLDEST
+    _util.check_version(f"{oldest}.0")
+    _util.check_version("10.0.0rc1")
+    with pytest.raises(ImportError, match=rf"needs NumPy {oldest} or later, and found 1\.26\.4"):
+        _util.check_version("1.26.4")
 
 
 def test_optional_packages_are_those_of_the_page():
