@@ -16,7 +16,9 @@ from numpy import e, inf, nan, pi
 from . import _numpy_hook  # noqa: F401  (for what it attaches to the Array)
 from ._array.array import PUBLIC as _PUBLIC
 from ._storage.storage import ON_DEMAND as _STORAGES
+from ._util import fork_hooks as _fork_hooks  # noqa: F401  (what it registers)
 from ._util.errors import unknown_name as _unknown_name
+from ._util.locks import LOADING as _LOADING
 from ._version import __version__
 
 if _typing.TYPE_CHECKING:
@@ -356,17 +358,20 @@ def _ops() -> dict[str, _typing.Any]:
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 
     def __getattr__(name):
-        if name in _MODULES:
-            found = _import_module(_MODULES[name], __name__)
-        elif name in _HOMES:
-            _import_module(".ops", __name__)
-            found = getattr(_import_module(_HOMES[name], __name__), name)
-        elif name in __all__ or name in _FOR_RULES:
-            found = _ops()[name]
-        else:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
-        return globals().setdefault(name, found)
+        # One thread at a time: where two import modules that need each other, Python gives one of them a
+        # module that is not complete.
+        with _LOADING:
+            if name in _MODULES:
+                found = _import_module(_MODULES[name], __name__)
+            elif name in _HOMES:
+                _import_module(".ops", __name__)
+                found = getattr(_import_module(_HOMES[name], __name__), name)
+            elif name in __all__ or name in _FOR_RULES:
+                found = _ops()[name]
+            else:
+                message = f"module {__name__!r} has no attribute {name!r}"
+                raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
+            return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from ._array.array import Array
 from ._util.attach import attach
+from ._util.locks import LOADING
 
 # The names of ``_numpy_api.methods.METHODS``, known without importing it; a test holds them equal.
 PROPERTIES = ("flat", "imag", "itemsize", "nbytes", "real")
@@ -35,7 +36,8 @@ def load() -> None:
 
     Threads that get here at the same time wait for one import, and attach the same functions.
     """
-    from ._numpy_api import methods, protocols
+    with LOADING:
+        from ._numpy_api import methods, protocols
 
     attach(Array, methods.METHODS | protocols.PROTOCOLS)
 

@@ -36,6 +36,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "unlike-data": "attack.unlike_data",
     "threads": "attack.threads",
     "forks": "attack.forks",
+    "first-uses": "attack.first_uses",
     "timed-interrupts": "attack.timed_interrupts",
     "nested-programs": "attack.nested_programs",
     "killed-workers": "attack.killed_workers",

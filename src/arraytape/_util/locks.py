@@ -33,6 +33,12 @@ def renewed(made: Any) -> Any:
     return made
 
 
+# Held while a thread imports what is loaded on demand: where two threads import modules that need each
+# other, Python gives one of them a module that is not complete.  No module asks for it in its body, but
+# under ``_numpy_hook``, which holds it.
+LOADING = reentrant_lock()
+
+
 def in_one_step(held: Any) -> Callable[[F], F]:
     """Decorator: where Python runs without a GIL, the function holds a reentrant lock."""
 

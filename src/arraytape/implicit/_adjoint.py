@@ -14,7 +14,7 @@ from .._array.views import current, private_handle
 from .._custom.recorder import FunctionRecorder
 from .._record.stack import only_recorders, recorders
 from .._storage.storage import is_complex
-from .._tape.arguments import differentiable
+from .._tape.arguments import UnconnectedGradients, differentiable
 from .._util import nest
 from .._util.errors import user_line
 from ._layouts import Examples
@@ -22,7 +22,7 @@ from ._steps import Problem, refuse_change
 
 NAME = "odeint(adjoint='continuous')"
 TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's
-ZERO = xp.UnconnectedGradients.ZERO
+ZERO = UnconnectedGradients.ZERO
 
 
 class Alone:

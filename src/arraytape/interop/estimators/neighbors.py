@@ -10,6 +10,7 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from ..._custom.gradient import custom_gradient
 from ..._util.errors import user_line
 from .._plain import plain
 from .._statements import keeps_arrays, replaces
@@ -201,7 +202,7 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
     return {"components_": up_to_rotation(found)}
 
 
-@xp.custom_gradient
+@custom_gradient
 def up_to_rotation(components: Array) -> tuple[Array, Any]:
     """The components; a gradient that asks how they rotate is an error."""
 
