@@ -6,6 +6,7 @@ from .._array.aliasing import ADD, PUT
 from .._record.plan import Record, plan_of
 from .._util.errors import describe, see, user_line
 from .._util.locks import reentrant_lock
+from .._util.options import unwrap_option
 from .buffers import Buffers
 from .texts import as_text
 
@@ -17,6 +18,7 @@ class MemoryLimit:
     """
 
     def __init__(self, limit: int) -> None:
+        limit = unwrap_option(limit)
         if type(limit) is bool or not isinstance(limit, int):
             raise TypeError(
                 f"GradientTape: memory_limit takes a number of bytes or None, got {describe(limit)} "

@@ -19,6 +19,7 @@ from .._tape.recording import Hook, Recording
 from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import describe, entrance, user_line
+from .._util.options import unwrap_option
 
 
 # --- cotangents -----------------------------------------------------------------------------------
@@ -272,6 +273,7 @@ def save_on_disk(
     >>> print(gradient[0])
     2.718281828459045
     """
+    smallest = unwrap_option(smallest)
     if not isinstance(smallest, int):
         raise TypeError(
             f"save_on_disk: smallest must be an integer, got {describe(smallest)} [at {user_line()}]"

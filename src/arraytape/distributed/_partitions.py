@@ -10,6 +10,7 @@ import numpy as np
 from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, user_line
+from .._util.options import unwrap_option
 from ._engine import persisted
 
 
@@ -190,6 +191,7 @@ def check_rows(collections: Sequence[Any]) -> None:
 
 def check_count(name: str, value: Any, least: int) -> None:
     """TypeError or ValueError for what is no integer, or too small."""
+    value = unwrap_option(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(
             f"partitions: {name} must be an int, got {describe(value)} [at {user_line()}]"

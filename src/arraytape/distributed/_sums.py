@@ -18,6 +18,7 @@ from .._tape.forward import ForwardPass
 from .._tape.recording import Recording
 from .._util import nest
 from .._util.errors import describe, user_line
+from .._util.options import unwrap_option
 from ..functional.arguments import ArgNums, positions
 from ..module import Module
 from ..ops.data_type_functions import astype
@@ -133,7 +134,7 @@ def value_and_grad(
 
     @functools.wraps(f)
     def both(*params: Any) -> tuple[Array, Any]:
-        leaves, wanted, pack = chosen(params, argnums)
+        leaves, wanted, pack = chosen(params, unwrap_option(argnums))
         if any(is_followed(x) or is_mapped(x) for x in leaves):
             return differentiated(f, data, params, leaves, wanted, pack)
         part = run(f, data, params, leaves, wanted)

@@ -16,6 +16,7 @@ from .._custom.arguments import display_name
 from .._record.stack import only_recorders
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
+from .._util.options import unwrap_option
 from . import _solvers as solvers
 from ._layouts import Layout, Vector, handles, plain
 from ._op import arrays_of, solution
@@ -601,7 +602,7 @@ def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
             )
         if what in settings:
             settings[what] = float(value)
-    most = settings.get("maxiter")
+    most = unwrap_option(settings.get("maxiter"))
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise ValueError(
             f"{name}: maxiter must be a positive integer, got {describe(most)} [at {user_line()}]"

@@ -15,6 +15,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
+from .._util.options import unwrap_option
 from ..functional.arguments import with_doubts
 from ..functional.doubts import settle_doubts
 from ..functional.verify import Again, inner
@@ -397,6 +398,7 @@ def flat(parts: Sequence[Array]) -> Vector:
 
 def count(owner: str, name: str, value: Any) -> int:
     """A positive integer; TypeError or ValueError else."""
+    value = unwrap_option(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(
             f"{owner}: {name} must be an integer, got {describe(value)} [at {user_line()}]"

@@ -26,6 +26,7 @@ from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
+from .._util.options import unwrap_option
 from .arguments import Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
@@ -535,6 +536,7 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     >>> step.counts
     {'traced': 2, 'replayed': 2, 'eager': 0}
     """
+    limit, strict = unwrap_option(limit), unwrap_option(strict)
     if not isinstance(limit, int) or limit < 2:
         raise ValueError(
             f"function: limit must be 2 or more, got {shown(limit)} [at {user_line()}]"
