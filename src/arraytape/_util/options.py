@@ -18,6 +18,8 @@ def unwrap_option(value: Any) -> Any:
     """
     if type(value) in PLAIN or value is None:
         return value
+    if type(value) is tuple and PLAIN.issuperset(map(type, value)):
+        return value
     if isinstance(value, list | tuple):
         return tuple([unwrap_option(part) for part in value])
     if isinstance(value, np.ndarray):

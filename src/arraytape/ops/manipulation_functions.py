@@ -30,6 +30,9 @@ from .elementwise_functions import imag_part, real_part
 from .indexing_functions import take
 
 
+INTEGERS = frozenset((int,))
+
+
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
     """The view one step along; the documented exception when the step does not fit the shape."""
     try:
@@ -153,7 +156,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = tuple([operator.index(n) for n in ((shape,) if isinstance(shape, int) else shape)])
+    if type(shape) is not tuple or not INTEGERS.issuperset(map(type, shape)):
+        shape = tuple([operator.index(n) for n in ((shape,) if isinstance(shape, int) else shape)])
     if copy is not True:
         try:
             seen = alias(x, RESHAPE, shape)
