@@ -329,14 +329,22 @@ def cond(x: Any, p: Any = None) -> Array:
         return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
         values = linalg.svdvals(x)
-        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+        least, most = values[..., -1], values[..., 0]
+        over, under = (least, most) if p == -2 else (most, least)
+        return infinite_where_nan(over / under, under)
     singular = (
         linalg.slogdet(stop_gradient(x)).sign == 0.0
     )  # where LU has a pivot of 0, and inv raises
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)
     # Its slope where x is singular is infinite, or NaN.
-    return norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
+    found = norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
+    return infinite_where_nan(found, norm)
+
+
+def infinite_where_nan(found: Array, zero: Array) -> Array:
+    """Return condition numbers that are infinite, as their slopes, where a zero was divided by zero."""
+    return where(elementwise.isnan(found), 1.0 / zero, found)
 
 
 def squared_modulus(x: Array) -> Array:

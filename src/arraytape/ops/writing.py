@@ -410,7 +410,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape and (numpys or data.dtype.kind != "b")):
             v = fitting(op, x, handle, data, v)
-        if type(data) is Batched or type(v) is Batched:
+        if type(data) is not np.ndarray or type(v) is Batched:
             check_in_numpy(op, raw, data, v)
         if type(data) is Batched and is_picked(x):
             x[...] = functional(x, other)
