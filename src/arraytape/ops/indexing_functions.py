@@ -150,7 +150,9 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
         raise ValueError(
             f"scatter_add: give x the shape {part} of result[key], got {describe(x)} [at {user_line()}]"
         )
-    if not basic:
+    if axis_ids_of((raw,)):
+        x = with_hidden_axes(x, raw)
+    elif not basic:
         raw = storage_of(data).key(raw, data)
     return scattered(x, shape, private_key(raw) if tid else raw)
 
