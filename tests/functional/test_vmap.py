@@ -275,3 +275,66 @@ def test_a_failed_function_leaves_no_level_open():
 def test_arrays_made_inside_pickle():
     x = pickle.loads(pickle.dumps(vmap(lambda x: x * 2.0)(xp.asarray(B))))
     np.testing.assert_array_equal(np.asarray(x), 2 * B)
+
+
+def test_what_is_the_same_for_all_examples_is_given_once():
+    rows, w = xp.asarray(B), xp.asarray([1.0, 10.0, 100.0])
+    scaled, twice = vmap(lambda x, w: (x * w, w * 2.0), (0, None), (0, None), chunk_size=2)(rows, w)
+    assert scaled.shape == rows.shape
+    close(twice, np.asarray([2.0, 20.0, 200.0]))
+    with pytest.raises(ValueError, match="out_axes=None is for a result that is the same"):
+        vmap(lambda x: x * 2.0, out_axes=None)(rows)
+
+
+def test_axes_are_numpys_integers_too():
+    rows = xp.asarray(B)
+    found = vmap(lambda x: x * 2.0, np.asarray(1), np.int8(-1))(rows)
+    close(found, 2.0 * B)
+
+
+SHARED = {
+    "linspace": lambda x, w: np.linspace(x[0], w[0], 4),
+    "cov": np.cov,
+    "quantile": lambda x, w: np.quantile(x, w / 10.0),
+    "union1d": np.union1d,
+    "piecewise": lambda x, w: np.piecewise(
+        x, [x < 0, x >= 0], [lambda t, w: t * w[0], lambda t, w: t * w[1] ** 2], w
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("derivative", [xp.grad, xp.hessian])
+def test_gradients_by_what_is_shared_are_per_example(name, derivative):
+    rows, w = xp.asarray(B), xp.asarray([0.7, 1.9, 3.1])
+    f = derivative(lambda x, w: xp.sum(SHARED[name](x, w) ** 2 * w[2]), 1)
+    expected = np.stack([np.asarray(f(rows[i, ...], w)) for i in range(len(B))])
+    close(vmap(f, (0, None))(rows, w), expected)
+    both = vmap(vmap(f, (0, None)), (None, 0))(rows, xp.stack([w, w * 0.5]))
+    close(both[0, ...], expected)
+
+
+def test_what_a_function_uses_from_outside_is_refused_where_it_would_be_added_up():
+    rows, w = xp.asarray(B), xp.asarray(1.5)
+
+    def bent(x, w):
+        return xp.sum(np.piecewise(x, [x < 0, x >= 0], [lambda t: t * w, lambda t: t]))
+
+    with pytest.raises(ValueError, match="pass what your function uses to it as an argument"):
+        vmap(xp.grad(bent, 1), (0, None))(rows, w)
+    found = xp.grad(lambda w: xp.sum(vmap(bent, (0, None))(rows, w)))(w)  # a tape outside adds up
+    close(found, np.asarray(np.sum(B[B < 0])))
+
+
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_axes_of_numbers_are_those_of_numpy(axis):
+    numbers = xp.asarray([3.0, -2.0, 5.0])
+    close(
+        vmap(lambda x: xp.sum(x, axis=axis, keepdims=True))(numbers), np.asarray([3.0, -2.0, 5.0])
+    )
+    close(vmap(lambda x: xp.cumulative_sum(x, axis=axis))(numbers), [[3.0], [-2.0], [5.0]])
+    for f in (xp.sort, xp.flip, xp.linalg.vector_norm):
+        with pytest.raises(IndexError):
+            vmap(lambda x, f=f: f(x, axis=axis))(numbers)
+    with pytest.raises(IndexError):
+        vmap(lambda x: xp.sum(x, axis=-2))(xp.asarray(B))
