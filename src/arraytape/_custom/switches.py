@@ -1,6 +1,6 @@
 """Find out where a function compares one of its arguments with what recorders follow.
 
-What such a comparison decides jumps where the two are equal, and no derivative is of the place of the jump.
+What such a comparison decides jumps where the two are equal, and no derivative knows of the place.
 """
 
 from __future__ import annotations

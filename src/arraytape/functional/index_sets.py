@@ -71,9 +71,8 @@ class IndexSets:
         except Unknown:
             found = Spread(self.union(self.held[tid] for tid in known))
         results = results_of(record)
-        if not isinstance(found, list):
-            found = [found] * len(results)
-        self.held.update(zip(results, found, strict=True))
+        each = found if isinstance(found, list) else [found] * len(results)
+        self.held.update(zip(results, each, strict=True))
 
     def of_known(self, record: Record) -> Sets | Spread | list[Sets]:
         """The sets of a record's results; Unknown for an op or a layout that is not known here."""

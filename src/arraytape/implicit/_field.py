@@ -61,16 +61,16 @@ class Field:
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
     def slope(self, t: Array, y: Array, *args: Any) -> Any:
-        """Return what f gives; at the first recorded call, warn if f compares t with what is followed."""
+        """Return what f gives; at the first recorded call, warn if f compares t with a followed value."""
         if self.looked_at or not recorders():
             return self.f(t, y, *args)
         self.looked_at = True
         found, lines = called_and_compared(self.f, t, y, *args)
         for name, line in lines.items():
             warnings.warn(
-                "odeint: integrate in pieces, up to the switching time and from there on: f switches at a "
-                f"time that is followed ({name} of t at {line}), and no derivative with respect to that time "
-                f"is in the gradient [at {user_line()}] {see('switching-times')}",
+                "odeint: integrate in pieces, up to the switching time and from there on: f switches at "
+                f"a time that is followed ({name} of t at {line}), and no derivative with respect to "
+                f"that time is in the gradient [at {user_line()}] {see('switching-times')}",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
