@@ -61,7 +61,7 @@ class Field:
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
     def slope(self, t: Array, y: Array, *args: Any) -> Any:
-        """Return what f gives; at the first recorded call, warn if f compares t with a followed value."""
+        """Return what f gives; at its first recorded call, warn if t is compared with a followed one."""
         if self.looked_at or not recorders():
             return self.f(t, y, *args)
         self.looked_at = True
