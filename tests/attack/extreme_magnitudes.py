@@ -114,7 +114,7 @@ UNARY = {
     "sqrt": (xp.sqrt, mp.sqrt, "positive"),
     "square": (xp.square, lambda x: x * x, "real"),
     "tan": (xp.tan, mp.tan, "real"),
-    "tanh": (xp.tanh, mp.tanh, "tame"),  # its rule is 1 - y * y: to a rounding error of 1
+    "tanh": (xp.tanh, mp.tanh, "tame"),
     "abs": (xp.abs, abs, "real"),
     "cbrt": (np.cbrt, lambda x: of_sign(x) * mp.cbrt(abs(x)), "real"),
     "exp2": (np.exp2, lambda x: mp.power(2, x), "small"),
@@ -303,18 +303,19 @@ def is_right(found, want, dtype, rtol, floor):
 
 
 def floor_of(case, xs, orders, dtype):
-    """What cannot be seen in a second derivative: see ``is_right``."""
-    found = mp.mpf(16 * float(np.finfo(dtype).eps)) if case.ours is xp.tanh else mp.mpf(0)
+    """An error that cannot be seen: see ``is_right``."""
+    eps = mp.mpf(float(np.finfo(dtype).eps))
+    floor = 16 * eps if case.ours is xp.tanh else mp.mpf(0)  # its rule is 1 - y * y
     if sum(orders) < 2:
-        return found
+        return floor
     for i in range(len(xs)):
         if orders[i]:
             one = [int(i == j) for j in range(len(xs))]
             rest = [order - other for order, other in zip(orders, one, strict=True)]
             slope = abs(exact_derivative(case.exact, xs, one))
             over = [mp.mpf(float(abs(x))) for x, n in zip(xs, rest, strict=True) if n]
-            found = max([found, *[slope / size for size in over]])
-    return found * 1024 * float(np.finfo(dtype).eps)
+            floor = max([floor, *[1024 * eps * slope / size for size in over]])
+    return floor
 
 
 def error_of_value(case, xs, value):

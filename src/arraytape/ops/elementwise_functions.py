@@ -27,10 +27,19 @@ NUMBER = (int, float, complex)
 def _half_circle(x: Any, xp: Any) -> Any:
     """``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
 
-    As a product, since 1 - x * x loses its digits near 1.  For complex x the sign of a zero says on
-    which side x is: subtracting 1 keeps it, adding 1 does not.
+    There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
     """
-    return xp.sqrt(-(x - 1.0) * (x - -1.0))
+    return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else _one_less_square(x, xp))
+
+
+def _one_less_square(x: Any, xp: Any) -> Any:
+    """``1 - x ** 2``, with all digits near 1, where its slope is finite, also times an infinity."""
+    return xp.where(x * x == 1.0, 1.0 - x * x, (1.0 - x) * (1.0 + x))
+
+
+def _atanh(t: Any, x: Any, xp: Any) -> Any:
+    """``t / (1 - x ** 2)``"""
+    return t / (1.0 - x * x if is_complex(x) else _one_less_square(x, xp))
 
 
 def _acos(t: Any, x: Any, xp: Any) -> Any:
@@ -68,7 +77,7 @@ acosh = elementwise(
 asin = elementwise("asin", _asin, domain=UNIT)
 asinh = elementwise("asinh", _asinh)
 atan = elementwise("atan", _atan)
-atanh = elementwise("atanh", lambda t, x: t / ((1.0 - x) * (1.0 + x)), domain=UNIT)
+atanh = elementwise("atanh", _atanh, domain=UNIT)
 cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x))
 cosh = elementwise("cosh", lambda t, x, xp: t * xp.sinh(x))
 exp = elementwise("exp", lambda t, y: t * y)
