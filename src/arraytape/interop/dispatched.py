@@ -14,11 +14,26 @@ import arraytape as xp
 
 from .._array.array import Array
 from ..ops.elementwise_functions import root_of_variance
+from ._context import is_active
 from ._hooks import twin
 from ._slopes import with_slope
 from ._statements import hooks, original
 
 PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
+
+
+# --- the namespace ------------------------------------------------------------------------------------
+@hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
+def array_namespace(*arrays: Any, **options: Any) -> Any:
+    """Ours, wherever an Array is among the arrays, perhaps beside NumPy's, which SciPy refuses.
+
+    Inside a context also without SCIPY_ARRAY_API=1.
+    """
+    from scipy._lib import _array_api
+
+    if is_active("scipy") or _array_api.SCIPY_ARRAY_API:
+        return xp
+    return original("scipy._lib._array_api", "array_namespace")(*arrays, **options)
 
 
 # --- sums of exponentials -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""SciPy's own way to other namespaces, also without SCIPY_ARRAY_API=1, and for lists of Arrays."""
+"""Functions of scipy.special that convert to NumPy: xp.special's in their place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,6 @@ from ._hooks import original_of
 from ._ops import library_op
 from ._slopes import with_slope
 from ._statements import hooks
-
-
-@hooks("scipy._lib._array_api", "array_namespace")
-def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Ours, wherever an Array is among the arrays, perhaps beside NumPy's."""
-    return arraytape
-
 
 # --- functions of scipy.special that convert to NumPy ------------------------------------------------
 COUNTERPARTS = {
