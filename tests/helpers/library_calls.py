@@ -125,6 +125,12 @@ SLOW = ("gausshyper", "genhyperbolic", "geninvgauss", "irwinhall", "kstwo", "kso
         "studentized_range", "vonmises_line")  # fmt: skip
 
 
+def of_all_parameters(method: Any, x: Any, *parameters: Any) -> Any:
+    """Call a distribution's method with its shapes, loc and scale."""
+    *shapes, loc, scale = parameters
+    return method(x, *shapes, loc=loc, scale=scale)
+
+
 def distribution_calls() -> list[LibraryCall]:
     """The methods of continuous distributions, by the place and all parameters."""
     found = []
@@ -137,10 +143,7 @@ def distribution_calls() -> list[LibraryCall]:
         for method in distributions.METHODS:
             at = quantiles if method in ("ppf", "isf") else family.ppf(quantiles, *shapes)
 
-            def call(x: Any, *parameters: Any, f: Any = getattr(family, method)) -> Any:
-                *own, loc, scale = parameters
-                return f(x, *own, loc=loc, scale=scale)
-
             inputs = tuple([np.array(x) for x in (at, *shapes, 0.0, 1.0)])
+            call = functools.partial(of_all_parameters, getattr(family, method))
             found.append(LibraryCall(f"distributions.{method}[{name}]", call, inputs, 1e-13))
     return found

@@ -358,7 +358,7 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
 
 
 def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
-    """The density's integral from the value of x to x itself, which is 0: its derivatives by x are not."""
+    """Return the density's integral from the value of x to x, which is 0 and has derivatives by x."""
     here = plain(x)
     with Quiet():
         density = distribution._pdf(here[..., None], *[plain(p) for p in given])[..., 0]
