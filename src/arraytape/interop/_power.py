@@ -1,4 +1,4 @@
-"""The log-likelihoods of power transformations, as functions of lambda and of the data."""
+"""Power transformations and their log-likelihoods, as functions of lambda and of the data."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ import arraytape as xp
 from .._array.array import Array
 
 
-def yeo_johnson(lam: Array, x: Array) -> Array:
-    """Yeo and Johnson 2000, "A new family of power transformations", section 3."""
-    from scipy import stats
+def transformed(x: Array, lam: Array) -> Array:
+    """Yeo and Johnson 2000, "A new family of power transformations", equation 2.1.
 
-    z = stats.yeojohnson(x, lam)
-    own = (lam - 1.0) * xp.sum(xp.sign(x) * xp.log1p(xp.abs(x)))
-    return own - 0.5 * x.shape[0] * xp.log(xp.var(z))
+    SciPy branches where lambda is 0 or 2; these have slopes by lambda there, too.
+    """
+    above = x >= 0.0
+    up, down = xp.where(above, x, 0.0), xp.where(above, 0.0, -x)
+    return xp.where(above, xp.special.boxcox1p(up, lam), -xp.special.boxcox1p(down, 2.0 - lam))
 
 
-def box_cox(lam: Array, x: Array) -> Array:
+def yeo_johnson(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) -> Array:
+    """Yeo and Johnson 2000, section 3."""
+    return likelihood(lam, transformed(x, lam), xp.sign(x) * xp.log1p(xp.abs(x)), axis, keepdims)
+
+
+def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) -> Array:
     """Box and Cox 1964, "An analysis of transformations", section 3."""
-    z = xp.special.boxcox(x, lam)
-    return (lam - 1.0) * xp.sum(xp.log(x)) - 0.5 * x.shape[0] * xp.log(xp.var(z))
+    return likelihood(lam, xp.special.boxcox(x, lam), xp.log(x), axis, keepdims)
+
+
+def likelihood(lam: Array, z: Array, logs: Array, axis: int | None, keepdims: bool) -> Array:
+    """Return the log-likelihood of normal z, whose slopes by the data have logarithms in proportion."""
+    count = z.size if axis is None else z.shape[axis]
+    own = (lam - 1.0) * xp.sum(logs, axis=axis, keepdims=keepdims)
+    return own - 0.5 * count * xp.log(xp.var(z, axis=axis, keepdims=keepdims))

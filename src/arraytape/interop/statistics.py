@@ -19,8 +19,9 @@ from .._array.array import Array
 from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
+from ._ops import library_op
 from ._plain import plain
-from ._power import box_cox, yeo_johnson
+from ._power import box_cox, transformed, yeo_johnson
 from ._recorded import refused
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
@@ -139,6 +140,53 @@ for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
 
 
 # --- power transformations ----------------------------------------------------------------------------
+def transform_forward(x: Array, lam: Array) -> Any:
+    return original(MORE, "_yeojohnson_transform")(x, lam)
+
+
+def likelihood_forward(
+    lam: Array, x: Array, name: Any = "", axis: Any = 0, keepdims: Any = False
+) -> Any:
+    return original(MORE, name)(lam, x, axis=axis, keepdims=keepdims)
+
+
+transform_value = library_op("scipy.stats.yeojohnson", transform_forward, word="nondifferentiable")
+likelihood_value = library_op(
+    "scipy.stats.boxcox_llf", likelihood_forward, word="nondifferentiable"
+)
+
+
+def in_floats(x: Any) -> Array:
+    x = asarray(x)
+    return x if x.dtype.kind == "f" else xp.astype(x, xp.float64)
+
+
+@hooks(MORE, "_yeojohnson_transform")
+def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
+    value = transform_value(asarray(x), asarray(lmbda))
+    return with_slope(value, transformed(in_floats(x), in_floats(lmbda)))  # type: ignore[no-any-return]
+
+
+def by_lambda(name: str, formula: Callable[..., Array]) -> None:
+    """A log-likelihood, which SciPy computes with branches on lambda and with math.log of it."""
+
+    @hooks(MORE, name)
+    def log_likelihood(
+        lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
+    ) -> Any:
+        how = {"axis": axis, "keepdims": keepdims}
+        if not has_array((lmb,)):
+            return original(MORE, name)(lmb, data, nan_policy=nan_policy, **how)
+        if nan_policy != "propagate":
+            raise no_rule(f"scipy.stats.{name}", f"nan_policy={nan_policy!r}")
+        value = likelihood_value(asarray(lmb), asarray(data), name, **how)
+        return with_slope(value, formula(in_floats(lmb), in_floats(data), **how))
+
+
+by_lambda("boxcox_llf", box_cox)
+by_lambda("yeojohnson_llf", yeo_johnson)
+
+
 def most_likely(
     name: str, x: Any, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Array:
