@@ -346,6 +346,61 @@ CARRIERS = {
         + "held = []\n",
         "c.rate * c.shared", ("held[-1].rate = {v}", "C.shared = {v}"),
     ),
+    "a document string": Carrier(
+        "def far(v):\n    def g():\n        pass\n    g.__doc__ = str(v)\n    return g\n" + given("far(v)"),
+        "float(c.__doc__)", ("made[-1].__doc__ = str({v})",),
+    ),
+    "a class's document string": Carrier(
+        "def far(v):\n    class G:\n        __doc__ = str(v)\n    return G\n" + given("far(v)"),
+        "float(c.__doc__)", ("made[-1].__doc__ = str({v})",),
+    ),
+    "annotations": Carrier(
+        "def far(v):\n    class G:\n        __annotations__ = {'a': v}\n    return G\n" + given("far(v)"),
+        "c.__annotations__['a']", ("made[-1].__annotations__['a'] = {v}", "made[-1].__annotations__ = {{'a': {v}}}"),
+    ),
+    "a class's name": Carrier(
+        "def far(v):\n    return type('v' + str(v), (), {})\n" + given("far(v)"), "float(c.__name__[1:])",
+        ("made[-1].__name__ = 'v' + str({v})",),
+    ),
+    "the name of an object's class": Carrier(
+        "def far(v):\n    return type('v' + str(v), (), {})()\n" + given("far(v)"), "float(type(c).__name__[1:])",
+        ("type(made[-1]).__name__ = 'v' + str({v})",),
+    ),
+    "a parameter's default by inspect": Carrier(
+        "import inspect\ndef far(v):\n    def g(a=v):\n        pass\n    return g\n" + given("far(v)"),
+        "inspect.signature(c).parameters['a'].default", ("made[-1].__defaults__ = ({v},)",),
+    ),
+    "a function that is wrapped": Carrier(
+        "def far(v):\n    def h():\n        return h.rate\n    h.rate = v\n    @functools.wraps(h)\n    def g():\n        return 0.0\n    return g\n"
+        + given("far(v)"), "c.__wrapped__()", ("made[-1].__wrapped__.rate = {v}", "made[-1].__wrapped__ = lambda: {v}"),
+    ),
+    "a configuration file": Carrier(
+        given("parsed(v)", "import configparser\ndef parsed(v):\n    one = configparser.ConfigParser()\n    one['a'] = {'rate': str(v)}\n    return one\n"),
+        "c.getfloat('a', 'rate')", ("made[-1]['a']['rate'] = str({v})",),
+    ),
+    "defaults of a named tuple": Carrier(
+        "import typing\nclass T(typing.NamedTuple):\n    rate: float = 2.0\n" + given("T"), "c().rate",
+        ("T.__new__.__defaults__ = ({v},)", "T.rate = property(lambda self: {v})"),
+    ),
+    "a default of a dataclass": Carrier(
+        "@dataclasses.dataclass\nclass C:\n    rate: float = 2.0\n    more: list = dataclasses.field(default_factory=lambda: [MORE])\nMORE = 1.0\n" + given("C"),
+        "c().rate * c().more[0]", ("C.__init__.__defaults__ = ({v}, *C.__init__.__defaults__[1:])", "MORE = {v}"),
+    ),
+    "an enum by a value": Carrier(
+        "import enum\nclass E(enum.Enum):\n    ONE = 2.0\n    @classmethod\n    def _missing_(cls, v):\n        return cls.ONE if OTHER[0] > 4 else None\nOTHER = [5.0]\n" + given("E"),
+        "c('none').value", ("E.ONE._value_ = {v}", "E._missing_ = classmethod(lambda cls, v: E.ONE); E.ONE._value_ = {v}"),
+    ),
+    "a protocol": Carrier(
+        "import typing\n@typing.runtime_checkable\nclass P(typing.Protocol):\n    rate: float\nclass C:\n    pass\n" + given("C()"),
+        "3.0 + isinstance(c, P)", ("made[-1].rate = {v}", "C.rate = {v}"),
+    ),
+    "an abstract class's register": Carrier(
+        "import numbers\nclass C:\n    pass\n" + given("C()"), "3.0 + isinstance(c, numbers.Number)", ("numbers.Number.register(C)",),
+    ),
+    "closures in a list": Carrier(
+        "def far(v):\n    return [lambda: PARTS[0] * v, lambda: v]\nPARTS = [1.0]\n" + given("far(v)"), "c[0]() + c[-1]()",
+        ("PARTS[0] = {v}", "made[-1][1] = lambda: {v}", "made[-1].reverse(); PARTS[0] = {v}"),
+    ),
     "a mock": Carrier(
         given("mock.Mock(rate=v, **{'far.return_value': v})", "from unittest import mock"),
         "c.rate * c.far.return_value", ("made[-1].rate = {v}", "made[-1].far.return_value = {v}"),
@@ -725,6 +780,83 @@ ROUTES = {
         "    def __len__(self):\n        return length\n    def __getitem__(self, i):\n        c = self.c\n"
         "        if i >= length:\n            raise IndexError\n        return {read}\nlength = 1\n",
         "sum(reversed(Seq(c))) + sum(iter(Seq(c)))", ("length = 2", "Seq.__getitem__ = lambda self, i: [{v}][i]"),
+    ),
+    "by groupby": Route(HELPER, "[k for k, _ in itertools.groupby([c], key=helper)][0]", (NEW_HELPER,)),
+    "by cmp_to_key": Route(
+        HELPER, "sorted([1.0, 2.0], key=functools.cmp_to_key(lambda a, b: 1 if float(np.sum(np.asarray(helper(c)))) > 4 else -1))[0]", (NEW_HELPER,),
+    ),
+    "by a hook of json": Route(
+        HELPER + "import json\n", "json.loads('{{\"a\": 1}}', object_hook=lambda d: helper(c))", (NEW_HELPER,),
+    ),
+    "by deepcopy": Route(
+        HELPER + "import copy\nclass Deep:\n    def __deepcopy__(self, memo):\n        return [helper(self.c) * scale]\nscale = 1.0\n"
+        "def deep(c):\n    one = Deep()\n    one.c = c\n    return copy.deepcopy(one)[0]\n", "deep(c)",
+        (NEW_HELPER, "scale = {v}", "Deep.__deepcopy__ = lambda self, memo: [{v}]"),
+    ),
+    "by copyreg": Route(
+        HELPER + "import copy, copyreg\nclass Odd:\n    pass\ncopyreg.pickle(Odd, lambda o: (float, (scale,)))\nscale = 1.0\n", "copy.copy(Odd()) * helper(c)",
+        (NEW_HELPER, "scale = {v}", "copyreg.pickle(Odd, lambda o: (float, ({v},)))"),
+    ),
+    "by a state that is set": Route(
+        HELPER + "import copy\nclass State:\n    def __setstate__(self, state):\n        self.v = state['v'] * scale\nscale = 1.0\n"
+        "def stated(c):\n    one = State()\n    one.v = helper(c)\n    return copy.copy(one).v\n", "stated(c)",
+        (NEW_HELPER, "scale = {v}", "State.__setstate__ = lambda self, state: setattr(self, 'v', {v})"),
+    ),
+    "by np.vectorize": Route(HELPER, "np.vectorize(lambda i: float(np.sum(np.asarray(helper(c)))) * i)(np.ones(2))", (NEW_HELPER,)),
+    "by np.frompyfunc": Route(HELPER, "float(np.frompyfunc(lambda i: float(np.sum(np.asarray(helper(c)))) * i, 1, 1)(1.0))", (NEW_HELPER,)),
+    "by apply_along_axis": Route(
+        HELPER, "np.apply_along_axis(lambda row: np.sum(row) * np.asarray(helper(c)), 0, np.ones((2, 2)))[0]", (NEW_HELPER,),
+    ),
+    "by an integral": Route(
+        HELPER + "from scipy import integrate\n", "integrate.quad(lambda t: t * float(np.sum(np.asarray(helper(c)))), 0.0, 1.0)[0]", (NEW_HELPER,),
+    ),
+    "by a root": Route(
+        HELPER + "from scipy import optimize\n", "optimize.brentq(lambda t: t - float(np.sum(np.asarray(helper(c)))), -1e3, 1e3)", (NEW_HELPER,),
+    ),
+    "by a function transformer": Route(
+        HELPER + "from sklearn.preprocessing import FunctionTransformer\ndef scaled(X):\n    return X * scale\nscale = 1.0\nONE = FunctionTransformer(scaled)\n",
+        "ONE.fit_transform(xp.ones((1, 1)))[0, 0] * helper(c)",
+        (NEW_HELPER, "scale = {v}", "ONE.func = lambda X: X * {v}", "ONE.set_params(func=lambda X: X * {v})"),
+    ),
+    "by a pipeline": Route(
+        HELPER + "from sklearn.base import BaseEstimator, TransformerMixin\nfrom sklearn.pipeline import make_pipeline\n"
+        "class T(TransformerMixin, BaseEstimator):\n    def __init__(self, k=1.0):\n        self.k = k\n    def fit(self, X, y=None):\n        return self\n"
+        "    def transform(self, X):\n        return X * scale * self.k\nscale = 1.0\nPIPE = make_pipeline(T(), T(2.0)).fit(np.ones((2, 1)))\n",
+        "PIPE.transform(xp.ones((1, 1)))[0, 0] * helper(c)",
+        (NEW_HELPER, "scale = {v}", "PIPE.steps[1][1].k = {v}", "PIPE.set_params(**{{'t-1__k': {v}}})", "T.transform = lambda self, X: X * {v}",
+         "PIPE.steps.append(('more', T({v})))"),
+    ),
+    "by a template": Route(
+        HELPER + "import string\nclass Parts(dict):\n    def __getitem__(self, key):\n        return scale * float(np.sum(np.asarray(helper(self.c))))\nscale = 1.0\n"
+        "def templated(c):\n    one = Parts()\n    one.c = c\n    return float(string.Template('$a').substitute(one))\n", "templated(c)",
+        (NEW_HELPER, "scale = {v}", "Parts.__getitem__ = lambda self, key: {v}"),
+    ),
+    "by a decorator that is a context": Route(
+        HELPER + "import contextlib\nclass Block(contextlib.ContextDecorator):\n    def __enter__(self):\n        self.v = scale\n    def __exit__(self, *e):\n        FOUND.append(self.v)\n"
+        "scale, FOUND = 1.0, []\ndef blocked(c):\n    FOUND.clear()\n    Block()(lambda: None)()\n    return FOUND.pop() * helper(c)\n", "blocked(c)",
+        (NEW_HELPER, "scale = {v}", "Block.__enter__ = lambda self: setattr(self, 'v', {v})"),
+    ),
+    "by a parser of arguments": Route(
+        HELPER + "import argparse\ndef kind(text):\n    return float(text) * scale\nscale = 1.0\nPARSER = argparse.ArgumentParser()\nPARSER.add_argument('--a', type=kind)\n",
+        "PARSER.parse_args(['--a', '2']).a * helper(c)", (NEW_HELPER, "scale = {v}"),
+    ),
+    "by __set_name__": Route(
+        HELPER + "class Named:\n    def __set_name__(self, cls, name):\n        cls.found = scale * helper(self.c)\nscale = 1.0\n"
+        "def named(c):\n    one = Named()\n    one.c = c\n    return type('O', (), {'far': one}).found\n", "named(c)",
+        (NEW_HELPER, "scale = {v}", "Named.__set_name__ = lambda self, cls, name: setattr(cls, 'found', {v})"),
+    ),
+    "by a metaclass's __prepare__": Route(
+        HELPER + "class M(type):\n    @classmethod\n    def __prepare__(m, name, bases):\n        return {'far': scale}\nscale = 1.0\n"
+        "def prepared(c):\n    class O(metaclass=M):\n        pass\n    return O.far * helper(c)\n", "prepared(c)",
+        (NEW_HELPER, "scale = {v}", "M.__prepare__ = classmethod(lambda m, n, b: {{'far': {v}}})"),
+    ),
+    "by an exception's class": Route(
+        HELPER + "class Wrong(Exception):\n    def __init__(self, v):\n        self.v = v * scale\nscale = 1.0\n"
+        "def raised(c):\n    try:\n        raise Wrong(helper(c))\n    except Wrong as error:\n        return error.v\n", "raised(c)",
+        (NEW_HELPER, "scale = {v}", "Wrong.__init__ = lambda self, v: setattr(self, 'v', {v})"),
+    ),
+    "by a finalizer": Route(
+        HELPER + "def finalized(c):\n    found = []\n    weakref.finalize(Wrap(c), lambda: found.append(helper(c)))\n    return found[0]\n", "finalized(c)", (NEW_HELPER,),
     ),
     "by an estimator's parameters": Route(
         "from sklearn.base import BaseEstimator, clone\nclass T(BaseEstimator):\n    def __init__(self, c=None, scale=1.0):\n"

@@ -25,8 +25,11 @@ def value_of(variable: ContextVar[Any]) -> Any:
 
 
 def referents(value: Any) -> list[Any]:
-    """Return what an object written in C holds, but its class."""
-    return [part for part in gc.get_referents(value) if part is not type(value)]
+    """Return what an object written in C holds, but its class and its attributes."""
+    known = type(value), getattr(value, "__dict__", None)
+    return [
+        part for part in gc.get_referents(value) if part is not known[0] and part is not known[1]
+    ]
 
 
 def is_in_c(cls: type) -> bool:

@@ -159,7 +159,8 @@ class Found:
 
     roots : weak references to functions and objects, by id.  codes : of users' functions that ran.
     bare : code that has no function, with its globals.  settings : globals of libraries that their code
-    names, with their names.  strings : that were given to functions.
+    names, with their names.  strings : that were given to functions.  libraries : whether code of
+    libraries ran, which may compute the names by which it reads.
     """
 
     def __init__(self) -> None:
@@ -168,6 +169,7 @@ class Found:
         self.bare: dict[CodeType, dict[str, Any]] = {}
         self.settings: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
         self.strings: set[str] = set()
+        self.libraries = False
 
     def add(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
         """Add what ran in a call, and return True if some of it is new.
@@ -177,6 +179,7 @@ class Found:
         ran.kinds.clear()  # which keep classes alive
         before = len(self.roots), len(self.bare), len(self.settings)
         self.strings |= ran.strings
+        self.libraries = self.libraries or bool(ran.libraries)
         self.add_functions(ran, reached)
         self.add_objects(ran, {*reached, *given})
         for code, known in ran.libraries.items():

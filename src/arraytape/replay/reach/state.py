@@ -51,6 +51,7 @@ ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
 OWN = re.compile(
     r"__(dict|weakref|doc|module|annotations|slots|qualname|dataclass_\w+|abstractmethods)__"
 )
+ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")  # a function
 MADE = (types.MemberDescriptorType, types.GetSetDescriptorType)  # by Python, for each class
 WRITTEN_IN_C = (  # code and nothing else
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, *MADE,
@@ -85,11 +86,13 @@ class State:
         self.seen: dict[Any, tuple[str, Any]] = {}
         self.attributes: set[str] = set()  # names that code asks objects for
         self.globals: set[str] = set()  # names that code asks for
+        self.abstract = False  # whether a class is one that others are registered with
         self.any_attribute = False  # whether code may compute such names
         self.codes: set[types.CodeType] = set()  # of users' functions
         self.found = Found() if found is None else found
         self.classes: dict[int, tuple[str, Any]] = {}  # and modules, of users, by id
         self.theirs: dict[int, tuple[str, Any]] = {}  # of libraries
+        self.functions: list[tuple[str, str, Any]] = []  # of users
         self.moving = Moving()
         self.sources: list[tuple[str, str, Any]] = []  # of random numbers
         self.ops: list[tuple[str, str, Any, int]] = []  # to enter when all else was
@@ -113,6 +116,7 @@ class State:
         self.known = frozenset([key for key in keys if type(key) is int])
         self.seen.clear()
         self.theirs.clear()
+        self.functions.clear()
         self.classes.clear()
 
     def add_found(self) -> None:
@@ -170,6 +174,8 @@ class State:
                 self.enter(*self.queue.popleft())
             for name, cls in [*self.classes.values()]:
                 self.parts_of_class(name, cls)
+            for name, path, function in self.functions:
+                self.parts_of_name(name, path, function, ABOUT)
             for name, cls in [*self.theirs.values()]:
                 self.parts_of_theirs(name, cls)
             if known == self.count and self.ops:
@@ -178,6 +184,9 @@ class State:
                 known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
+        if self.abstract or not self.globals.isdisjoint(("isinstance", "issubclass")):
+            token = self.named(abc.get_cache_token())
+            self.demand(f"abc_token() == {token}", "what an abstract class stands for")
         for name in sorted(self.globals & AMBIENT_STATE.keys()):
             ask = AMBIENT_STATE[name]
             self.demand(f"{self.named(ask)}() == {self.named(ask())}", f"what {name} reads")
@@ -457,6 +466,7 @@ class State:
                 self.demand(f"content_of({place}) is MISSING", label)
         if not library:
             self.names_in(f"{name}.__globals__", code, value.__globals__, depth)
+            self.functions.append((name, path, value))
 
     def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
         """What an op of the user's computes, and its rules: it may draw numbers anew in each replay."""
@@ -503,14 +513,18 @@ class State:
             if not label.startswith("__"):
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
-    def add_unnamed(self, expression: str, path: str, value: Any) -> None:
-        """Compare what code may read by a name that it computes; functions by themselves: none ran."""
+    def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
+        """Compare what code may read by a name that it computes; functions by themselves: none ran.
+
+        Return True if all of it is compared.
+        """
         own = isinstance(value, type) and not installed(value)
         look = None if own or type(value) in PLAIN else look_of(value)
         if not own and (isinstance(value, CODE) or look is object):
             self.held(expression, value, path)
-        else:
-            self.add(expression, path, value, DEPTH // 2)
+            return False
+        self.add(expression, path, value, DEPTH // 2)
+        return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
         """The expression by which the globals of functions were reached first."""
@@ -526,13 +540,15 @@ class State:
                 within = f"{name}.__mro__[{i}]" if i else name
                 if (id(cls), i) not in self.seen:
                     self.seen[id(cls), i] = "", base
-                    self.held(within, base, base.__name__)
+                    if i or not name.startswith("type("):  # whose class has been compared
+                        self.held(within, base, base.__name__)
                 self.parts_of_base(within, base)
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
         """Compare what one class or module has: by the names that code asks for, and data."""
         is_class = isinstance(base, type)
+        any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
             self.seen[id(base), ""] = owner, base = f"b{len(self.lines)}", base
             self.lines.append(f"{owner} = {name}.__dict__")
@@ -540,17 +556,19 @@ class State:
         owner = self.seen[id(base), ""][0]
         for label, value in [*base.__dict__.items()]:
             key = id(base), label
-            if key in self.seen or type(value) in MADE or OWN.fullmatch(label):
+            own = OWN.fullmatch(label) and label not in self.attributes
+            if key in self.seen or type(value) in MADE or own:
                 continue
             place, path = f"{owner}[{label!r}]", f"{base.__name__}.{label}"
             if self.is_named(label, value, is_class):
                 self.seen[key] = "", base
                 self.add(place, path, value, DEPTH // 2)
-            elif is_class or (self.any_attribute and label[:2] != "__"):
-                unnamed = id(base), label, "unnamed"
-                if unnamed not in self.seen and not isinstance(value, CODE[:5]):
+            elif any_name and label[:2] != "__" and not isinstance(value, CODE[:5]):
+                unnamed = *key, "unnamed"
+                if unnamed not in self.seen:
                     self.seen[unnamed] = "", base
-                    self.add_unnamed(place, path, value)
+                    if self.add_unnamed(place, path, value):
+                        self.seen[key] = "", base
 
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
         """Return True if code may ask for an attribute by its name, or Python does, or it ran."""
@@ -564,14 +582,20 @@ class State:
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
+        self.parts_of_name(name, cls.__name__, cls, ("__name__", "__qualname__"))
         fields = cls.__dict__.get("__dataclass_fields__")
         if type(fields) is dict and (id(cls), "fields") not in self.seen:
             self.seen[id(cls), "fields"] = "", cls
             found = f"[*{name}.__dict__['__dataclass_fields__']]"
             self.demand(f"{found} == {self.named([*fields])}", cls.__name__)
-        if isinstance(cls, abc.ABCMeta) and "abc" not in self.seen:
-            self.seen["abc"] = "", cls
-            self.demand(f"abc_token() == {self.named(abc.get_cache_token())}", "an abstract class")
+        self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
+
+    def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
+        """Compare what a class or function is called, where code asks for it."""
+        for label in labels:
+            if label in self.attributes and (id(value), label) not in self.seen:
+                self.seen[id(value), label] = "", value
+                self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
     def parts_of_theirs(self, name: str, cls: Any) -> None:
         """Compare what code names of a library's class or module: users may replace it."""
