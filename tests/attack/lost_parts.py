@@ -156,6 +156,7 @@ def program(rng, is_harmful):
     )
     lines = put.split("\n")
     if is_harmful:
+        get = rng.choice(["@W", "(0.1 + 1.7 * @W)", "math.hypot(@W, 2.0)"]).replace("@W", get)
         lines.append("return " + rng.choice(BACK).replace("@W", get))
     else:
         if rng.random() < 0.5 or "'" in get:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .._util.containers import is_dataclass
 from .._util.places import is_installed
-from .interpreter import DEPTH, Interpreter, Spot, constant_key, file_of
+from .interpreter import DEPTH, Interpreter, Spot, constant_key, file_of, parts_of
 from .known_names import (
     ADDS,
     DICTS,
@@ -25,7 +25,7 @@ from .known_names import (
     WRITES,
     WRITES_ALL,
 )
-from .objects import ANY, KNOWN, NOTHING, Thing, Value, taint_of
+from .objects import ANY, KEYS, KNOWN, NOTHING, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, function_of
 
@@ -140,8 +140,7 @@ class Calls(Interpreter):
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
         """What the methods give that were seen to run in an operator, a property or formatted text."""
-        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        values = frozenset().union(*self.values(parts, scope))
+        values = frozenset().union(*self.values(parts_of(node), scope))
         values |= self.elements(values)
         call = ast.copy_location(ast.Call(node, [], []), node)
         given = Arguments(call, "", values, NOTHING, [values], {}, values)
@@ -311,11 +310,26 @@ class Calls(Interpreter):
                 return frozenset(self.with_self(one, owner) for one in methods)
             if isinstance(member, staticmethod | FunctionType):
                 found |= self.resolved(getattr(member, "__func__", member))
-            elif member is not None and not inspect.isdatadescriptor(member):
+            elif member is not None and hasattr(member, "__get__") and not callable(member):
+                return self.got_by(member, thing, node, scope)
+            elif member is not None and not hasattr(member, "__get__"):
                 found |= self.resolved(member)
             for one in self.resolved(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
         return frozenset(self.bound(one, thing, node) for one in found)
+
+    def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
+        """Return what a descriptor gives: of another kind than the user's, made of the object."""
+        getter = getattr(member, "func", None)
+        if isinstance(getter, FunctionType):
+            return self.property_of(getter, thing, node, scope)
+        me = frozenset((thing,))
+        for one in self.resolved(member):
+            found = self.call_method(one, "__get__", [me, KNOWN], node, scope)
+            if found is not None:
+                return found
+        taint = taint_of((me,))
+        return self.made(node, scope, taint, "got") if taint else NOTHING
 
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
@@ -324,7 +338,11 @@ class Calls(Interpreter):
         if not self.is_users(thing):
             return None
         if name == "__class_getitem__":
-            methods = frozenset(self.with_self(one, thing) for one in self.of_class(thing, name))
+            member = inspect.getattr_static(thing.actual, name, None) if thing.actual else None
+            plain = self.resolved(unbound(member)) if member is not None else NOTHING
+            methods = frozenset(
+                self.with_self(one, thing) for one in plain or self.of_class(thing, name)
+            )
         else:
             methods = self.inherited(thing, name, node, scope)
         call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
@@ -459,9 +477,10 @@ class Calls(Interpreter):
                 frozenset().union(*carried) if name != "values" else NOTHING
             )
         if name == "items" and method:
-            return self.pairs(node, scope, [NOTHING, self.elements(given.owner)])
+            keys = [thing.fields.get(KEYS, NOTHING) for thing in given.owner]
+            return self.pairs(node, scope, [KNOWN.union(*keys), self.elements(given.owner)])
         if name == "enumerate":
-            return self.pairs(node, scope, [NOTHING, *map(self.elements, carried)])
+            return self.pairs(node, scope, [KNOWN, *map(self.elements, carried)])
         if name == "zip":
             return self.pairs(node, scope, [self.elements(value) for value in given.positional])
         if name in ("map", "filter") and not method and given.positional:
@@ -478,7 +497,8 @@ class Calls(Interpreter):
             *owner, _, value = given.positional
             key = constant_key(node.args[len(owner)])
             owners = owner[0] if owner else given.owner
-            self.store(owners, key[1:] if type(key) is str and key != ANY else ANY, value)
+            attribute = key[1:] if type(key) is str and key != ANY else ANY
+            self.store(owners, attribute, value, node, scope)
             return KNOWN
         return self.of_all(given, carried, method, scope)
 
@@ -492,6 +512,12 @@ class Calls(Interpreter):
         if into and method and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, into)
+        if into:  # ``history.append``, handed on with what it is to append
+            for thing in given.functions.union(*carried):
+                for owner in thing.fields.get("<of>", NOTHING):
+                    self.mark(owner, into)
+        if given.name in ("send", "throw", "__next__"):
+            self.raised |= given.owner
         if into:
             self.write_out(given, into)
         made = self.made(given.node, scope, taint)

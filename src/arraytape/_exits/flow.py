@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .._util.places import Stack, key_of
 from .calls import Calls, is_module
-from .interpreter import Path, Spot, TooLong, path_of
+from .interpreter import Path, Spot, TooLong, parts_of, path_of
 from .journal import Entry
 from .objects import Value, taint_of
 from .scopes import Scope
@@ -70,8 +70,7 @@ class Flow(Calls):
             return self.operands_of_call(node, entry, scope)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             return []  # ``wrote`` has what is written
-        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        return self.values(parts, scope)
+        return self.values(parts_of(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
         """The arguments of a call that no recorder followed; all where it is not the op's own."""

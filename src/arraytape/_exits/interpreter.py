@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .._util.places import NO_NAMES, Place, Stack, is_installed
-from .known_names import ATTRIBUTES
+from .known_names import ADDS, ATTRIBUTES
 from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
@@ -561,17 +561,20 @@ class Interpreter(abc.ABC):
             owners = self.value(target.value, scope)
             if Spot(scope.file, span_of(target)) in self.callees:
                 self.run_by_store(target, owners, value, scope)
-            self.store(owners, target.attr, value)
+            self.store(owners, target.attr, value, target, scope)
         elif isinstance(target, ast.Subscript):
             self.bind_item(target, value, scope)
 
-    def store(self, owners: Value, name: str, value: Value) -> None:
+    def store(self, owners: Value, name: str, value: Value, node: ast.AST, scope: Scope) -> None:
         """Assign to an attribute, ``ANY`` for one whose name is not known."""
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
-            else:
-                self.put(thing, f".{name}" if name != ANY else ANY, value)
+                continue
+            member = inspect.getattr_static(thing.of, name, None) if thing.of else None
+            for setter in self.resolved(member) if hasattr(member, "__set__") else ():
+                self.call_method(setter, "__set__", [frozenset((thing,)), value], node, scope)
+            self.put(thing, f".{name}" if name != ANY else ANY, value)
 
     def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
         """Assign to an element: of an array, which holds numbers, or of a container."""
@@ -619,10 +622,7 @@ class Interpreter(abc.ABC):
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
         """Made of all its parts: operators, formatted text."""
-        parts = self.values(
-            [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)], scope
-        )
-        return self.made(node, scope, taint_of(parts))
+        return self.made(node, scope, taint_of(self.values(parts_of(node), scope)))
 
     def of_Constant(self, node: ast.Constant, scope: Scope) -> Value:
         return KNOWN
@@ -757,6 +757,8 @@ class Interpreter(abc.ABC):
             elif not own and not inherited:
                 own = frozenset((self.thing(thing, name),))
                 self.put(thing, f".{name}", own)
+                for child in own if name in ADDS else ():
+                    self.put(child, "<of>", frozenset((thing,)))
             found |= own | inherited
         if was_missed and not found:
             return self.unknown(node, scope)
@@ -830,7 +832,8 @@ class Interpreter(abc.ABC):
             return value | (made if any(thing.fields for thing in made) else NOTHING)
         found: Value = NOTHING
         for thing in value:
-            name = "__getitem__" if thing.closure is None else "__class_getitem__"
+            is_class = thing.closure is not None or isinstance(thing.actual, type)
+            name = "__class_getitem__" if is_class else "__getitem__"
             computed = self.call_method(thing, name, [key], node, scope)
             if computed is None:
                 computed = self.item(frozenset((thing,)), constant_key(node.slice))
@@ -860,9 +863,18 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
 
+def parts_of(node: ast.AST) -> list[ast.expr]:
+    """Return the expressions of which one is made, in its own scope: of a comprehension, over what."""
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        return [part.iter for part in node.generators[:1]]
+    return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+
+
 def file_of(of: type) -> str:
     """The file in which a class was defined; that of Python's own where it has none."""
     module = inspect.getmodule(of)
+    if of.__module__ in sys.builtin_module_names:
+        return "<frozen"
     return getattr(module, "__file__", None) or ("" if module is not None else "<frozen")
 
 
