@@ -254,7 +254,7 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return what ``super()`` gives in the method that runs: the object with the next class's methods."""
+        """Return what ``super()`` gives: the object, with the methods of the next class."""
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
