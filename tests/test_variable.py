@@ -199,6 +199,7 @@ def test_any_read_of_a_trainable_variable_is_seen(read):
     assert blind.watched_variables() == ()
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_a_read_inside_stop_recording_or_in_another_thread_is_not_seen(v):
     with GradientTape() as tape:
         with tape.stop_recording():

@@ -153,7 +153,7 @@ class Variable(Array):
             When shape, dtype or device would change.
         """
         data = own_data(self._fitting(self._host_data(value)))
-        tell_assigned(self)
+        tell_assigned(self, value)
         with REPLACING:
             self._data = data
         return self
@@ -204,12 +204,12 @@ class Variable(Array):
         while True:
             before = self._data
             given = self._fitting(function(wrap(before, 0, KEPT), other))
-            if self._replace(before, own_data(given)):
+            if self._replace(before, own_data(given), value):
                 return self
 
-    def _replace(self, before: Any, data: Any) -> bool:
+    def _replace(self, before: Any, data: Any, value: Any) -> bool:
         """Replace the data unless another thread has: then what was computed of it does not hold."""
-        tell_assigned(self)
+        tell_assigned(self, value)
         with REPLACING:
             if self._data is not before:
                 return False
@@ -241,7 +241,7 @@ class Variable(Array):
             before = self._data
             changed = wrap(storage_of(before).copy(before))
             changed[key] = given
-            if self._replace(before, changed._data):
+            if self._replace(before, changed._data, value):
                 return
 
     # --- copies -----------------------------------------------------------------------------------

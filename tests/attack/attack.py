@@ -48,6 +48,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "library-rules": "attack.library_rules",
     "lost-parts": "attack.lost_parts",
     "extreme-magnitudes": "attack.extreme_magnitudes",
+    "none-causes": "attack.none_causes",
 }
 
 

@@ -68,8 +68,15 @@ def function(x, /):
                     followed.add(out)
                     if result.dtype.kind == "c":
                         recorder.notice(WIDES[1], ())
-        elif OPEN:
-            elsewhere((t_x,))
+            if not out and AWAITED:
+                note_cut(NAME, (answer,), (t_x,), (x,))
+        else:
+            if OPEN:
+                elsewhere((t_x,))
+            if AWAITED:
+                note_cut(NAME, (answer,), (t_x,), (x,))
+    elif AWAITED:
+        note_cut(NAME, (answer,), (t_x,), (x,))
     return answer
 """
 

@@ -62,6 +62,7 @@ def test_watched_variables_come_as_they_were_made():
     assert [id(one) for one in tape.watched_variables()] == [id(v), id(w)]
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 @feature(6, "recording stops on one tape only", "`with tape.stop_recording()`")
 def test_one_tape_stops_and_another_goes_on(x, near):
     with xp.GradientTape() as outer, xp.GradientTape() as inner:
@@ -193,6 +194,7 @@ def test_a_variable_that_is_not_trained_can_be_watched(near):
     near(tape.gradient(y, v), 6.0)
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 @feature(19, "an assignment cuts history", "`v.assign`")
 def test_what_is_assigned_has_no_history(near):
     x, v = xp.asarray(2.0), xp.Variable(0.0)

@@ -19,6 +19,7 @@ def x():
 
 
 # --- stop_recording -----------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_stop_recording_stops_this_tape_only(x, near):
     with GradientTape() as first, GradientTape() as second:
         first.watch(x)
@@ -56,6 +57,7 @@ def test_a_suspended_generator_keeps_its_tape_stopped_until_it_is_closed(x, near
     near(tape.gradient(after, x), 6.0)
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_generators_that_stop_a_tape_may_end_in_any_order(x, near):
     def stopped(tape):
         with tape.stop_recording():

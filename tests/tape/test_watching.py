@@ -74,6 +74,7 @@ def test_watching_twice_counts_once(x, near):
     near(tape.gradient(y, x), 6.0)
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_watching_does_not_reach_back(x):
     with GradientTape() as tape:
         y = x * x
@@ -173,6 +174,7 @@ def test_a_second_tape_that_watches_a_view_takes_nothing_from_the_first(near):
     near(first.gradient(y, part), [2.0, 4.0])
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 @pytest.mark.parametrize("watched", ["real", "imag"])
 @pytest.mark.parametrize("read", ["real", "imag"])
 def test_a_part_of_complex_data_that_is_watched_counts_what_other_views_of_it_do_from_then_on(

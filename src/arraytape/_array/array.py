@@ -165,12 +165,13 @@ class Array(ForeignNames):
     # data of a view follow from its root's, and a Variable reports each read.  Read _tid before _data:
     # a view's data may be stale.
     # __weakref__: 2 ns for each Array, and no memory, since allocations come in steps of 16 bytes.
-    __slots__ = ("__weakref__", "_data", "_exports", "_state", "_tid", "_view")
+    __slots__ = ("__weakref__", "_cut", "_data", "_exports", "_state", "_tid", "_view")
     _data: Any
     _state: int
     _tid: int
     _view: View  # set for views only
     _exports: Any  # set for roots in state EXPORTED
+    _cut: Any  # set for what took part in an op without a record while a tape is awaited; see ``cuts``
     __hash__ = None  # type: ignore[assignment]  # == compares elements
     _has_state = False  # whether its value may be replaced under it: a Variable's
 

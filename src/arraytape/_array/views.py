@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from .._record.stack import OPEN, active, elsewhere, new_tid, recorders, tell
+from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
@@ -54,6 +54,7 @@ from .array import (
     View,
     wrap,
 )  # fmt: skip
+from .cuts import note_cut
 from .exports import Export, Exports, released, revoke
 from .long_paths import LONG, shortened
 from .paths import (
@@ -120,6 +121,8 @@ def recorded_copy(x: Array, data: Any) -> Array:
         tell(recorder, view_record(copy._tid, tid, data.shape, ()))
     if tid and OPEN and not recorders():
         elsewhere((tid,))
+    if AWAITED and not followers:
+        note_cut("copy", (copy,), (tid,), (x,))
     return copy
 
 

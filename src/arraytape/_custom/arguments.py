@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import KEPT, Array, wrap
+from .._array.array import IS_VIEW, KEPT, Array, wrap
+from .._array.cuts import Cut, cut_of, note_cut
 from .._array.exports import is_unwritten
 from .._array.views import private_handle
+from .._record.stack import AWAITED, CLOCK
 from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -65,6 +67,8 @@ class Arguments:
         self._places = [i for i, leaf in enumerate(leaves) if is_array(leaf)]
         self.owners = [owner_of_leaf[i] for i in self._places]
         arrays = [as_private_array(leaves[i]) for i in self._places]
+        if AWAITED:
+            note_use([leaves[i] for i in self._places], arrays)
         private = {name: private_copy(value) for name, value in (keywords or {}).items()}
         # Without the caller's Arrays: a call that is kept must keep no other handle on them.
         self._leaves = replaced(leaves, self._places, [None] * len(arrays))
@@ -123,6 +127,17 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 
 # --- private handles and copies -----------------------------------------------------------------------
+def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
+    """Leave a Cut at Arrays without ids that a function is given, and at their private handles."""
+    pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
+    note_cut("a call", (), [handle._tid for _, handle in pairs], [x for x, _ in pairs])
+    for x, handle in pairs:
+        if not handle._tid:
+            handle._cut = cut_of(x)
+        elif x._state & IS_VIEW:  # whose own id may be new
+            handle._cut = Cut(CLOCK[0], "view", (x._view.seen,), None, 0)
+
+
 def as_private_array(x: Any) -> Array:
     """A positional Array under a private handle, or raw data copied into an Array."""
     return (

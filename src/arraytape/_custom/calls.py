@@ -15,10 +15,11 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.cuts import cut_of, note_cut
 from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
+from .._record.stack import AWAITED, OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import CARRIED, is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
@@ -185,6 +186,10 @@ def publish(
     followers = followers_of(tids)
     outs = [new_tid() if followers else 0 for _ in trace.leaves]
     results = [result_handle(leaf, out) for leaf, out in zip(trace.leaves, outs, strict=True)]
+    if AWAITED and not followers:
+        cuts = [cut for x in trace.arrays if (cut := cut_of(x)) is not None]
+        of_views = [tid for cut in cuts for tid in cut.tids]
+        note_cut(trace.recorder.name, results, [*tids, *of_views], trace.arrays)
     if followers:
         call = make_call()
         if keeps_records:

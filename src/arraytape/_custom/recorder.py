@@ -163,13 +163,13 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         if changed or variable._trainable:
             self.followed.add(variable._current_id())
 
-    def assigned(self, variable: Any, /) -> None:
+    def assigned(self, variable: Any, value: Any, /) -> None:
         """Remember what a Variable held before the function assigned to it, here or in calls within."""
         if not any(variable is other for other, _ in self.assigned_variables):
             self.assigned_variables.append((variable, variable._data))
         for recorder in self.followed.hidden:
             if isinstance(recorder, SeesAssignments):
-                recorder.assigned(variable)
+                recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
         """Take one record: refuse or collect what is captured, and keep what the rest tells."""

@@ -27,10 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
+from .._array.cuts import note_cut
 from .._array.views import keep
 from .._record.op import Op
 from .._record.plan import LAYOUT
-from .._record.stack import OPEN, active, elsewhere, new_tid
+from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
@@ -146,6 +147,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     }  # fmt: skip
     recording = {
         "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
+        "AWAITED": AWAITED, "note_cut": note_cut,
         "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep, "is_complex": is_complex,
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
@@ -368,6 +370,9 @@ def record(s: Source, form: Form) -> None:
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     followed = f"any({ids[0]})" if op.variadic else " or ".join(ids)
+    tids = ids[0] if op.variadic else f"({', '.join(ids)},)"
+    operands = op.inputs[0] if op.variadic else f"({', '.join(op.inputs)},)"
+    noted = f"note_cut(NAME, ({', '.join(form.handles)},), {tids}, {operands})"
     with s.block(f"if {followed}:"):
         s.line("thread, recorders = active()")
         with s.block("if thread == get_ident():"):
@@ -378,8 +383,15 @@ def record(s: Source, form: Form) -> None:
                 record_each_subset(s, form, saved)
             else:
                 record_any_subset(s, form, saved)
-        with s.block("elif OPEN:"):
-            s.line(f"elsewhere({ids[0]})" if op.variadic else f"elsewhere(({', '.join(ids)},))")
+            with s.block("if not out and AWAITED:"):
+                s.line(noted)
+        with s.block("else:"):
+            with s.block("if OPEN:"):
+                s.line(f"elsewhere({tids})")
+            with s.block("if AWAITED:"):
+                s.line(noted)
+    with s.block("elif AWAITED:"):
+        s.line(noted)
 
 
 def has_one_form(op: Op) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array, asarray_like, wrap
+from .._array.cuts import cut_of
 from .._array.views import current
 from .._define.raw_calls import at_users_line
 from .._storage.storage import HERE, STORAGES, storage_of
@@ -192,4 +193,6 @@ def joined(found: Any, value: Any, function: Any) -> Any:
         )
     if found.dtype.kind == "c" and value.dtype.kind == "f":
         found = elementwise.real(found)
-    return wrap(value, current(astype(found, value.dtype, copy=False))[0], state)
+    y = wrap(value, current(astype(found, value.dtype, copy=False))[0], state)
+    y._cut = cut_of(found)
+    return y

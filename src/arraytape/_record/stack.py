@@ -30,6 +30,9 @@ OPEN: dict[int, ref[Recorder]] = {}
 # A new value id; 0 is the id of no value.  Each is an int object of its own, which Python's small ints
 # are not: by the references to it ``_tape.sweeping`` knows whether anything may ask for the value.
 new_tid = itertools.count(1 << 12).__next__
+# The tapes that record, or have ended and were not asked for a gradient yet, by id: see ``_array.cuts``.
+AWAITED: dict[int, ref[Recorder]] = {}
+CLOCK: list[int] = [new_tid()]  # the time of the last event of a tape, on the scale of value ids
 
 
 class Recorder(Protocol):
@@ -121,15 +124,15 @@ class BaseRecorder(OfThisProcess):
 class SeesAssignments:
     """A recorder that is told before a Variable's value is replaced while it is on the stack."""
 
-    def assigned(self, variable: Any, /) -> None:
-        """Called before the value is replaced."""
+    def assigned(self, variable: Any, value: Any, /) -> None:
+        """Called before the value is replaced; value : what is assigned, or computed with."""
 
 
-def tell_assigned(variable: Any) -> None:
+def tell_assigned(variable: Any, value: Any) -> None:
     """Tell the recorders that want to know that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
-            recorder.assigned(variable)
+            recorder.assigned(variable, value)
 
 
 def tell(recorder: Recorder, record: Record) -> None:
@@ -138,6 +141,12 @@ def tell(recorder: Recorder, record: Record) -> None:
     if followed:
         recorder.record(record)
         followed.add(record[1])
+
+
+def tick() -> int:
+    """Return the time of an event, which is later than all that was made before."""
+    now = CLOCK[0] = new_tid()
+    return now
 
 
 class entered(Context):
@@ -258,6 +267,7 @@ def elsewhere(tids: Sequence[int]) -> None:
 def _forget() -> None:
     STACK.set(EMPTY)
     OPEN.clear()
+    AWAITED.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -86,6 +86,7 @@ class Differentiation:
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
+        recording.be_asked()
         strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
         watched = recording.watched
         self.places = [
@@ -275,7 +276,8 @@ class Differentiation:
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
-        warn_of_strays(self.recording, lost, self.targets, self.starts)
+        alone = all(g is None for g in found)
+        warn_of_strays(self.recording, lost, self.targets, self.starts, alone)
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:

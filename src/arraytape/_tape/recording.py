@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from threading import get_ident
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -19,11 +21,23 @@ from .._array.views import location
 from .._exits.journal import Journal
 from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, Structural, results_of
-from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders, remove, replace
+from .._record.stack import (
+    AWAITED,
+    OPEN,
+    BaseRecorder,
+    Paused,
+    SeesAssignments,
+    new_tid,
+    push,
+    recorders,
+    remove,
+    replace,
+    tick,
+)
 from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.blocks import Context
-from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
 from .._util.places import block_frame
 from .buffers import LARGE, is_large
@@ -36,6 +50,7 @@ from .sweeping import sweeping
 if TYPE_CHECKING:
     from .._exits.lacks import Doubt
 
+RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
@@ -93,16 +108,43 @@ class Watched(NamedTuple):
     """What is watched, and where its gradient comes together.
 
     root : the tid of its root when it was watched.  source : the tid of which its gradient is the part
-    at the end of ``path``.
+    at the end of ``path``.  since : when that was, 0 for a Variable that was read.
     """
 
     handle: Array
     root: int
     source: int
     path: Path
+    since: int
 
 
-class Recording(BaseRecorder):
+class Assigned(NamedTuple):
+    """An assignment to a Variable of a value that a tape may follow.
+
+    time : on ``CLOCK``.  variable, tid : the ids of the Variable and of the value.
+    """
+
+    time: int
+    variable: int
+    tid: int
+    name: str
+    line: str
+
+
+class Pause:
+    """A time in which ``stop_recording`` stopped a tape.
+
+    begun, ended : on ``CLOCK``; ended is 0 until it has.  line : the user's.  generator : the name of
+    the generator, or coroutine, that stopped it; "" for other functions.
+    """
+
+    __slots__ = ("begun", "ended", "generator", "line")
+
+    def __init__(self, line: str, generator: str) -> None:
+        self.begun, self.ended, self.line, self.generator = tick(), 0, line, generator
+
+
+class Recording(BaseRecorder, SeesAssignments):
     """What a GradientTape puts on the stack: the recorder, its records and what it follows.
 
     known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
@@ -173,6 +215,9 @@ class Recording(BaseRecorder):
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
+        self.periods: list[int] = [tick()] if self.active else []
+        self.pauses: list[Pause] = []
+        self.assigned_to: list[Assigned] = []
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
@@ -242,6 +287,10 @@ class Recording(BaseRecorder):
             if self.used_up:
                 self.forget()
             self.entered = True
+            if not len(self.periods) % 2:
+                self.periods.append(tick())
+            if not self.never_zeros:
+                self.be_awaited()
             if self.profile is not None:
                 self.profile.resume()
             if PACKING.get() is not self.packing:
@@ -270,6 +319,17 @@ class Recording(BaseRecorder):
             self.followed = UNFOLLOWED
             self.active = False
             OPEN.pop(id(self), None)
+            if len(self.periods) % 2:
+                self.periods.append(tick())
+
+    def be_awaited(self) -> None:
+        """Have ops without records noted until a gradient is asked for, or the tape goes."""
+        key = id(self)
+        AWAITED[key] = ref(self, lambda _: AWAITED.pop(key, None))
+
+    def be_asked(self) -> None:
+        """Note them for this tape no longer: a gradient was asked for."""
+        AWAITED.pop(id(self), None)
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
@@ -316,7 +376,7 @@ class Recording(BaseRecorder):
 
     def stop_recording(self) -> Stopped:
         """Record nothing in this thread: see ``GradientTape.stop_recording``."""
-        return Stopped(self)
+        return Stopped(self, user_frame())
 
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
@@ -361,8 +421,16 @@ class Recording(BaseRecorder):
                     f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
                     f"with asarray [at {user_line()}]"
                 )
+        since = tick()
         for leaf in found:
-            self.follow(leaf)
+            self.follow(leaf, since)
+
+    def assigned(self, variable: Any, value: Any, /) -> None:
+        """Remember that a Variable gets a value: there a gradient ends."""
+        tid = value._current_id() if isinstance(value, Array) else 0
+        if tid:
+            said = Assigned(tick(), variable._current_id(), tid, variable.name, user_line())
+            self.assigned_to.append(said)
 
     def accessed(self, x: Any, /) -> None:
         """A Variable was read; the trainable ones are watched."""
@@ -374,7 +442,7 @@ class Recording(BaseRecorder):
         """The Variables among what is watched, in the order in which they were made."""
         return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
-    def follow(self, x: Array) -> None:
+    def follow(self, x: Array, since: int = 0) -> None:
         data = x._data
         kind = data.dtype.kind
         if kind != "f" and kind != "c":
@@ -410,7 +478,7 @@ class Recording(BaseRecorder):
                     self.implied.add(tid)
                 self.leaves.add(tid)
                 self.known.add(tid)
-            self.watched[id(x)] = Watched(x, tid, source, path)
+            self.watched[id(x)] = Watched(x, tid, source, path, since)
 
     def watch_large(self, data: Any) -> None:
         """From the first large array on, records of dead results go."""
@@ -486,7 +554,7 @@ class Recording(BaseRecorder):
 
     def paused(self) -> AbstractContextManager[Any]:
         """Within it a one-shot tape is stopped; it goes on when what happens there fails."""
-        return self.stop_recording() if self.active and not self.persistent else HERE
+        return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
         """A derivative was given: a one-shot tape drops its records."""
@@ -512,10 +580,15 @@ class Stopped(Context):
 
     A stand-in keeps the tape's place, in this thread and task only: a generator that is finished
     elsewhere puts nothing on a stack that is not its own.
+
+    frame : that of the user's function that stops it; None where arraytape does.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    pause: Pause | None = None
+
+    def __init__(self, recording: Recording, frame: FrameType | None = None) -> None:
         self.recording, self.paused = recording, Paused(recording)
+        self.said = None if frame is None else (line_of(frame), generator_of(frame))
 
     def _begin(self) -> None:
         if not self.recording.active:
@@ -524,11 +597,26 @@ class Stopped(Context):
                 f"[at {user_line()}]"
             )
         replace(self.recording, self.paused)
+        if self.said is not None:
+            self.pause = Pause(*self.said)
+            self.recording.pauses.append(self.pause)
 
     def _end(self) -> None:
+        if self.pause is not None and not self.pause.ended:
+            self.pause.ended = tick()
         if self.recording.active:
             replace(self.paused, self.recording)
         remove(self.paused)
+
+
+def line_of(frame: FrameType) -> str:
+    """Return ``file:line`` of a frame."""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def generator_of(frame: FrameType) -> str:
+    """Return the name of a generator or coroutine that runs in a frame; "" for other functions."""
+    return frame.f_code.co_name if frame.f_code.co_flags & RESUMED else ""
 
 
 class Worker(Context):

@@ -15,15 +15,10 @@ from .._array.array import IS_VIEW, Array
 from .._record.plan import inputs_of, results_of
 from .._util.errors import TapeWarning, layout, see, stacklevel
 from .arguments import differentiable
+from .none_causes import Request, named, swapped_words, why_unconnected
 from .recording import Recording
 
 ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
-
-
-def named(x: Array) -> str:
-    """An Array as messages call it: ``Array float64(3,)``, ``Variable 'w' float64(2,)``."""
-    name = f" {x.name!r}" if x._has_state else ""  # type: ignore[attr-defined]
-    return f"{type(x).__name__}{name} {layout(x)}"
 
 
 def follows(recording: Recording, x: Array) -> bool:
@@ -93,19 +88,14 @@ def first_targets(
     return {tid: leaves[i][0] for tid, i in first.items() if tid != leaves[i][1]}
 
 
-def swapped_words(x: Array, target: Array) -> str:
-    """That a source was computed of the target."""
-    return (
-        f"the source {named(x)} was computed of the target {named(target)}, and not the target of the "
-        "source: they are swapped. Call tape.gradient(target, sources)"
-    )
-
-
 def warn_of_strays(
     recording: Recording, asked: Sequence[tuple[Array, int]], targets: Sequence[Array],
-    starts: Sequence[int],
+    starts: Sequence[int], alone: bool,
 ) -> None:  # fmt: skip
-    """A TapeWarning for each source, with its tid, that has no gradient by mistake."""
+    """A TapeWarning for each source, with its tid, that has no gradient by mistake.
+
+    alone : whether no source at all has a gradient.
+    """
     alikes = cache(lambda: alike_among(recording))
     swapped = first_targets(recording, targets, starts) if asked else {}
     for x, tid in asked:
@@ -114,6 +104,8 @@ def warn_of_strays(
         why = why_not_followed(recording, x, alikes)
         if not why and tid in swapped:
             why = swapped_words(x, swapped[tid])
+        if not why:
+            why = why_unconnected(Request(recording, x, tid, targets, starts, alone))
         if why:
             warnings.warn(
                 f"gradient is None: {why} {ON_THE_TAPE}", TapeWarning, stacklevel=stacklevel()

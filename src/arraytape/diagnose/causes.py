@@ -11,9 +11,23 @@ from collections.abc import Callable
 from .._array.array import IS_VIEW
 from .._record.plan import Plan, inputs_of, plan_of, results_of
 from .._tape.arguments import differentiable
-from .._tape.strays import follows, named, swapped_words, why_not_followed
+from .._tape.none_causes import (
+    Request,
+    computed_of_others,
+    listed,
+    named,
+    pause_at,
+    public_name,
+    ran_outside,
+    ran_stopped,
+    swapped_words,
+    used_too_early,
+    was_assigned,
+    why_unconnected,
+)
+from .._tape.strays import follows, why_not_followed
 from ..variable import Variable
-from .facts import Facts, made_of, needed_by, public_name
+from .facts import Facts, made_of
 from .line_recorder import Step
 
 Cause = Callable[[Facts], str]
@@ -105,11 +119,17 @@ def watched_after_use(facts: Facts) -> str:
     if facts.start not in made_of(records, [entry.root]) or facts.connected or not used:
         return ""
     ops = [record for record in used if isinstance(plan_of(record), Plan)]
-    where = facts.at((ops or used)[0])
-    return (
-        f"{named(facts.source)} was watched after {where} used it, and watching does not reach back. "
-        "Call tape.watch(x) before the first use"
+    return used_too_early(facts.at((ops or used)[0]), facts.source)
+
+
+def known_to_the_tape(facts: Facts) -> str:
+    """What a TapeWarning says of a source that the tape follows, too; noted lines say it better."""
+    if facts.cut is not None:
+        return ""
+    request = Request(
+        facts.recording, facts.source, facts.origin, [facts.target], [facts.start], alone=True
     )
+    return why_unconnected(request)
 
 
 def step_not_recorded(facts: Facts) -> str:
@@ -125,16 +145,11 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
     where = f"{public_name(step.name)} at {step.line}"
     tape = id(facts.original)
     if step.kind == "assign":
-        return (
-            f"{step.name} was assigned to at {step.line}, and an assignment is never recorded: state "
-            "cuts history. Compute with the value itself where its gradient is to count"
-        )
+        return was_assigned(step.name, step.line)
     if tape in step.paused:
-        return (
-            f"{where} ran inside stop_recording, so its result is a constant. Move it out of there"
-        )
+        return ran_stopped(where, pause_at(facts.original, step.outs[0]))
     if tape not in step.on:
-        return f"{where} ran outside the tape's block. Move it into the block"
+        return ran_outside(where)
     if step.name == "stop_gradient":
         return f"{where} makes a constant of it, on purpose"
     if step.kind == "constant" and step.dtype[0] not in "fc":
@@ -147,10 +162,7 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
             f"{where} has no derivative, by declaration, so its result is a constant. Use a smooth "
             "function in its place, or pass its gradient on with grad_pass_through"
         )
-    return (
-        f"{where} used {named(facts.source)} before it was watched, and watching does not reach back. "
-        "Call tape.watch(x) before the first use"
-    )
+    return used_too_early(where, facts.source)
 
 
 def rule_is_none(facts: Facts) -> str:
@@ -205,22 +217,7 @@ def computed_beside(facts: Facts) -> str:
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
-    parents = needed_leaves(facts)
-    if not parents:
-        return ""
-    return (
-        f"the target was computed of {listed(parents)}, as the source {named(facts.source)} was, but "
-        "not of this source: the name of the one that was used now stands for another Array (x = x + "
-        "1)? "
-        "Give the Array that the target was computed of"
-    )
-
-
-def needed_leaves(facts: Facts) -> list[str]:
-    """What is watched of which both target and source were computed."""
-    above = needed_by(facts.recording.records, [facts.origin]) & facts.backward
-    entries = facts.recording.watched.values()
-    return [*dict.fromkeys(named(e.handle) for e in entries if e.source in above)]
+    return computed_of_others(recording, facts.source, facts.origin, [facts.start])
 
 
 def never_used(facts: Facts) -> str:
@@ -279,19 +276,15 @@ def few(names: list[str]) -> list[str]:
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
 
 
-def listed(words: list[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
 CAUSES: tuple[Cause, ...] = (
     source_has_no_gradient,
     target_has_no_gradient,
     swapped,
     source_made_outside,
     never_watched,
-    variable_not_followed,
     watched_after_use,
+    known_to_the_tape,
+    variable_not_followed,
     rule_is_none,
     step_not_recorded,
     left_the_tape,

@@ -8,12 +8,12 @@ from .._array.array import Array
 from .._exits.messages import lost
 from .._record.plan import Plan, plan_of
 from .._tape.differentiation import Differentiation, has_nan
+from .._tape.none_causes import listed, named, public_name
 from .._tape.recording import USED_UP, Recording
-from .._tape.strays import named
 from .._tape.tape import GradientTape
 from .._util.errors import describe, entrance, user_line
-from .causes import CAUSES, few, how_unrecorded, listed
-from .facts import Facts, public_name
+from .causes import CAUSES, few, how_unrecorded
+from .facts import Facts
 from .line_recorder import Lines
 from .zeros import is_zero, why_zero
 

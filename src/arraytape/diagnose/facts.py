@@ -10,7 +10,6 @@ from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.views import current
 from .._exits.messages import shown
-from .._record.op import REGISTRY
 from .._record.plan import Record, inputs_of, plan_of, results_of
 from .._record.stack import only_recorders
 from .._storage.storage import storage_of
@@ -19,6 +18,7 @@ from .._tape.backward import BackwardPass
 from .._tape.data import RawData
 from .._tape.differentiation import Differentiation, has_nan
 from .._tape.guard import GuardedPass
+from .._tape.none_causes import public_name
 from .._tape.recording import Recording
 from .._util.blocks import Quiet
 from .line_recorder import Lines, Step
@@ -245,16 +245,3 @@ def name_of(record: Record) -> str:
     """The name of the op, or of the user's function, of a record."""
     users_call = hasattr(record[-1], "missing")
     return str(record[-1].name) if users_call else plan_of(record).name
-
-
-# What an op that is a part of another one is called by users.
-PUBLIC = {
-    "cast": "astype", "discretized": "astype", "setitem": "a write",
-    "in-place add": "an in-place addition", "view": "a view",
-}  # fmt: skip
-
-
-def public_name(name: str) -> str:
-    """The name by which users know an op."""
-    op = REGISTRY.get(name)
-    return PUBLIC.get(name, op.name if op else name)

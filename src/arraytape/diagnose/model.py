@@ -198,7 +198,7 @@ class Builder:
     def label_of(self, tid: int) -> str:
         if self.labels.get(tid):
             return self.labels[tid]
-        for handle, root, source, _ in self.recording.watched.values():
+        for handle, root, source, *_ in self.recording.watched.values():
             if tid in (root, source) and id(handle) in self.names:
                 return self.names[id(handle)]
         return ""

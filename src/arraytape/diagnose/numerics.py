@@ -14,6 +14,7 @@ from .._storage.storage import storage_of
 from .._tape.arguments import arrays_of, seeds_of
 from .._tape.data import RawData
 from .._tape.differentiation import Differentiation
+from .._tape.none_causes import public_name
 from .._tape.numerics import (
     CheckedGuardedPass,
     NonFiniteError,
@@ -29,7 +30,7 @@ from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
 from .._util.errors import entrance, user_line
 from .explanation import NEVER_ENTERED, recording_of
-from .facts import copy_of, name_of, needed_by, public_name
+from .facts import copy_of, name_of, needed_by
 from .line_recorder import Lines
 
 LOOK = "GradientTape(check_numerics=True) looks at each op as it runs."

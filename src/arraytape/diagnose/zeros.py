@@ -9,8 +9,9 @@ from .._array.aliasing import PUT, write_of
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._tape.backward import BackwardPass
 from .._tape.data import RawData
+from .._tape.none_causes import public_name
 from .._tape.numerics import on_host
-from .facts import Facts, name_of, public_name
+from .facts import Facts, name_of
 
 
 class Death(NamedTuple):

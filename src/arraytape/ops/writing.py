@@ -20,6 +20,7 @@ import numpy as np
 
 from .._array.aliasing import ADD, PUT
 from .._array.array import ALIASED, EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
+from .._array.cuts import note_cut
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, Path, write_through
 from .._array.unfinished import REFUSALS, put_in_place, unfinished
@@ -29,7 +30,7 @@ from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_bes
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
 from .._record.op import Op
 from .._record.plan import Structural
-from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
+from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, axis_ids_of, check
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
@@ -321,7 +322,7 @@ def assign_id(
     kind = data.dtype.kind
     thread, stack = active()
     if kind != "f" and kind != "c":
-        root._tid = 0  # integers cut the gradient
+        old, root._tid = root._tid, 0  # integers cut the gradient
     elif thread == get_ident():
         while True:
             old, new = root._tid, 0
@@ -350,6 +351,8 @@ def assign_id(
             elsewhere((old, vtid))
     if new and root._state & EXPORTED:
         revoke(root)
+    if AWAITED and not new:
+        note_cut(plan.name, [root], (old, vtid), ())
 
 
 def overwritten(x: Array, key: Any, value: Any) -> Any:

@@ -1,0 +1,295 @@
+"""Causes of a gradient that is None although the tape follows the source: one function for each.
+
+Each tells from what the tape knows, and gives a sentence, or "" where it does not know.  A target that
+merely does not depend on a source is no cause: several sources are asked for, and one is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from .._array.aliasing import VIEW
+from .._array.array import IS_VIEW, Array
+from .._array.cuts import Cut, cut_of
+from .._record.op import REGISTRY
+from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+from .._util.errors import layout
+from .arguments import differentiable
+from .recording import Pause, Recording
+
+# What an op that is a part of another one is called by users.
+PUBLIC = {
+    "cast": "astype", "discretized": "astype", "setitem": "a write",
+    "in-place add": "an in-place addition", "view": "a view",
+}  # fmt: skip
+
+
+def public_name(name: str) -> str:
+    """Return the name by which users know an op."""
+    op = REGISTRY.get(name)
+    return PUBLIC.get(name, op.name if op else name)
+
+
+def named(x: Array) -> str:
+    """Return an Array as messages call it: ``Array float64(3,)``, ``Variable 'w' float64(2,)``."""
+    name = f" {x.name!r}" if x._has_state else ""  # type: ignore[attr-defined]
+    return f"{type(x).__name__}{name} {layout(x)}"
+
+
+class Request(NamedTuple):
+    """A source without a gradient, and the targets that were asked for.
+
+    tid : that of the source.  starts : those of the targets.  alone : whether no source has a gradient.
+    """
+
+    recording: Recording
+    source: Array
+    tid: int
+    targets: Sequence[Array]
+    starts: Sequence[int]
+    alone: bool
+
+    @property
+    def reached(self) -> set[int]:
+        """The ids of the source and of all that the tape knows to be made of it."""
+        entry = self.recording.watched.get(id(self.source))
+        found = {self.tid} if entry is None else {self.tid, entry.root}
+        for record in self.recording.records:
+            if not found.isdisjoint(inputs_of(record)):
+                found.update(results_of(record))
+        return found
+
+    @property
+    def since(self) -> int:
+        """The time from which on the source is watched, 0 for what is not, or for a Variable."""
+        entry = self.recording.watched.get(id(self.source))
+        return 0 if entry is None else entry.since
+
+
+def needed(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
+    """Return these ids and those of all that the tape knows to have gone into them."""
+    found = set(tids)
+    for record in reversed(records):
+        if not found.isdisjoint(results_of(record)):
+            found.update(inputs_of(record))
+    return found
+
+
+# --- sentences ----------------------------------------------------------------------------------------
+def used_too_early(where: str, x: Array) -> str:
+    """Return the sentence for an op that used a source before it was watched."""
+    return (
+        f"{where} used {named(x)} before it was watched, and watching does not reach back. "
+        "Call tape.watch(x) before the first use"
+    )
+
+
+def ran_outside(where: str) -> str:
+    """Return the sentence for an op outside of the tape's block."""
+    return f"{where} ran outside the tape's block. Move it into the block"
+
+
+def ran_stopped(where: str, pause: Pause | None = None) -> str:
+    """Return the sentence for an op that ran while ``stop_recording`` was open."""
+    if pause is not None and pause.generator:
+        return (
+            f"{where} ran inside stop_recording, which the generator {pause.generator!r} at "
+            f"{pause.line} leaves open while it yields, so its result is a constant. Yield outside of "
+            "that block"
+        )
+    return f"{where} ran inside stop_recording, so its result is a constant. Move it out of there"
+
+
+def was_assigned(name: str, line: str) -> str:
+    """Return the sentence for an assignment between source and target."""
+    return (
+        f"{name} was assigned to at {line}, and an assignment is never recorded: state "
+        "cuts history. Compute with the value itself where its gradient is to count"
+    )
+
+
+def swapped_words(x: Array, target: Array) -> str:
+    """Return the sentence for a source that was computed of the target."""
+    return (
+        f"the source {named(x)} was computed of the target {named(target)}, and not the target of the "
+        "source: they are swapped. Call tape.gradient(target, sources)"
+    )
+
+
+# --- causes -------------------------------------------------------------------------------------------
+def watched_late(request: Request) -> str:
+    """The source had no id yet when an op took it, or is younger than all targets."""
+    x, recording, since = request.source, request.recording, request.since
+    used, periods = cut_of(x), recording.periods
+    if used is not None and not used.tids and periods and periods[0] <= used.time < since:
+        return used_too_early(where_of(used), x)
+    starts = [start for start in request.starts if start in recording.known]
+    if not starts or len(starts) < len(request.starts) or request.tid in starts:
+        return ""
+    if all(start < since for start in starts):
+        return used_too_early(f"what made the target {named(request.targets[0])}", x)
+    data = x._view.root._data if x._state & IS_VIEW else x._data
+    keeping = [
+        r for r in recording.records if results_of(r)[0] < since and any(y is data for y in r)
+    ]
+    if keeping and not {y for r in keeping for y in results_of(r)}.isdisjoint(
+        needed(recording.records, starts)
+    ):
+        return used_too_early(public_name(plan_of(keeping[0]).name), x)
+    return ""
+
+
+def watched_anew(request: Request) -> str:
+    """The source was followed already, and watched anew after the use that counts."""
+    entry, records = request.recording.watched.get(id(request.source)), request.recording.records
+    if entry is None or entry.root == entry.source:
+        return ""
+    above = needed(records, request.starts)
+    used = [
+        r for r in records if entry.root in inputs_of(r) and not above.isdisjoint(results_of(r))
+    ]
+    ops = [public_name(plan_of(r).name) for r in used if isinstance(plan_of(r), Plan)]
+    if not used or entry.source in above:
+        return ""
+    return used_too_early([*ops, "a view"][0], request.source)
+
+
+def target_not_recorded(request: Request) -> str:
+    """A target comes of an op that took what the source gave, where the tape did not record."""
+    recording, reached = request.recording, None
+    for target, start in zip(request.targets, request.starts, strict=True):
+        if start in recording.known or not differentiable(target):
+            continue
+        cut = cut_of(target)
+        if cut is not None and cut.tids:
+            reached = request.reached if reached is None else reached
+            if not reached.isdisjoint(cut.tids):
+                return why_not_recorded(request, cut.time, where_of(cut))
+        elif start and request.alone:  # another tape recorded it
+            return why_not_recorded(request, start, f"what made the target {named(target)}")
+    return ""
+
+
+def why_not_recorded(request: Request, time: int, where: str) -> str:
+    """Return why a tape has no record of an op that ran at a time."""
+    recording = request.recording
+    bounds = [*recording.periods, time + 1]
+    periods = zip(bounds[::2], bounds[1::2], strict=False)
+    if not any(begun <= time < ended for begun, ended in periods):
+        return ran_outside(where)
+    pause = pause_at(recording, time)
+    if pause is not None:
+        return ran_stopped(where, pause)
+    return used_too_early(where, request.source) if time < request.since else ""
+
+
+def pause_at(recording: Recording, time: int) -> Pause | None:
+    """Return the pause of a tape at a time; None where it was not stopped."""
+    for pause in recording.pauses:
+        if pause.begun <= time and (not pause.ended or time < pause.ended):
+            return pause
+    return None
+
+
+def where_of(cut: Cut) -> str:
+    """Return an op that was not recorded as a sentence names it."""
+    return f"{public_name(cut.name)} at {cut.line}"
+
+
+def assigned_between(request: Request) -> str:
+    """A Variable that the target was computed of had been given a value of the source's."""
+    recording = request.recording
+    if not recording.assigned_to:
+        return ""
+    reached, above = request.reached, needed(recording.records, request.starts)
+    for said in reversed(recording.assigned_to):
+        if said.tid in reached and any(
+            said.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
+            and max(results_of(record)) > said.time
+            for record in recording.records
+        ):  # fmt: skip
+            return was_assigned(f"Variable {said.name!r}", said.line)
+    return ""
+
+
+def another_view(request: Request) -> str:
+    """The source is a view made anew of a part that was used through another view."""
+    x, recording = request.source, request.recording
+    if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
+        return ""
+    above = needed(recording.records, request.starts)
+    if request.tid in above or not any(
+        record[0] == VIEW.number and record[4] == x._view.path and record[1] in above
+        and record[2] == x._view.seen
+        for record in recording.records
+    ):  # fmt: skip
+        return ""
+    return (
+        f"{named(x)} is a view that no op on the tape used, though another one of the "
+        "same part may have been: each x[key] is an Array of its own. Give the very Array that "
+        "was used"
+    )
+
+
+def made_after_target(request: Request) -> str:
+    """The source was computed of what the target was computed of, but later than the target."""
+    recording, tid = request.recording, request.tid
+    if not request.alone or tid in recording.leaves or request.source._state & IS_VIEW:
+        return ""
+    starts = [start for start in request.starts if start in recording.known]
+    if len(starts) < len(request.starts) or not starts or tid < max(map(time_of, request.targets)):
+        return ""
+    above = needed(recording.records, [tid])
+    for target, start in zip(request.targets, starts, strict=True):
+        if start in above:
+            return swapped_words(request.source, target)
+    return computed_of_others(recording, request.source, tid, starts)
+
+
+def time_of(x: Array) -> int:
+    """Return the id that an Array got when it was made; a view's own is that of when it was read."""
+    return x._view.seen if x._state & IS_VIEW else x._current_id()
+
+
+def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequence[int]) -> str:
+    """Return the sentence for a source that has its ancestors in common with the target, if it has."""
+    above = needed(recording.records, [tid]) & needed(recording.records, starts)
+    parents = [named(e.handle) for e in recording.watched.values() if e.source in above]
+    if not parents:
+        return ""
+    return (
+        f"the target was computed of {listed([*dict.fromkeys(parents)])}, as the source {named(x)} was, "
+        "but not of this source: the name of the one that was used now stands for another Array (x = x "
+        "+ 1)? Give the Array that the target was computed of"
+    )
+
+
+def not_trainable(request: Request) -> str:
+    """The only source is a Variable that tapes do not watch unasked."""
+    x = request.source
+    trainable = getattr(x, "_trainable", True) if x._has_state else True
+    if not request.alone or trainable or request.tid in request.recording.known:
+        return ""
+    return f"{named(x)} is not trainable, so it has to be watched: call tape.watch(v)"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+CAUSES: tuple[Callable[[Request], str], ...] = (
+    watched_late,
+    watched_anew,
+    target_not_recorded,
+    assigned_between,
+    another_view,
+    made_after_target,
+    not_trainable,
+)
+
+
+def why_unconnected(request: Request) -> str:
+    """Return why a source has no gradient, as far as the tape knows; else ""."""
+    return next(filter(None, (cause(request) for cause in CAUSES)), "")
