@@ -289,7 +289,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.entered = True
             if not len(self.periods) % 2:
                 self.periods.append(tick())
-            if not self.never_zeros:
+            if self.doubts is None:
                 self.be_awaited()
             if self.profile is not None:
                 self.profile.resume()
