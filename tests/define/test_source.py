@@ -75,7 +75,7 @@ def function(x, /):
                 elsewhere((t_x,))
             if AWAITED:
                 note_cut(NAME, (answer,), (t_x,), (x,))
-    elif AWAITED:
+    elif UNSTARTED:
         note_cut(NAME, (answer,), (t_x,), (x,))
     return answer
 """

@@ -1,8 +1,9 @@
 """Cuts: ops that took a value which a tape follows, or is to follow later, and that no tape recorded.
 
-While a tape records, or has ended and was not asked for a gradient, each op without a record leaves a
-``Cut``: with its results, if it took values with ids or results of such an op; else with its operands.
-From these a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
+While a tape records, or has ended and was not asked for a gradient, an op without a record leaves a
+``Cut``: with its results, if it took values with ids; else, as long as the tape has no record at all, with
+its operands, too, which may be watched late.  Results get ids, so that what is computed of them is noted
+in turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .._record.stack import AWAITED, CLOCK
+from .._record.stack import CLOCK, UNSTARTED, new_tid
 from .._util.places import NO_NAMES, Place, counts
 from .array import IS_VIEW, Array
 
 MANY = 64  # ids in one cut
-ENOUGH = 100_000  # cuts, after which nobody seems to ask for a gradient
+ENOUGH = 100  # cuts between two events of tapes, after which ops are not noted any more
 
 
 class Cut(NamedTuple):
@@ -41,40 +42,55 @@ class Cut(NamedTuple):
         return str(Place(self.code, self.instruction, 0, NO_NAMES))
 
 
-noted = 0
+noted = [0, 0]  # how many cuts there were since which time
+
+
+def note_early(
+    name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
+) -> None:
+    """Leave a Cut at the operands of an op on values without ids, if a tape has no record yet."""
+    for key, reference in [*UNSTARTED.items()]:
+        recording: Any = reference()
+        if recording is None or recording.records:
+            UNSTARTED.pop(key, None)
+    if UNSTARTED:
+        note_cut(name, results, tids, operands)
 
 
 def note_cut(
     name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
 ) -> None:
     """Leave a Cut at the results of an op without a record, or else at its operands."""
-    global noted
-    noted += 1
-    if noted > ENOUGH:
-        AWAITED.clear()
-        noted = 0
+    now = CLOCK[0]
+    if noted[1] != now:
+        noted[:] = 0, now
+    noted[0] += 1
+    if noted[0] > ENOUGH:
+        return
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not counts(frame):
         frame = frame.f_back
     code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-    used = Cut(CLOCK[0], name, (), code, instruction)
-    taken, cut = [tid for tid in tids if tid], used
+    used = Cut(now, name, (), code, instruction)
+    cut, before, taken = used, list[int](), [tid for tid in tids if tid]
     for x, tid in zip(operands, tids, strict=False):
         if not isinstance(x, Array):
             continue
         is_view = x._state & IS_VIEW
         root = x._view.root if is_view else x
-        if tid:
-            taken += [x._view.seen] if is_view else []  # a view's own id may be new
-            continue
-        before = cut_of(root)
-        if before is None or not before.tids:
+        if tid and is_view:
+            taken.append(x._view.seen)  # its own id may be new
+        last = cut_of(root)
+        if last is not None and last.tids:
+            cut = cut if last.code is None else last
+            before += last.tids
+        elif not tid:
             root._cut = used
-        else:
-            cut = before
-            taken += before.tids[:MANY]
+    every = tuple(dict.fromkeys(before + taken))[:MANY]  # those that a tape may follow come first
     for y in results:
-        y._cut = cut._replace(tids=tuple(taken)) if taken else None
+        y._cut = cut._replace(tids=every) if every else None
+        if every and not y._tid and not y._state & IS_VIEW and y._data.dtype.kind in "fc":
+            y._tid = new_tid()
 
 
 def cut_of(x: Array) -> Cut | None:

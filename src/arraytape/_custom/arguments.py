@@ -132,9 +132,8 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._tid for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:
-        if not handle._tid:
-            handle._cut = cut_of(x)
-        elif x._state & IS_VIEW:  # whose own id may be new
+        handle._cut = cut_of(x)
+        if handle._cut is None and handle._tid and x._state & IS_VIEW:  # whose own id may be new
             handle._cut = Cut(CLOCK[0], "view", (x._view.seen,), None, 0)
 
 

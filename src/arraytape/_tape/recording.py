@@ -24,6 +24,7 @@ from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import (
     AWAITED,
     OPEN,
+    UNSTARTED,
     BaseRecorder,
     Paused,
     SeesAssignments,
@@ -319,17 +320,21 @@ class Recording(BaseRecorder, SeesAssignments):
             self.followed = UNFOLLOWED
             self.active = False
             OPEN.pop(id(self), None)
+            UNSTARTED.pop(id(self), None)
             if len(self.periods) % 2:
                 self.periods.append(tick())
 
     def be_awaited(self) -> None:
         """Have ops without records noted until a gradient is asked for, or the tape goes."""
         key = id(self)
-        AWAITED[key] = ref(self, lambda _: AWAITED.pop(key, None))
+        AWAITED[key] = ref(self, lambda _: (AWAITED.pop(key, None), UNSTARTED.pop(key, None)))
+        if not self.records:
+            UNSTARTED[key] = AWAITED[key]
 
     def be_asked(self) -> None:
         """Note them for this tape no longer: a gradient was asked for."""
         AWAITED.pop(id(self), None)
+        UNSTARTED.pop(id(self), None)
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
