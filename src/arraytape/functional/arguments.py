@@ -288,6 +288,6 @@ def check_scalar(y: Any, records: Sequence[Record]) -> None:
     if y.shape != ():
         raise ValueError(
             f"grad: the function must give an Array of shape (), got {describe(y)} "
-            f"[at {user_line()}]; use jacobian (for second derivatives "
-            "jacobian(jacobian(f))), or sum the result"
+            f"[at {user_line()}]; use jacobian, or sum the result; for second derivatives "
+            "jacobian(jacobian(f))"
         )
