@@ -16,6 +16,7 @@ import arraytape as xp
 from arraytape.testing import total
 from helpers.call_tables import ACCEPTED
 from helpers.call_variants import draw
+from helpers.operand_kinds import laid_out
 from helpers.same_values import assert_same, quiet
 from helpers.second_order import total_of_numpy
 
@@ -155,8 +156,14 @@ class Derivatives:
         ]
         return total(floats(self.variant.call(*values)))
 
-    def arrays(self):
-        return [xp.asarray(x) for x, w in zip(self.points, self.watched, strict=True) if w]
+    def arrays(self, step=0.0):
+        """The watched operands after a step along ``other``, each in its memory layout."""
+        pairs = zip(self.points, self.variant.operands, self.watched, strict=True)
+        watched = [(x, operand.kind) for x, operand, w in pairs if w]
+        return [
+            laid_out(x + step * e, kind, xp.asarray)
+            for (x, kind), e in zip(watched, self.other, strict=True)
+        ]
 
     def numpys(self, step):
         """The total of NumPy's results after a step along the direction."""
@@ -204,10 +211,7 @@ class Derivatives:
 
     def slope_at(self, step):
         """The gradient at a step along ``other``, in the direction."""
-        arrays = [
-            xp.asarray(np.asarray(x) + step * e)
-            for x, e in zip(self.arrays(), self.other, strict=True)
-        ]
+        arrays = self.arrays(step)
         with xp.GradientTape() as tape:
             tape.watch(arrays)
             y = self.function(arrays)

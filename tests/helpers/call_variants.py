@@ -295,12 +295,14 @@ def of_keys(rng: random.Random) -> Variant:
         (x,), _ = with_kinds((x,), {}, rng)
         return Variant("x[key]", tables.read, (arrays_only(x), key), {}, tables.read)
     try:
-        part = x.data[key]
+        part = x.data[fill(key, lambda operand: operand.data)]
     except (IndexError, TypeError, ValueError):
         part = x.data[:1]
     value = shapes.floats(shape=np.shape(part) if rng.random() < 0.7 else ())
     name, function = rng.choice(tables.WRITES)
     (x, value), _ = with_kinds((x, value), {}, rng)
+    if np.ndim(part) < value.data.ndim and value.kind == "list":  # of which NumPy asks more than of an array
+        value = value._replace(kind="ndarray")
     return Variant(name, function, (arrays_only(x), key, value), {}, function)
 
 
