@@ -1,4 +1,4 @@
-"""Values unlike those of a table: ties, NaN, infinities, zeros of both signs, other magnitudes, masks."""
+"""Values unlike those of a table: ties, NaN, infinities, zeros of both signs, magnitudes, masks."""
 
 import numpy as np
 

@@ -188,6 +188,8 @@ def mean(
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
     """The mean of what a mask selects."""
+    if not a.ndim and axis is not None:
+        axes_of("mean", a, axis)  # a number has no axis, unlike for a sum
     total = sum(a, axis, keepdims=keepdims, where=where)
     if where is True:
         return total / (a.size / max(total.size, 1))

@@ -321,7 +321,9 @@ class BatchedNamespace:
             return namespace_of(x).reshape(x, shape, copy=copy)
         if -1 in shape:
             known = -math.prod(shape)
-            shape = tuple([(x.size // known if known else 0) if n == -1 else n for n in shape])
+            if not known:
+                raise ValueError(f"cannot reshape array of size {x.size} into shape {shape}")
+            shape = tuple([x.size // known if n == -1 else n for n in shape])
         whole = (*x.hidden, *shape)
         return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.axis_ids)
 
