@@ -31,6 +31,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "replayed-nested": "attack.replayed_nested",
     "replayed-state": "attack.replayed_state",
     "taped-programs": "attack.taped_programs",
+    "dispatched-calls": "attack.dispatched_calls",
     "policies": "attack.policies",
     "batched-arguments": "attack.batched_arguments",
     "unlike-data": "attack.unlike_data",

@@ -99,6 +99,41 @@ def test_logsumexp_has_second_derivatives_in_ties(values):
         np.testing.assert_allclose(hessian, np.diag(p) - np.outer(p, p), rtol=1e-12, atol=1e-20)
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([0.0, 1000.0], [1.0, 0.0]),
+        ([0.0, 0.0], [1.0, 0.0]),
+        ([0.3, 0.3 * (1 + 1e-15)], [1.0, -1.0]),  # the sum is what rounding leaves
+        ([-np.inf, 0.0], [2.0, 1.0]),
+        ([1 + 1j, 2.0], [1.0, -3.0]),
+        ([], []),
+    ],
+)
+def test_logsumexp_has_scipys_values_and_a_slope_by_its_weights(a, b):
+    for return_sign in (False, True):
+        found = xp.special.logsumexp(xp.asarray(a), b=xp.asarray(b), return_sign=return_sign)
+        expected = scipy_special.logsumexp(np.asarray(a), b=np.asarray(b), return_sign=return_sign)
+        for x, y in zip(np.atleast_1d(found), np.atleast_1d(expected), strict=True):
+            # The last bit of a phase is ours: that of sign.
+            np.testing.assert_allclose(np.asarray(x), y, rtol=4e-16)
+    if a and np.isfinite(a[0]) and not np.iscomplexobj(np.asarray(a)) and 0.0 in b:
+        slope = xp.grad(lambda b: xp.special.logsumexp(xp.asarray(a), b=b))(xp.asarray(b))
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(np.asarray(slope), np.exp(np.asarray(a)), rtol=1e-14)
+
+
+def test_logsumexp_under_vmap():
+    a, b = np.random.default_rng(0).normal(size=(2, 3, 4))
+    b[:, 1] = b[:, 0] = 0.0
+    rows = xp.vmap(lambda a, b: xp.special.logsumexp(a, b=b, return_sign=True))(
+        xp.asarray(a), xp.asarray(b)
+    )
+    expected = scipy_special.logsumexp(a, b=b, axis=1, return_sign=True)
+    for found, reference in zip(rows, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), reference)
+
+
 def test_logsumexp_with_factors_and_signs():
     a, b = xp.asarray([[0.3, -1.0], [2.0, 0.7]]), xp.asarray([[1.5, -2.0], [0.5, 3.0]])
     y, sign = xp.special.logsumexp(a, axis=1, b=b, return_sign=True)

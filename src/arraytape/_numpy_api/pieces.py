@@ -31,7 +31,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, on_axis, on_host, shape_of
+from .arguments import array_of, as_arrays, as_operands, axes_of, on_axis, on_host, shape_of
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -188,7 +188,7 @@ def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
 def block(arrays: Any) -> Array:
     """See ``numpy.block``."""
     parts = [*leaves(arrays)]
-    home = as_arrays(*parts)
+    home = as_operands(*parts)
     depth = levels(arrays)
     n = max(depth, *(x.ndim for x in home))
     each = iter([reshape(x, (1,) * (n - x.ndim) + x.shape) for x in home])

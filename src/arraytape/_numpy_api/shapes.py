@@ -14,7 +14,7 @@ from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import array_of, as_arrays, cast, into
+from .arguments import array_of, as_arrays, as_operands, cast, into
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -29,7 +29,7 @@ def at_least(n: int) -> Callable[..., Any]:
         return x[(*(None,) * (n - x.ndim - behind), ..., *(None,) * behind)]
 
     def call(*arys: Any) -> Any:
-        found = tuple([widened(x) for x in as_arrays(*arys)])
+        found = tuple([widened(x) for x in as_operands(*arys)])
         return found if len(found) != 1 else found[0]
 
     return call
@@ -37,7 +37,7 @@ def at_least(n: int) -> Callable[..., Any]:
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
     """Every one of some arrays with at least n axes."""
-    return [at_least(n)(x) for x in as_arrays(*tup)]
+    return [at_least(n)(x) for x in as_operands(*tup)]
 
 
 def transpose(a: Array, axes: Any = None) -> Array:
@@ -68,7 +68,7 @@ def joined(
     join: Callable[..., Array] = concat,
 ) -> Array:
     """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
-    parts = as_arrays(*arrays)
+    parts = as_operands(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
     if out is not None:
@@ -128,7 +128,7 @@ def dstack(tup: Sequence[Any]) -> Array:
 
 def column_stack(tup: Sequence[Any]) -> Array:
     """See ``numpy.column_stack``."""
-    parts = as_arrays(*tup)
+    parts = as_operands(*tup)
     return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 

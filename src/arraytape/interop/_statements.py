@@ -210,7 +210,7 @@ def facade_of(module: str) -> Facade:
 
 def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
     def change(module: ModuleType) -> None:
-        function = attribute(module, name)
+        function = attribute(module, name, said=library != DISPATCHED)
         if isinstance(function, FunctionType):
             hook(function, rule, library, always)
         elif function is not None:
@@ -236,11 +236,13 @@ def original(module: str, name: str) -> Function:
     return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
-def attribute(target: Any, name: str) -> Any:
-    """What a dotted name is in a module or object; None, with a warning, if it is not there."""
+def attribute(target: Any, name: str, said: bool = True) -> Any:
+    """Return what a dotted name is in a module or object; None, and ``said``, if it is not there."""
     found = target
     for part in name.split("."):
         found = getattr(found, part, None)
+        if found is None and not said:
+            return None
         if found is None:
             missing(f"{getattr(target, '__name__', target)}.{name}")
             return None

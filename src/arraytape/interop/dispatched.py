@@ -114,6 +114,22 @@ clips_rounding(PAIRWISE, "_euclidean_distances", get_namespace_and_device=asks_f
 clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_sklearn)
 
 
+# --- scores that are 1 -----------------------------------------------------------------------------
+@hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
+def explained_fraction(**given: Any) -> Any:
+    """Scikit-learn writes the formula where the residuals are not all 0, over ones."""
+    numerator, denominator = given["numerator"], given["denominator"]
+    varies = denominator != 0
+
+    def ones(shape: Any, **options: Any) -> Any:
+        fraction = numerator / xp.where(varies, denominator, 1.0)
+        formula = xp.where(varies, 1.0 - fraction, 1.0)
+        return with_slope(xp.ones(shape, **options), formula)
+
+    program = original("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance")
+    return program(**given | {"xp": Namespace(ones=ones)})
+
+
 # --- likelihoods by their exponent -------------------------------------------------------------------
 def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
     """Give a log-likelihood of a power transformation, whose program branches, a slope by its exponent.

@@ -94,14 +94,17 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
     """The value along axes that stay, and the sign or phase of the sum."""
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
-    # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
     finite = isfinite(value)
     terms = _terms(a - where(finite, value, 0.0), b)
     terms = terms / where(finite, phase, 1.0) if with_phase else terms
-    rest = log(sum_of(terms, axis=axes, keepdims=True))
-    # 0, of which the slope is NaN: for a value that is not finite, and not the plain formula's.
+    total = sum_of(terms, axis=axes, keepdims=True)
+    fixed = stop_gradient(total)
+    # 0, of which the slope is NaN: where the sum is too large, and for a value that it has not.
     loud = sqrt(0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True))
-    moved = rest - stop_gradient(rest)
+    # The total is 1 but for rounding, or whatever cancellation has left of that.
+    one = where(absolute(fixed - 1.0) < 0.5, fixed, 1.0)
+    moved = log1p(where(isfinite(fixed), (total - fixed) / one, loud))
+    rest = log(total)  # where the value is infinite, the plain formula, loud where it is undefined
     if a.dtype.kind == "c" and with_phase:
         phase = where(finite, phase * exp(1j * imag(moved)), phase + loud)
         rest, moved = real(rest), real(moved)
