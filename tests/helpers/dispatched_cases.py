@@ -80,7 +80,8 @@ NOT_OF_NUMPY = {
 
 def of_numpy(name, rng, how):
     calls = [c for c in numpy_calls.CALLS[name] if not c.symmetric]
-    call = calls[rng.integers(len(calls))]
+    real = [c for c in calls if any(v.dtype == np.float64 for v in numpy_walk.arrays_of(c))]
+    call = (real or calls)[rng.integers(len(real or calls))]
     operands = [moved(rng, v, how) for v in numpy_walk.arrays_of(call)]
     if how == "same operands":
         for i, v in enumerate(operands[1:]):
