@@ -123,7 +123,7 @@ def results(case, operands):
         if not np.array_equal(e, f, equal_nan=True):
             eps = case.ulps * np.finfo(e.dtype).eps
             size = np.max(np.abs(e), initial=0.0, where=np.isfinite(e))
-            np.testing.assert_allclose(f, e, rtol=eps, atol=eps * size)
+            np.testing.assert_allclose(f, e, rtol=eps, atol=eps * max(size, case.least))
             COUNTS["values differ in last bits: " + case.name] += 1
     return expected, "right"
 
