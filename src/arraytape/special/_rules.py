@@ -23,8 +23,13 @@ from .._storage.storage import is_complex, storage_of
 
 
 def as_data(x: Any, t: Any, xp: Any) -> Any:
-    """An operand, as data beside the tangent t where it is a Python number."""
-    return x if hasattr(x, "dtype") else xp.zeros_like(t) + x
+    """An operand, as data beside the tangent t where it is a Python number or an integer.
+
+    NumPy's functions compute in half precision of small integers.
+    """
+    if not hasattr(x, "dtype"):
+        return xp.zeros_like(t) + x
+    return x if x.dtype.kind in "fc" else xp.astype(x, xp.real(t).dtype)
 
 
 def where_defined(slope: Any, y: Any, xp: Any) -> Any:
