@@ -9,7 +9,7 @@ from arraytape import interop
 
 from . import library_rules
 
-BLOCKS, PROGRAMS = 4, 24
+BLOCKS, PROGRAMS = 4, 16
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -140,8 +140,9 @@ def distribution_calls() -> list[LibraryCall]:
         family, counts = getattr(stats, name), distributions.COUNTS.get(name, ())
         assert not counts
         quantiles = np.asarray([0.3, 0.8])
+        places = family.ppf(quantiles, *shapes)
         for method in distributions.METHODS:
-            at = quantiles if method in ("ppf", "isf") else family.ppf(quantiles, *shapes)
+            at = quantiles if method in ("ppf", "isf") else places
 
             inputs = tuple([np.array(x) for x in (at, *shapes, 0.0, 1.0)])
             call = functools.partial(of_all_parameters, getattr(family, method))
