@@ -38,23 +38,6 @@ def owner_of(file: str, module: str) -> int:
     return LIBRARY if is_installed(file) else USERS
 
 
-def owner_of_frame(frame: FrameType) -> int:
-    return owner_of(frame.f_code.co_filename, frame.f_globals.get("__name__") or "")
-
-
-def works_for(frame: FrameType) -> int:
-    """Return who called a function of a library, in the end: USERS' code or OURS."""
-    above: FrameType | None = frame
-    while above is not None:
-        owner = owner_of_frame(above)
-        if owner != LIBRARY:
-            return owner
-        if above.f_code.co_filename.startswith("<frozen importlib"):
-            return OURS
-        above = above.f_back
-    return USERS
-
-
 def is_users(kind: type) -> bool:
     """Return True if objects of a class may hold a user's state: the class is no library's."""
     if kind in PLAIN or issubclass(kind, NOT_HELD):
@@ -77,6 +60,7 @@ class Ran:
         self.libraries: dict[CodeType, dict[str, Any]] = {}
         self.objects: dict[int, weakref.ref[Any]] = {}
         self.strings: set[str] = set()
+        self.owners: dict[CodeType, int] = {}
         self.kinds: dict[type, bool] = {}  # classes that were met: whether they are users'
 
     def note(self, frame: FrameType) -> bool:
@@ -84,19 +68,18 @@ class Ran:
 
         Return True if a library's function gives its result to a user's: see ``returned``.
         """
-        code, known = frame.f_code, frame.f_globals
-        owner = owner_of(code.co_filename, known.get("__name__") or "")
+        code, above = frame.f_code, frame.f_back
         returns = False
-        if owner == LIBRARY:
-            if works_for(frame) != USERS:
+        if self.owner(frame) == LIBRARY:
+            returns = above is not None and self.owner(above) == USERS
+            if not returns and (code in self.libraries or self.works_for_us(frame)):
                 return False
-            self.libraries[code] = known
-            above = frame.f_back
-            returns = above is not None and owner_of_frame(above) == USERS
+            self.libraries[code] = frame.f_globals
         given = frame.f_locals
-        if owner == USERS:
+        if code not in self.libraries:
             key = code, tuple([id(given.get(name)) for name in code.co_freevars])
             if key not in self.functions and len(self.functions) < MOST:
+                known = frame.f_globals
                 found = None if code in self.known else function_of(code, given, known)
                 self.functions[key] = known, found and weakref.ref(found)
         for value in given.values():
@@ -106,6 +89,24 @@ class Ran:
             elif self.is_kept(value if issubclass(kind, type) else kind):
                 self.keep(value)
         return returns
+
+    def owner(self, frame: FrameType) -> int:
+        """Return whose the code of a frame is: USERS, LIBRARY's or OURS."""
+        found = self.owners.get(frame.f_code)
+        if found is None:
+            module = frame.f_globals.get("__name__") or ""
+            found = self.owners[frame.f_code] = owner_of(frame.f_code.co_filename, module)
+        return found
+
+    def works_for_us(self, frame: FrameType) -> bool:
+        """Return True if a library's function was called, in the end, by our code, or by an import."""
+        above: FrameType | None = frame
+        while above is not None:
+            owner = self.owner(above)
+            if owner != LIBRARY or above.f_code.co_filename.startswith("<frozen importlib"):
+                return owner != USERS
+            above = above.f_back
+        return False
 
     def is_kept(self, kind: type) -> bool:
         """Return True if objects of a class are kept: see ``is_users``."""

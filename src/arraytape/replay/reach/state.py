@@ -49,7 +49,8 @@ TABLES = re.compile(  # or a string, in which none is read
 )
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
 OWN = re.compile(
-    r"__(dict|weakref|doc|module|annotations|slots|qualname|dataclass_\w+|abstractmethods)__"
+    r"__(dict|weakref|doc|module|annotat\w+|slots|qualname|dataclass_\w+|abstractmethods|"
+    r"static_attributes|firstlineno)__"
 )
 ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")  # a function
 MADE = (types.MemberDescriptorType, types.GetSetDescriptorType)  # by Python, for each class

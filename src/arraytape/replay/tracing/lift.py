@@ -161,6 +161,11 @@ class Lifter:
 
         Return True if what it returns is to be seen, too.
         """
+        if how == NOTED:
+            known, above = self.ran.libraries, frame.f_back
+            if frame.f_code in known and above is not None and above.f_code in known:
+                return False  # one function of a library calls another, again
+            return self.ran.note(frame)
         returns = bool(how & NOTED) and self.ran.note(frame)
         if how & SEEN:
             self.lift_given(frame)
