@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from .array import Array
 from .views import current
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
+# By its address, data that stop_gradient gave: its numbers are meant to come back as constants.
+STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 # Not recorded, only noticed with (plan, entries, result): constants entered inside the call that made
 # the result.
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._array.exits import STOPPED
 from .._record.op import KINDS, REGISTRY, Op, Sample, register
 from .._record.plan import Rule, Unknown
+from .._record.stack import OPEN
 from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
 from .._util.errors import describe, entrance, shown, user_line
@@ -56,7 +58,11 @@ def stop_gradient(x: Any) -> Any:
     for leaf in found:
         if not isinstance(leaf, Array):
             raise TypeError(f"stop_gradient takes Arrays, got {describe(leaf)} [at {user_line()}]")
-    return nest.pack(x, [_stopped(leaf) for leaf in found])
+    stopped = [_stopped(leaf) for leaf in found]
+    for leaf in stopped if OPEN else ():
+        if type(leaf._data) is np.ndarray:
+            STOPPED[id(leaf._data)] = leaf._data
+    return nest.pack(x, stopped)
 
 
 @entrance

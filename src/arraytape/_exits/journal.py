@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.exits import LEFT, LeftRecord
+from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._util.places import Stack, stack_here
 
@@ -87,7 +87,7 @@ class Journal:
 
     def left_before(self, data: Any) -> bool:
         """Whether an operand has a number that left, and is not the very data that did."""
-        numbers = {*numbers_of(data)}
+        numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not shares(data, seen.data())
             for seen in self.seen
