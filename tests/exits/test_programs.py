@@ -2,7 +2,8 @@
 
 ``harmful*``: a part of the gradient is lost, since a value left and came back as a constant.
 ``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors
-of a, b and c had not seen the analysis; their programs stand as they wrote them.
+of a, b and c had not seen the analysis; their programs stand as they wrote them.  Those of d were written
+to find what it misses.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ ALARMS = {
     "harmless_c.history_slot_replaced_by_a_constant": OVERWRITTEN,
 }
 MEANT = {"harmless.stop_gradient_factor"}  # which says itself that a part is a constant
-HARMFUL = ("harmful", "harmful_a", "harmful_b", "harmful_c")
-HARMLESS = ("harmless", "harmless_a", "harmless_b", "harmless_c")
+HARMFUL = ("harmful", "harmful_a", "harmful_b", "harmful_c", "harmful_d")
+HARMLESS = ("harmless", "harmless_a", "harmless_b", "harmless_c", "harmless_d")
 
 
 def programs(modules, text=""):

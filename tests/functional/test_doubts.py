@@ -55,7 +55,7 @@ def looked_at(x):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_lost_part_is_an_error_whatever_it_went_through(form, x):
-    with pytest.raises(LostGradientError, match="the value left the tape at .*test_doubts"):
+    with pytest.raises(LostGradientError, match=r"the value left the tape at .*test_doubts"):
         FORMS[form](through_text, x)
 
 
