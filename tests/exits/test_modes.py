@@ -387,3 +387,58 @@ tape.gradient(y, x)
     del names
     gc.collect()
     assert big() is None
+
+
+# --- writes to copies ---------------------------------------------------------------------------------
+class Held:
+    """A table as xarray's: ``values`` is NumPy's."""
+
+    def __init__(self, data):
+        self.data = data
+
+    @property
+    def values(self):
+        return np.asarray(self.data)
+
+
+def write_an_element(y):
+    np.asarray(y)[0] = 0.0
+
+
+def write_to_a_property(y):
+    Held(y).values[1:] += 2.0
+
+
+def fill_all(y):
+    np.asarray(y).fill(0.0)
+
+
+def copy_to(y):
+    np.copyto(np.asarray(y), 0.0)
+
+
+def read_an_element(y):
+    seen = {}
+    seen["first"] = np.asarray(y)[0]
+    np.asarray(y).sum()
+
+
+@pytest.mark.parametrize("write", [write_an_element, write_to_a_property, fill_all, copy_to])
+def test_a_write_to_a_copy_that_goes_is_said(write, x):
+    def f(x):
+        y = x * 2.0
+        write(y)
+        return xp.sum(y)
+
+    with pytest.warns(TapeWarning, match="did not arrive, at .*test_modes"):
+        assert taped(f, x)().tolist() == [2.0] * 3
+    with pytest.warns(TapeWarning, match="write to the Array itself"):
+        xp.grad(f)(x)
+
+
+def test_reading_of_a_copy_is_no_write(x):
+    def f(x):
+        read_an_element(x)
+        return xp.sum(x * 2.0)
+
+    assert taped(f, x)().tolist() == [2.0] * 3

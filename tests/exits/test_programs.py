@@ -2,8 +2,8 @@
 
 ``harmful*``: a part of the gradient is lost, since a value left and came back as a constant.
 ``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors
-of a, b and c had not seen the analysis; their programs stand as they wrote them.  Those of d were written
-to find what it misses.
+of a, b and c had not seen the analysis; their programs stand as they wrote them.  Those of d were
+written to find what it misses.
 """
 
 from __future__ import annotations

@@ -7,11 +7,18 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from .._record.plan import Record, made_of
-from .._util.errors import LostGradientError, TapeWarning, stacklevel, user_line
+from .._util.errors import LostGradientError, TapeWarning, see, stacklevel, user_line
 from .._util.places import key_of
 from .journal import Journal
-from .messages import lost
-from .suspicions import Exit, exits_between, needed, sources_of, suspicions
+from .messages import lost, shown
+from .suspicions import (
+    Exit,
+    exits_between,
+    is_written_copy,
+    needed,
+    sources_of,
+    suspicions,
+)
 
 
 class Finding(NamedTuple):
@@ -24,11 +31,13 @@ class Finding(NamedTuple):
 class Doubt(NamedTuple):
     """Exits of one request of a function form, which can run its function again.
 
-    findings : what the analysis of the code says.  what : what was asked for ("gradient").  exits :
-    those of values that depend on the sources.  places : what tells them and the entries from others.
+    findings : what the analysis of the code says.  written : what it says of writes to copies.
+    what : what was asked for ("gradient").  exits : those of values that depend on the sources.
+    places : what tells them and the entries from others.
     """
 
     findings: tuple[Finding, ...]
+    written: tuple[Finding, ...]
     what: str
     exits: tuple[Exit, ...]
     places: frozenset[object]
@@ -98,11 +107,13 @@ class Lacks:
         left = self.exits_without(absent)
         suspected = self.suspected(left)
         found = findings(left, suspected, what, mode, never_zeros, unseen)
+        exits = [exit_ for _, exit_ in left]
+        written = written_copies(exits, mode)
         if doubts is None:
-            report_findings(found)
-        elif found or self.entered:
-            exits = [exit_ for _, exit_ in left]
-            doubts.append(Doubt(tuple(found), what, tuple(exits), self.places(exits)))
+            report_findings([*found, *written])
+        elif found or written or self.entered:
+            places = self.places(exits)
+            doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
         """Return what tells the places of these exits and of the entries from others."""
@@ -134,6 +145,19 @@ def findings(
         nothing = []  # zeros, and rightly
     rows = (nothing, f"{what} is None"), (partly, f"a part of the {what} may be missing")
     return [Finding(lost(exits, said), mode == "raise") for exits, said in rows if exits]
+
+
+def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
+    """Return what there is to say of copies of followed values that a user's statement writes to."""
+    lines = [shown(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
+    if not lines:
+        return []
+    text = (
+        f"write to the Array itself (y[0] = 1): np.asarray() of a value that is followed is a copy, and "
+        f"what was written to it did not arrive, at {', '.join(dict.fromkeys(lines[:2]))} "
+        f"{see('value-left-the-tape')}"
+    )
+    return [Finding(text, mode == "raise")]
 
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .._array.exits import LEFT, LeftRecord
@@ -16,8 +16,10 @@ from .._record.plan import Record, inputs_of, made_of, results_of
 from .._util.places import Stack, key_of
 from .flow import verdicts
 from .journal import Entry, Journal
-from .sources import node_at
+from .known_names import WRITES
+from .sources import function_of, node_at, statement_at
 
+IN_PLACE = frozenset(("fill", "partition", "put", "setfield", "sort"))  # methods of ndarray
 STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
 
 
@@ -72,6 +74,56 @@ def writes_out(stack: Stack) -> bool:
     call = node_at(stack[len(inside)])
     names = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
     return call is None or "output" in names
+
+
+def is_written_copy(stack: Stack) -> bool:
+    """Return True if a statement of the user's writes to the very copy that left: the write is lost.
+
+    ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1``, ``np.asarray(y).fill(0)``.
+    """
+    is_passed_on = False  # by a library
+    for place in stack:
+        if place.installed:
+            is_passed_on = True
+            continue
+        node, function = node_at(place), function_of(place.code)
+        if not isinstance(node, ast.expr) or function is None:
+            return False
+        if is_passed_on and not isinstance(node, ast.Attribute):
+            return False
+        statement = statement_at(function, place.line)
+        if any(part is node for value in written_in(statement) for part in chain_of(value)):
+            return True
+        if not isinstance(statement, ast.Return) or statement.value is not node:
+            return False
+        is_passed_on = False
+    return False
+
+
+def written_in(statement: ast.stmt | None) -> list[ast.expr]:
+    """Return the arrays to which a statement writes, as the expressions that give them."""
+    written: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        written = [t.value for t in statement.targets if isinstance(t, ast.Subscript)]
+    elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Subscript):
+        written = [statement.target.value]
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        written = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+        if isinstance(call.func, ast.Attribute) and call.func.attr in IN_PLACE:
+            written.append(call.func.value)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in WRITES:
+            written += call.args[:1]
+    return written
+
+
+def chain_of(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield an expression, and what it is a part or an attribute of."""
+    while True:
+        yield node
+        if not isinstance(node, ast.Attribute | ast.Subscript):
+            return
+        node = node.value
 
 
 def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:

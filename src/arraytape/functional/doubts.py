@@ -72,6 +72,8 @@ def settle_doubts(
     found, doubts[:] = [*doubts], []
     if mode_of(None) == "ignore":
         return
+    for doubt in found:
+        report_findings(doubt.written)
     again = make_again()
     key = key_of_doubts(caller, again, found)
     if key not in KNOWN and len(KNOWN) > 1024:
