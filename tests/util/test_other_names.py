@@ -1,7 +1,9 @@
 """Names of other libraries: the message says ours, which exist, and ``hasattr`` stays False."""
 
 import copy
+import difflib
 import inspect
+import math
 import pickle
 import re
 import subprocess
@@ -128,7 +130,7 @@ def test_an_array_says_ours(library, name):
         (xp, "concatenate", "in place of NumPy's concatenate use xp.concat"),
         (xp, "relu", "xp.nn.relu"),
         (xp, "no_grad", "tape.stop_recording()"),
-        (xp, "jit", "there is no need for JAX's jit: ops run at once"),
+        (xp, "jit", "in place of JAX's jit use xp.function(f)"),
         (xp, "reshpae", "did you mean reshape?"),
         (xp, "concatenat", "in place of NumPy's concatenate use xp.concat"),
         (xp, "tensr", "in place of PyTorch's tensor use xp.asarray"),
@@ -136,7 +138,16 @@ def test_an_array_says_ours(library, name):
         (xp.GradientTape(), "gradent", "did you mean gradient?"),
         (xp.linalg, "svdval", "did you mean svdvals?"),
         (nn, "Linear", "in place of PyTorch's Linear use xp.nn.Dense"),
-        (optimizers, "ADAM", "has no attribute 'ADAM'"),
+        (optimizers, "ADAM", "did you mean Adam?"),
+        (xp, "logit", "use xp.special.logit"),
+        (xp, "svd", "use xp.linalg.svd"),
+        (xp, "softplus", "use xp.nn.softplus"),
+        (xp, "deg2rad", "use np.deg2rad, which takes Arrays"),
+        (xp, "reduce_logsumexp", "use xp.special.logsumexp"),
+        (xp, "top_k", "in place of PyTorch's topk use"),
+        (nn, "logsumexp", "use xp.special.logsumexp"),
+        (nn, "exp", "use xp.exp"),
+        (nn, "BinaryCrossentropy", "xp.special.xlogy(y, p)"),
     ],
 )
 def test_a_name_of_another_library_or_a_misspelt_one_is_answered(thing, name, ours):
@@ -203,3 +214,134 @@ def test_an_unknown_name_of_an_array_runs_no_python():
     hasattr(x, "qqqqqq")
     sys.setprofile(None)
     assert frames == []
+
+
+# --- advice, followed -------------------------------------------------------------------------------
+WORDS = [
+    "gelu",
+    "silu",
+    "normal",
+    "uniform",
+    "pmap",
+    "isposinf",
+    "logaddexp2",
+    "log_softmax",
+    "expit",
+    "logit",
+    "erf",
+    "digamma",
+    "cond",
+    "fold",
+    "image",
+    "signal",
+    "strings",
+    "rsqrt",
+    "ldexp",
+    "frexp",
+    "modf",
+    "poly",
+    "roots",
+    "cummax",
+    "cummin",
+    "logcumsumexp",
+    "bucketize",
+    "scan",
+    "while_loop",
+    "switch",
+    "eval_shape",
+    "rand",
+    "randn",
+    "one_hot",
+    "batch_norm",
+    "layer_norm",
+    "conv2d",
+    "max_pool",
+    "dropout",
+    "tree_map",
+    "make_jaxpr",
+    "seed",
+    "histogram",
+    "Sequential",
+    "Adam",
+    "SGD",
+    "RMSprop",
+    "clip_by_norm",
+    "global_norm",
+    "softplus",
+    "xlogy",
+    "betainc",
+    "lgamma",
+    "polygamma",
+    "zeta",
+    "igamma",
+    "cholesky",
+    "slogdet",
+    "eigh",
+    "qr",
+    "lstsq",
+    "pinv",
+]
+FOLLOWED = {  # by table, library and name: an example of what the name means in that library
+    ("namespace", "PyTorch", "gelu"): lambda a: 0.5 * a["x"] * (1.0 + erf(a["x"] / 2**0.5)),
+    ("namespace", "PyTorch", "silu"): lambda a: a["x"] / (1.0 + np.exp(-a["x"])),
+    ("namespace", "PyTorch", "rsqrt"): lambda a: a["x"] ** -0.5,
+    ("namespace", "PyTorch", "leaky_relu"): lambda a: np.maximum(a["x"], 0.01 * a["x"]),
+    ("namespace", "TensorFlow", "squared_difference"): lambda a: np.square(a["x"] - a["y"]),
+    ("namespace", "NumPy", "degrees"): lambda a: np.degrees(a["x"]),
+    ("namespace", "NumPy", "radians"): lambda a: np.radians(a["x"]),
+    ("namespace", "NumPy", "exp2"): lambda a: np.exp2(a["x"]),
+    ("namespace", "NumPy", "ptp"): lambda a: np.ptp(a["x"]),
+    ("namespace", "NumPy", "ravel"): lambda a: np.ravel(a["x"]),
+    ("nn", "PyTorch", "BCELoss"): lambda a: (
+        -np.mean(a["y"] * np.log(a["p"]) + (1 - a["y"]) * np.log(1 - a["p"]))
+    ),
+    ("nn", "PyTorch", "BCEWithLogitsLoss"): lambda a: (
+        -np.mean(
+            a["y"] * np.log(1 / (1 + np.exp(-a["z"])))
+            + (1 - a["y"]) * np.log(1 - 1 / (1 + np.exp(-a["z"])))
+        )
+    ),
+    ("nn", "PyTorch", "L1Loss"): lambda a: np.mean(np.abs(a["x"] - a["y"])),
+    ("nn", "PyTorch", "SiLU"): lambda a: a["x"] / (1.0 + np.exp(-a["x"])),
+}
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+@pytest.mark.parametrize("key", FOLLOWED)
+def test_a_formula_has_the_value_of_the_name(key):
+    where, library, name = key
+    arrays = {
+        "x": np.asarray([0.5, 1.5, 2.0]), "y": np.asarray([1.0, 0.0, 1.0]),
+        "z": np.asarray([0.3, -1.0, 2.0]), "p": np.asarray([0.9, 0.2, 0.6]),
+    }  # fmt: skip
+    text = other_names.TABLES[where][library][name]
+    names = {"xp": xp, "np": np, **{key: xp.asarray(value) for key, value in arrays.items()}}
+    np.testing.assert_allclose(np.asarray(eval(text, names)), FOLLOWED[key](arrays), rtol=1e-12)
+
+
+NUMPYS = [name for name in dir(np) if not name.startswith("_") and callable(getattr(np, name))]
+
+
+@pytest.mark.parametrize("name", sorted({*WORDS, *NUMPYS} - {*dir(xp)}))
+def test_advice_names_what_exists_and_never_another_word(name):
+    if hasattr(xp, name):
+        return
+    text = said(xp, name)
+    meant = re.search(r"did you mean (\w+)\?", text)
+    if meant:
+        assert letters(meant[1]) == letters(name) or (
+            len(name) > 4
+            and difflib.SequenceMatcher(None, letters(meant[1]), letters(name)).ratio() >= 0.85
+        )
+    of = re.search(r"in place of \w+'s (\w+) use", text)
+    assert not of or letters(of[1]) == letters(name) or len(name) > 4
+    for path in re.findall(r"\buse ((?:xp|np)(?:\.\w+)+)", text):
+        root, _, rest = path.partition(".")
+        assert found(root, rest) is not None
+
+
+def letters(name):
+    return name.lower().replace("_", "")

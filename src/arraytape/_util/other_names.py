@@ -7,6 +7,7 @@ NumPy that records what it does to Arrays, ``x`` and ``y`` Arrays, ``tape`` a Gr
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 Table = dict[str, dict[str, str]]  # library -> its name -> what to use here
@@ -63,6 +64,7 @@ NAMESPACE: Table = {
         "ravel": "xp.reshape(x, (-1,))",
         "right_shift": "xp.bitwise_right_shift",
         "shape": "x.shape",
+        "short": "xp.int16",
         "single": "xp.float32",
         "size": "x.size",
         "swapaxes": "xp.moveaxis or xp.permute_dims",
@@ -133,10 +135,10 @@ NAMESPACE: Table = {
         "eq": "xp.equal",
         "flatten": "xp.reshape(x, (-1,))",
         "float": "xp.float32, or xp.float64 for double precision",
-        "fmod": "xp.remainder",
+        "fmod": "np.fmod(x, y), which has the sign of x; xp.remainder has that of y",
         "from_numpy": "xp.asarray",
         "func": "xp.grad, xp.jacobian, xp.hessian, xp.jvp, xp.vjp and xp.vmap",
-        "gather": "xp.take_along_axis",
+        "gather": "xp.take_along_axis (TensorFlow's gather is xp.take)",
         "ge": "xp.greater_equal",
         "gt": "xp.greater",
         "index_select": "xp.take",
@@ -144,7 +146,16 @@ NAMESPACE: Table = {
         "le": "xp.less_equal",
         "load": "xp.checkpoint.load",
         "long": "xp.int64",
-        "logsumexp": "xp.log(xp.sum(xp.exp(x))), or scipy.special.logsumexp(x)",
+        "gelu": "x * xp.special.ndtr(x)",
+        "leaky_relu": "xp.where(x > 0, x, 0.01 * x)",
+        "lgamma": "xp.special.gammaln",
+        "manual_seed": "np.random.default_rng(seed), and xp.asarray of what it draws",
+        "normal": "xp.asarray of what np.random draws",
+        "rand": "xp.asarray of what np.random draws",
+        "randn": "xp.asarray of what np.random draws",
+        "repeat_interleave": "xp.repeat",
+        "rsqrt": "1 / xp.sqrt(x)",
+        "silu": "x * xp.nn.sigmoid(x)",
         "lt": "xp.less",
         "masked_select": "x[mask]",
         "mm": "xp.matmul",
@@ -176,12 +187,15 @@ NAMESPACE: Table = {
         "convert_to_tensor": "xp.asarray",
         "debugging": "xp.diagnose and xp.GradientTape(check_numerics=True)",
         "fill": "xp.full",
+        "gather_nd": "x[tuple of integer arrays]",
         "gradients": "tape.gradient",
         "keras": "xp.nn, xp.optimizers and xp.Module",
         "map_fn": "xp.vmap",
         "py_function": "xp.numpy_function or xp.host_function",
         "range": "xp.arange",
         "reduce_all": "xp.all",
+        "reduce_euclidean_norm": "xp.linalg.vector_norm",
+        "reduce_logsumexp": "xp.special.logsumexp",
         "reduce_any": "xp.any",
         "reduce_max": "xp.max",
         "reduce_mean": "xp.mean",
@@ -192,6 +206,7 @@ NAMESPACE: Table = {
         "reduce_variance": "xp.var",
         "reverse": "xp.flip",
         "scatter_nd": "xp.scatter_add",
+        "squared_difference": "(x - y) ** 2",
         "vectorized_map": "xp.vmap",
     },
     "JAX": {
@@ -200,7 +215,7 @@ NAMESPACE: Table = {
         "custom_vjp": "xp.custom_gradient",
         "device_put": "x.to_device(device)",
         "flatten_util": "xp.functional.ravel",
-        "jit": "no need: ops run at once",
+        "jit": "xp.function(f), which replays what it traced; without it ops run at once",
         "lax": "the functions of xp, such as xp.stop_gradient",
         "numpy": "xp",
         "pure_callback": "xp.host_function",
@@ -305,7 +320,12 @@ LINALG: Table = {
 }
 NN: Table = {
     "PyTorch": {
-        "BCELoss": "xp.nn.softmax_cross_entropy of two classes",
+        "BCELoss": "-xp.mean(xp.special.xlogy(y, p) + xp.special.xlog1py(1 - y, -p))",
+        "BCEWithLogitsLoss": "xp.mean(xp.nn.softplus(z) - y * z)",
+        "GELU": "x * xp.special.ndtr(x)",
+        "L1Loss": "xp.mean(xp.abs(x - y))",
+        "NLLLoss": "xp.nn.softmax_cross_entropy, of logits",
+        "SiLU": "x * xp.nn.sigmoid(x)",
         "BatchNorm1d": "xp.nn.BatchNormalization",
         "BatchNorm2d": "xp.nn.BatchNormalization",
         "Conv1d": "xp.nn.Conv1D",
@@ -323,7 +343,17 @@ NN: Table = {
         "functional": "xp.nn",
         "mse_loss": "xp.nn.mean_squared_error",
     },
-    "TensorFlow": {"Model": "xp.nn.Module"},
+    "TensorFlow": {
+        "BinaryCrossentropy": "-xp.mean(xp.special.xlogy(y, p) + xp.special.xlog1py(1 - y, -p)), "
+        "of logits z xp.mean(xp.nn.softplus(z) - y * z)",
+        "CategoricalCrossentropy": "xp.nn.softmax_cross_entropy, of logits",
+        "MeanAbsoluteError": "xp.mean(xp.abs(x - y))",
+        "MeanSquaredError": "xp.nn.mean_squared_error",
+        "Model": "xp.nn.Module",
+        "SparseCategoricalCrossentropy": "xp.nn.softmax_cross_entropy, of logits",
+        "binary_crossentropy": "-xp.mean(xp.special.xlogy(y, p) + xp.special.xlog1py(1 - y, -p))",
+        "sparse_categorical_crossentropy": "xp.nn.softmax_cross_entropy, of logits",
+    },
 }
 OPTIMIZERS: Table = {
     "PyTorch": {"lr_scheduler": "xp.optimizers.schedules"},
@@ -337,6 +367,15 @@ TABLES: dict[str, Table] = {
     "nn": NN,
     "optimizers": OPTIMIZERS,
 }
+
+
+# The chapters in which a name is looked for, by what users call them, with their modules.
+CHAPTERS = {
+    "linalg": "ops.linalg", "fft": "ops.fft", "nn": "nn", "special": "special",
+    "optimizers": "optimizers",
+}  # fmt: skip
+NEAR = 0.85  # of difflib's measure: "tensr" is near "tensor"
+SHORT = 5  # letters: of a shorter name one letter makes another word
 
 
 def counterpart(name: str, where: str = "namespace") -> str | None:
@@ -357,13 +396,51 @@ def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
     """
     if where not in TABLES or name.startswith("_"):
         return ""
-    found = counterpart(name, where)
-    if found is None:
-        import difflib
-
-        ours = [public for public in dir(obj) if not public.startswith("_")]
-        known = [other for names in TABLES[where].values() for other in names]
-        near = difflib.get_close_matches(name, [*ours, *known], 1, 0.7)
-        if near:
-            found = f"did you mean {near[0]}?" if near[0] in ours else counterpart(near[0], where)
+    found = (
+        counterpart(name, where)
+        or in_a_chapter(name, where)
+        or of_numpy(name, where)
+        or misspelt(name, where, obj)
+    )
     return f": {found}" if found else ""
+
+
+def in_a_chapter(name: str, where: str) -> str | None:
+    """Return where a name is public, for one that was looked up in another chapter."""
+    if where not in CHAPTERS and where != "namespace":
+        return None
+    for chapter in CHAPTERS:
+        if name in dir(import_module(f"arraytape.{CHAPTERS[chapter]}")):
+            return f"use xp.{chapter}.{name}"
+    public = where != "namespace" and name in dir(import_module("arraytape"))
+    return f"use xp.{name}" if public else None
+
+
+def of_numpy(name: str, where: str) -> str | None:
+    """Return that NumPy's function of this name takes Arrays, if it does."""
+    import numpy as np
+
+    function = getattr(np, name, None) if where == "namespace" else None
+    if not callable(function):
+        return None
+    protocols = import_module("arraytape._numpy_api.protocols")
+    known = function in protocols.COUNTERPARTS or function in protocols.UFUNCS
+    return f"use np.{name}, which takes Arrays" if known else None
+
+
+def misspelt(name: str, where: str, obj: Any) -> str | None:
+    """Return what was meant, for a name that differs in a letter or two, or in capitals, from one.
+
+    Not for another word: of ``gelu`` nobody means ``relu``.
+    """
+    import difflib
+
+    ours = [public for public in dir(obj) if not public.startswith("_")]
+    known = [other for names in TABLES[where].values() for other in names]
+    by_letters = {one.lower().replace("_", ""): one for one in [*known, *ours]}
+    letters = name.lower().replace("_", "")
+    near = difflib.get_close_matches(letters, [*by_letters], 1, NEAR)
+    if not near or (len(letters) < SHORT and near[0] != letters):
+        return None
+    found = by_letters[near[0]]
+    return f"did you mean {found}?" if found in ours else counterpart(found, where)
