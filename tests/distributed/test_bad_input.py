@@ -273,7 +273,9 @@ def test_assigning_to_a_variable(data):
 
     before = float(layer.bias[0])
     for step in (distributed.map_sum(f, data), distributed.value_and_grad(f, data)):
-        with pytest.raises(RuntimeError, match=r"assigns to Variable float64\(1,\)") as caught:
+        with pytest.raises(
+            RuntimeError, match=r"assigns to Variable 'dense/bias' float64\(1,\)"
+        ) as caught:
             step(layer)
         assert "of 3 (blocks of shapes" in caught.value.__notes__[0]
     assert float(layer.bias[0]) == before
@@ -319,3 +321,16 @@ def test_a_failed_call_leaves_the_tape_and_the_parameters_as_they_were(data, w, 
             distributed.map_sum(f, data)(w)
         z = y + distributed.map_sum(total, data)(w)
     near(tape.gradient(z, w)[0], 2.0 + sum(float(np.sum(X[:, 0])) for X, _ in data._blocks))
+
+
+def test_a_variable_of_the_surroundings_is_named():
+    rate, unnamed = xp.Variable(3.0, name="rate"), xp.Variable(2.0)
+    data = distributed.partitions([[1.0], [2.0]])
+    for variable, said in (
+        (rate, r"uses Variable 'rate' float64\(\)"),
+        (unnamed, r"Variable float64"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            distributed.value_and_grad(
+                lambda w, x, v=variable: xp.sum(w * v * xp.asarray(x)), data
+            )(xp.asarray(1.0))

@@ -216,12 +216,20 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     if isinstance(value, np.generic):
         return f"{kind} {value}"
     if is_array(value):
-        return f"{array or kind} {layout(value)}"
+        return f"{array or kind}{name_of_state(value)} {layout(value)}"
     try:
         text, _, more = repr(value).partition("\n")
     except Exception:  # it is nested too deeply, or cannot be shown
         return f"{kind} {object.__repr__(value)}"
     return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
+
+
+def name_of_state(value: Any) -> str:
+    """Return the name of a Variable that was given one, or its path in a Module, in quotes."""
+    if getattr(type(value), "_has_state", False) is not True:
+        return ""
+    name = value.path or value.name
+    return f" {name!r}" if name != type(value).__name__ else ""
 
 
 SHORT = reprlib.Repr()
