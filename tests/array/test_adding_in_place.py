@@ -176,6 +176,7 @@ def test_the_tangent_of_an_in_place_sum_leaves_the_old_tangent_alone():
     assert np.asarray(accumulator.jvp(out)).tolist() == [2.0, 1.0, 1.0]
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_adding_outside_of_the_tape_ends_the_following():
     x = matrix(3)
     with GradientTape(persistent=True) as tape:

@@ -16,6 +16,8 @@ import pytest
 import arraytape as xp
 from arraytape._array.array import IS_VIEW
 
+pytestmark = pytest.mark.filterwarnings("ignore:gradient is None")
+
 STEP = 1e-200
 
 VIEWS = [
