@@ -301,7 +301,8 @@ def of_keys(rng: random.Random) -> Variant:
     value = shapes.floats(shape=np.shape(part) if rng.random() < 0.7 else ())
     name, function = rng.choice(tables.WRITES)
     (x, value), _ = with_kinds((x, value), {}, rng)
-    if np.ndim(part) < value.data.ndim and value.kind == "list":  # of which NumPy asks more than of an array
+    # Of a list NumPy asks more than of an array.
+    if np.ndim(part) < value.data.ndim and value.kind == "list":
         value = value._replace(kind="ndarray")
     return Variant(name, function, (arrays_only(x), key, value), {}, function)
 

@@ -1,9 +1,9 @@
 """Cuts: ops that took a value which a tape follows, or is to follow later, and that no tape recorded.
 
 While a tape records, or has ended and was not asked for a gradient, an op without a record leaves a
-``Cut``: with its results, if it took values with ids; else, as long as the tape has no record at all, with
-its operands, too, which may be watched late.  Results get ids, so that what is computed of them is noted
-in turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
+``Cut``: with its results, if it took values with ids; else with its operands, which may be watched late,
+as long as the tape has no record at all.  Results get ids, so that what is computed of them is noted in
+turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
 """
 
 from __future__ import annotations

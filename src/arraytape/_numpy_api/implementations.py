@@ -185,7 +185,8 @@ def deviation_of(variance: Any, count: Any) -> Any:
     """Return the root of variances of so many elements: of one it is 0 everywhere, to all orders."""
     if isinstance(count, int):
         return variance if count == 1 else root_of_variance(variance)
-    return np.where(count == 1, variance, root_of_variance(variance))
+    root: Any = root_of_variance(variance)
+    return np.where(count == 1, variance, root)
 
 
 def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:

@@ -164,7 +164,7 @@ def in_floats(x: Any) -> Array:
 @hooks(MORE, "_yeojohnson_transform")
 def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
     value = transform_value(asarray(x), asarray(lmbda))
-    return with_slope(value, transformed(in_floats(x), in_floats(lmbda)))  # type: ignore[no-any-return]
+    return with_slope(value, transformed(in_floats(x), in_floats(lmbda)))
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:

@@ -29,7 +29,6 @@ from .._util.errors import describe, entrance, explain, user_line
 from .elementwise_functions import imag_part, real_part
 from .indexing_functions import take
 
-
 INTEGERS = frozenset((int,))
 
 
