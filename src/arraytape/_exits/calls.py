@@ -132,6 +132,8 @@ class Calls(Interpreter):
                     outer = Scope(code.co_filename, outer)
                     self.bind_free_names(outer, code)
             handed = given if direct else self.handed_on(given)
+            if direct and code.co_name != "__call__" and (held := held_by(given.functions)):
+                handed = all_to_each(given._replace(rest=given.rest | held))  # functools.partial
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
             found |= me if made else result
@@ -743,6 +745,12 @@ def is_plain_class(thing: Thing) -> bool:
     return isinstance(tree, ast.ClassDef) and all(
         is_plain_class(base) for base in thing.fields.get("<bases>", NOTHING)
     )
+
+
+def held_by(functions: Value) -> Value:
+    """Return the callable objects that hold what left, which they may give to the function they call."""
+    made = (thing for thing in functions if thing.closure is None)
+    return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
 
 def all_to_each(given: Arguments) -> Arguments:

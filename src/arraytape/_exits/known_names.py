@@ -26,6 +26,7 @@ STEERING = {
     "take": (1,),
     "take_along_axis": (1,),
     "compress": (0,),
+    "copysign": (1,),
 }
 # They give the object that they are given, or one with the same elements.
 SAME = words("aslist copy deepcopy dict iter list tuple")
