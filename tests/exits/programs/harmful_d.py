@@ -63,6 +63,14 @@ def normalised_by_a_running_mean(x):
     return xp.sum((x - stats.mean) ** 2) / (stats.spread + 1.0)
 
 
+def rate_with_a_fixed_factor(x):
+    def rate(factor, energy, temperature):
+        return factor * xp.exp(-energy / temperature)
+
+    at = functools.partial(rate, float(x[0]))
+    return at(x[1], x[2])
+
+
 def memoised(f):
     store = {}
 
