@@ -2,6 +2,9 @@
 
 The search is for the largest marginal likelihood.  Its result is a function of the data by the condition
 that the slope is zero there, of scikit-learn's own likelihood; hyperparameters at a bound stay there.
+
+Kernels of a distance have scikit-learn's values, and the derivatives of functions of its square, which
+are smooth where points coincide.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 import arraytape as xp
 
@@ -17,8 +21,11 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._context import entered, has_array
+from .._facades import asarray
 from .._hooks import original_of
-from .._statements import keeps_arrays
+from .._ops import library_op
+from .._slopes import with_slope
+from .._statements import hooks, keeps_arrays, original
 from ._fits import Fit, connect, detached_object, fits, refuses
 from ._solutions import minimum
 
@@ -133,6 +140,103 @@ def normalised(twin: Any, y: Array) -> Array:
     centred = y - xp.mean(y, axis=0)
     scale = xp.sqrt(xp.mean(centred**2, axis=0))
     return centred / xp.where(scale == 0, xp.ones_like(scale), scale)
+
+
+# --- kernels ------------------------------------------------------------------------------------------
+def bessel_forward(u: Array, order: float = 0.0) -> Any:
+    """Return ``z**order * kv(order, z)`` for z = sqrt(u); where it is infinite at 0, it is 0 there."""
+    z: Any = np.sqrt(np.asarray(u))
+    with np.errstate(all="ignore"):
+        k = scipy.special.kv(order, z)
+        y = z**order * k
+    if order > 0:
+        return np.where(np.isinf(k), 2.0 ** (order - 1.0) * scipy.special.gamma(order), y)
+    return np.where(z == 0, 0.0, y)
+
+
+def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
+    """DLMF 10.29.4; NaN beyond a slope that is infinite."""
+    lower = bessel_part(u, order - 1.0)
+    return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
+
+
+bessel_part = library_op("sklearn.bessel_part", bessel_forward, bessel_slope, cores=(0,))
+
+
+def steps_between(X: Any, Y: Any) -> tuple[Array, Any]:
+    """Return the differences of rows, and where they are those of a row from itself."""
+    rows: Any = np.atleast_2d(asarray(X))
+    X = xp.astype(rows, np.float64)
+    other = X if Y is None else xp.astype(asarray(Y), np.float64)
+    return X[:, None, :] - other[None, :, :], Y is None and np.eye(X.shape[0], dtype=bool)
+
+
+def with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
+    """Give a kernel, and its gradient by the hyperparameters if it is asked for, their slopes."""
+    if not isinstance(values, tuple):
+        return with_slope(xp.stop_gradient(values), formula)
+    value, gradient = map(xp.stop_gradient, map(asarray, values))
+    if gradient.shape[-1]:
+        gradient = with_slope(gradient, xp.concat(gradients, axis=-1))
+    return with_slope(value, formula), gradient
+
+
+@hooks(f"{HOME}.kernels", "Matern.__call__")
+def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+    """Rasmussen and Williams 2006, equation 4.14, as a function of the squared distance."""
+    program = original(f"{HOME}.kernels", "Matern.__call__")
+    if has_array([self.nu]):
+        return program(self, X, Y, eval_gradient)
+    values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
+    steps, same = steps_between(X, Y)
+    squares = (steps / asarray(self.length_scale)) ** 2
+    u = xp.where(same, 1.0, xp.sum(squares, axis=-1))
+    if self.nu == np.inf:
+        formula = part = xp.exp(-0.5 * u)
+    else:
+        scale = 2.0 ** (1.0 - self.nu) / scipy.special.gamma(self.nu)
+        u = 2.0 * self.nu * u
+        formula = scale * bessel_part(u, self.nu)
+        # A kink: the slope is 0, beyond which there is none.
+        tip = (u == 0) & (self.nu <= 1)
+        part = 2.0 * self.nu * scale * bessel_part(xp.where(tip, 1.0, u), self.nu - 1.0)
+        part = xp.where(tip, 0.0, part)
+    squares = squares if self.anisotropic else xp.sum(squares, axis=-1, keepdims=True)
+    gradient = squares * part[..., None]
+    if self.nu <= 1:
+        gradient = gradient + xp.where(tip, formula, 0.0)[..., None]
+    return with_slopes(values, xp.where(same, 1.0, formula), [gradient])
+
+
+@hooks(f"{HOME}.kernels", "ExpSineSquared.__call__")
+def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+    """The square of a sine, as a function of the squared angle: DLMF 10.16.9."""
+    program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
+    values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
+    length, period = asarray(self.length_scale), asarray(self.periodicity)
+    squares = xp.sum(((np.pi / period) * steps_between(X, Y)[0]) ** 2, axis=-1)
+    sine_squared = squares * xp.special.hyp0f1(1.5, -0.25 * squares) ** 2
+    formula = xp.exp(-2.0 * sine_squared / length**2)
+    gradients = [
+        4.0 / length**2 * formula * part
+        for part, by in (
+            (sine_squared, self.hyperparameter_length_scale),
+            (squares * xp.special.hyp0f1(1.5, -squares), self.hyperparameter_periodicity),
+        )
+        if not by.fixed
+    ]
+    return with_slopes(values, formula, [part[..., None] for part in gradients])
+
+
+def detached_kernel(given: Any) -> Any:
+    """Return an Array without its past, or a kernel with such parameters."""
+    if isinstance(given, Array):
+        return xp.stop_gradient(given)
+    if not hasattr(given, "get_params"):
+        return given
+    twin = object.__new__(type(given))
+    vars(twin).update({name: detached_kernel(value) for name, value in vars(given).items()})
+    return twin
 
 
 refuses(
