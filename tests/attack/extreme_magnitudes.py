@@ -54,9 +54,9 @@ def softplus(x):
     return mp.log1p(mp.exp(x)) if x < 0 else x + mp.log1p(mp.exp(-x))
 
 
-def log_of_sum(*xs):
+def log_of_sum(*xs, b=(1, 1, 1)):
     top = max(xs, key=lambda x: mp.re(x))
-    return top + mp.log(mp.fsum([mp.exp(x - top) for x in xs]))
+    return top + mp.log(mp.fsum([k * mp.exp(x - top) for k, x in zip(b, xs, strict=False)]))
 
 
 def log2_of_sum(a, b):
@@ -183,6 +183,10 @@ LISTS = {
     ),
     "np.linalg.norm": (np.linalg.norm, norm),
     "logsumexp": (special.logsumexp, log_of_sum),
+    "logsumexp, b": (
+        lambda x: special.logsumexp(x, b=xp.asarray([1.0, -0.5, 2.0], dtype=x.dtype)),
+        lambda *xs: log_of_sum(*xs, b=(1.0, -0.5, 2.0)),
+    ),
     "log_softmax": (lambda x: special.log_softmax(x)[0], lambda *xs: xs[0] - log_of_sum(*xs)),
     "softmax": (lambda x: special.softmax(x)[0], softmax_first),
     "std": (xp.std, deviation),
