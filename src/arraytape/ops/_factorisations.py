@@ -335,8 +335,10 @@ def vector_norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, x
     safe = xp.where(zero, 1.0, y)
     if ord == 2:
         return g * flat_at_tip(zero, x / safe, y, xp)
-    share = xp.where(size == 0, 1.0, size) / safe
-    found = xp.sign(x) * share ** (ord - 1.0)
+    parts, power = xp.where(size == 0, 1.0, size), ord - 1.0
+    # Of a quotient that would underflow, the root may be a number.
+    share = parts**power / safe**power if abs(power) < 1 else (parts / safe) ** power
+    found = xp.sign(x) * share
     # An element that is 0 has no curvature to a power of more than 2, else an unbounded one.
     still, tip = (size, y) if ord > 2 else (y, size)
     return g * flat_at_tip(tip == 0, xp.where(still == 0, 0.0, found), tip, xp)
