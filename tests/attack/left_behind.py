@@ -14,7 +14,7 @@ from arraytape._storage.batched.data import ACTIVE
 from arraytape._storage.storage import DEFAULT
 from arraytape._tape.packing import PACKING
 from arraytape._util import locks
-from arraytape.interop import _context, namespace
+from arraytape.interop import _context
 
 
 def left_behind():
@@ -25,7 +25,6 @@ def left_behind():
         "open recorders": ([r for r in OPEN.values() if r() is not None], []),
         "hidden axes": (ACTIVE.get(), ()),
         "interop": (_context.ENTERED.get(), frozenset()),
-        "logsumexp": (namespace.BELOW.get(), False),
         "packing": (PACKING.get(), None),
         "device": (implementations.DEVICE.get(), None),
         "said": (exact.SAID.get(), False),
