@@ -197,7 +197,12 @@ def check_derivatives(case, rng):
     if first is None:
         return "no Array"
     with quiet():
-        shapes = [leaf.shape for leaf in leaves(case.on(case.operands))]
+        values = leaves(case.on(case.operands))
+    shapes = [leaf.shape for leaf in values]
+    if case.name == "stats.circstd" and all((np.abs(leaf) < 1e-6).all() for leaf in values):
+        # Differences see the root of rounding.
+        assert all(g is None or (np.abs(np.asarray(g)) < 1e-6).all() for g in first)
+        return "right: a slope of 0"
 
     def value(step):
         found = leaves(case.on(point.moved(step)))

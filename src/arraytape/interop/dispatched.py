@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 import arraytape as xp
 
 from .._array.array import Array
@@ -109,9 +111,55 @@ def clips_rounding(module: str, *names: str, **asks: Callable[..., Any]) -> None
 
 
 clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=asks_of_scipy)
-clips_rounding(MORE, "circvar.__wrapped__", "circstd.__wrapped__", array_namespace=asks_of_scipy)
+clips_rounding(MORE, "circvar.__wrapped__", array_namespace=asks_of_scipy)
 clips_rounding(PAIRWISE, "_euclidean_distances", get_namespace_and_device=asks_for_device)
 clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_sklearn)
+
+
+# --- deviations of equal elements ----------------------------------------------------------------------
+class Variance:
+    """What a program takes for a variance of samples: its root has the slope 0 at 0, as ``std`` has.
+
+    That of one element is 0 everywhere, as its variance is.
+    """
+
+    def __init__(self, value: Any, samples: Any) -> None:
+        self.value, self.samples = value, samples
+
+    def __rmul__(self, factor: float) -> Any:
+        return Variance(factor * self.value, self.samples)
+
+    def __pow__(self, power: float) -> Any:
+        constant = np.size(self.samples) == np.size(self.value)
+        root = xp.stop_gradient(self.value) ** power
+        return with_slope(root, self.value if constant else root_of_variance(self.value))
+
+
+def takes_root(name: str, variance: str) -> None:
+    """Have a program that takes the root of a variance, by a function of this name, take ours."""
+
+    @hooks("scipy.stats._stats_py", name, dispatched=True)
+    def deviation(*args: Any, **keywords: Any) -> Any:
+        program: Any = original("scipy.stats._stats_py", name)
+        function = program.__globals__[variance]
+
+        def of(samples: Any, *args: Any, **options: Any) -> Any:
+            return Variance(function(samples, *args, **options), samples)
+
+        rooted: Any = twin(program, **{variance: of})
+        return rooted(*args, **keywords)
+
+
+takes_root("tstd.__wrapped__", "tvar")
+takes_root("tsem.__wrapped__", "_xp_var")
+takes_root("gstd", "_xp_var")
+
+
+def asks_for_angles(samples: Any, **options: Any) -> Any:
+    return Namespace(clip=clip, log=lambda length: Variance(xp.log(length), samples))
+
+
+clips_rounding(MORE, "circstd.__wrapped__", array_namespace=asks_for_angles)
 
 
 # --- scores that are 1 -----------------------------------------------------------------------------
