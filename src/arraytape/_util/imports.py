@@ -24,17 +24,25 @@ def when_imported(name: str, action: Action) -> None:
     An action may be asked for, and run, more than once.
     """
     if name not in sys.modules:
-        with LOCK:
-            waiting = WAITING.setdefault(name, [])
-            if action not in waiting:
-                waiting.append(action)
-            if FINDER not in sys.meta_path:
-                sys.meta_path.insert(0, FINDER)
+        await_module(name, action)
     if name in sys.modules:  # also if it came meanwhile
         # Another thread may be about to run it: the import waits for that, and raises as it does.
         module = importlib.import_module(name)
-        if not is_running(module):
+        if is_running(module):
+            await_module(name, action)
+            tell_when_initialized(module)
+        else:
             action(module)
+
+
+def await_module(name: str, action: Action) -> None:
+    """Note an action for when a module has run."""
+    with LOCK:
+        waiting = WAITING.setdefault(name, [])
+        if action not in waiting:
+            waiting.append(action)
+        if FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, FINDER)
 
 
 def is_running(module: ModuleType) -> bool:
@@ -89,3 +97,21 @@ def tell_when_done(loader: Any) -> None:
         run_actions(module)
 
     loader.exec_module = exec_module
+
+
+class RunningSpec(ModuleSpec):
+    """The spec of a module that was running before it was awaited, until it has run."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "_initializing" and not value:
+            self.__class__ = ModuleSpec  # type: ignore[assignment]
+            module = sys.modules.get(self.name)
+            if module is not None:  # else it has failed
+                run_actions(module)
+
+
+def tell_when_initialized(module: ModuleType) -> None:
+    """Have the spec of a running module run what waits for it, once, when the module has run."""
+    if type(module.__spec__) is ModuleSpec:
+        module.__spec__.__class__ = RunningSpec
