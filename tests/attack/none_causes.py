@@ -12,6 +12,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape import diagnose
+from arraytape._array import cuts
 
 from .attack import Attack
 
@@ -270,6 +271,7 @@ def asked(p, y, sources):
 
 def run(seed):
     """One program: it is None and says why, or silent."""
+    cuts.left[0] = cuts.FIRST
     p = Program(seed)
     try:
         return check(p, seed)

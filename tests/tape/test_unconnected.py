@@ -1,9 +1,14 @@
 """Sources that a target does not depend on, and what has no derivative: None, or zeros."""
 
+import contextlib
+from time import monotonic
+
 import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning, UnconnectedGradients
+from arraytape._array import cuts
+from arraytape._record.stack import AWAITED, UNSTARTED
 
 pytestmark = pytest.mark.any_storage
 
@@ -82,3 +87,37 @@ def test_an_integer_detour_is_cut_and_the_rest_counts(near, gradient):
 
 def test_stop_gradient_makes_a_constant(near, gradient):
     near(gradient(lambda x: x * xp.stop_gradient(x * x), 3.0), 9.0)
+
+
+# --- what is noted for the cause of a None ------------------------------------------------------------
+@pytest.mark.parametrize("case", ["nothing is followed yet", "after the block", "stopped"])
+def test_noting_ops_ends_where_there_are_many(case):
+    x, v = xp.asarray([1.0, 2.0]), xp.Variable([3.0, 4.0])
+
+    def run(ops):
+        with xp.GradientTape() as tape:
+            y = x if case == "nothing is followed yet" else v * 2.0
+            with tape.stop_recording() if case == "stopped" else contextlib.nullcontext():
+                for _ in range(ops if case != "after the block" else 0):
+                    _ = y * 2.0
+        for _ in range(ops if case == "after the block" else 0):
+            _ = y * 2.0
+        return tape
+
+    cuts.left[:] = 100, monotonic()
+    tape = run(10)
+    assert AWAITED
+    assert cuts.left[0] < cuts.FIRST
+    del tape
+    cuts.left[:] = 100, monotonic()
+    tape = run(10_000)
+    assert not AWAITED
+    assert not UNSTARTED
+    cuts.left[:] = 0, monotonic() + 60.0  # no time has passed since
+    tape = run(10)
+    assert not AWAITED
+    assert cuts.left[0] < 0
+    cuts.left[:] = 0, monotonic() - 1.0
+    tape = run(10)
+    assert AWAITED
+    del tape

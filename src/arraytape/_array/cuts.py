@@ -4,21 +4,28 @@ While a tape records, or has ended and was not asked for a gradient, an op witho
 ``Cut``: with its results, if it took values with ids; else with its operands, which may be watched late,
 as long as the tape has no record at all.  Results get ids, so that what is computed of them is noted in
 turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
+
+Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
+``RATE`` more each second, about 1% of its time.  When these are used up no tape is awaited any more, until
+one is entered after a while.  Programs that go wrong in a loop do so in its first rounds, which are noted.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from time import monotonic
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .._record.stack import CLOCK, UNSTARTED, new_tid
+from .._record.stack import AWAITED, CLOCK, UNSTARTED, new_tid
 from .._util.places import NO_NAMES, Place, counts
 from .array import IS_VIEW, Array
 
 MANY = 64  # ids in one cut
-ENOUGH = 100  # cuts between two events of tapes, after which ops are not noted any more
+FIRST = 4000  # ops that may be noted at once
+RATE = 3000  # ops that may be noted in each second after
+LEAST = 30  # ops that may be noted, where a tape is awaited
 
 
 class Cut(NamedTuple):
@@ -42,7 +49,14 @@ class Cut(NamedTuple):
         return str(Place(self.code, self.instruction, 0, NO_NAMES))
 
 
-noted = [0, 0]  # how many cuts there were since which time
+left = [float(FIRST), monotonic()]  # how many ops may still be noted, as of which time
+
+
+def may_note() -> bool:
+    """Return True if there is time to note what runs from here on."""
+    now = monotonic()
+    left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
+    return left[0] >= LEAST
 
 
 def note_early(
@@ -61,12 +75,12 @@ def note_cut(
     name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
 ) -> None:
     """Leave a Cut at the results of an op without a record, or else at its operands."""
-    now = CLOCK[0]
-    if noted[1] != now:
-        noted[:] = 0, now
-    noted[0] += 1
-    if noted[0] > ENOUGH:
+    left[0] -= 1
+    if left[0] < 0:
+        AWAITED.clear()
+        UNSTARTED.clear()
         return
+    now = CLOCK[0]
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not counts(frame):
         frame = frame.f_back

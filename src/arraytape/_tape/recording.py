@@ -15,6 +15,7 @@ import numpy as np
 
 from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
 from .._array.array import IS_VIEW, MOVING, Array
+from .._array.cuts import may_note
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
@@ -290,7 +291,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.entered = True
             if not len(self.periods) % 2:
                 self.periods.append(tick())
-            if self.doubts is None:
+            if self.doubts is None and may_note():
                 self.be_awaited()
             if self.profile is not None:
                 self.profile.resume()
