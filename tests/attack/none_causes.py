@@ -124,6 +124,27 @@ def inside_another_tape(p):
         return p.finish(p.first[-1](y))
 
 
+def derivative_after_the_block(p):
+    """What an inner tape is asked for is recorded by the outer one only inside its block."""
+    p.said = "gradient at "
+    with p.tape as tape:
+        tape.watch([p.x, p.other])
+        with xp.GradientTape(persistent=p.persistent) as inner:
+            inner.watch(p.x)
+            y = xp.sum(p.begin() ** 3)
+    return p.finish(inner.gradient(y, p.x))
+
+
+def reset_between(p):
+    p.said = "ran before tape.reset() at"
+    with p.tape as tape:
+        tape.watch([p.x, p.other])
+        y = p.finish(p.begin() * 2.0)
+        tape.reset()
+        tape.watch([p.x, p.other])
+        return y
+
+
 def stopped(p):
     p.said = "ran inside stop_recording"
     with p.tape as tape:
@@ -205,7 +226,8 @@ def not_trainable(p):
 
 CUTS = [
     watched_late, watched_late_beside, after_the_block, between_two_blocks, inside_another_tape,
-    stopped, stopped_by_a_generator, left_open_by_a_generator, assigned, replaced, not_watched,
+    derivative_after_the_block, reset_between, stopped, stopped_by_a_generator,
+    left_open_by_a_generator, assigned, replaced, not_watched,
     not_trainable,
 ]  # fmt: skip
 

@@ -6,8 +6,8 @@ as long as the tape has no record at all.  Results get ids, so that what is comp
 turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
 
 Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
-``RATE`` more each second, about 1% of its time.  When these are used up no tape is awaited any more, until
-one is entered after a while.  Programs that go wrong in a loop do so in its first rounds, which are noted.
+``RATE`` more each second, about 1% of its time.  When these are used up no tape is awaited any more,
+until one is entered after a while.  What goes wrong in a loop does so in its first rounds.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._array.array import Array, wrap
+from .._array.cuts import note_cut
 from .._array.paths import Path
 from .._exits.modes import mode_of
-from .._record.stack import new_tid, watched
+from .._record.stack import AWAITED, new_tid, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
@@ -248,6 +249,8 @@ class Differentiation:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
         if self.lacks is not None:
             self.tell_of_exits(self.lacks, found)
+        if AWAITED:
+            self.note_for_others(found)
         for g in found:
             if g is None:
                 break
@@ -261,6 +264,12 @@ class Differentiation:
             g if g is not None else filled("zeros", x, shape) if zero else None
             for x, g, shape in rows
         ]
+
+    def note_for_others(self, found: Sequence[Any]) -> None:
+        """Leave a Cut at gradients that other tapes, which are not asked yet, have no record of."""
+        results = [g for g in found if isinstance(g, Array) and not g._tid]
+        if results:
+            note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
 
     def tell_of_exits(self, lacks: Lacks, found: Sequence[Any]) -> None:
         """Say, as the tape is told to, which gradients lack what left."""

@@ -90,6 +90,13 @@ def ran_outside(where: str) -> str:
     return f"{where} ran outside the tape's block. Move it into the block"
 
 
+def dropped_by_reset(where: str, line: str) -> str:
+    """Return the sentence for an op that ran before ``tape.reset()``."""
+    return (
+        f"{where} ran before tape.reset() at {line}, which drops all records. Compute it after that"
+    )
+
+
 def ran_stopped(where: str, pause: Pause | None = None) -> str:
     """Return the sentence for an op that ran while ``stop_recording`` was open."""
     if pause is not None and pause.generator:
@@ -167,7 +174,8 @@ def target_not_recorded(request: Request) -> str:
             if not reached.isdisjoint(cut.tids):
                 return why_not_recorded(request, cut.time, where_of(cut))
         elif start and request.alone:  # another tape recorded it
-            return why_not_recorded(request, start, f"what made the target {named(target)}")
+            time = time_of(target)
+            return why_not_recorded(request, time, f"what made the target {named(target)}")
     return ""
 
 
@@ -175,6 +183,8 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
     """Return why a tape has no record of an op that ran at a time."""
     recording = request.recording
     bounds = [*recording.periods, time + 1]
+    if recording.reset_at and time < bounds[0]:
+        return dropped_by_reset(where, recording.reset_at)
     periods = zip(bounds[::2], bounds[1::2], strict=False)
     if not any(begun <= time < ended for begun, ended in periods):
         return ran_outside(where)

@@ -218,6 +218,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.periods: list[int] = [tick()] if self.active else []
+        self.reset_at = ""  # the line of the last ``reset``
         self.pauses: list[Pause] = []
         self.assigned_to: list[Assigned] = []
         self.careful = self.has_missing_rules = False
@@ -387,6 +388,7 @@ class Recording(BaseRecorder, SeesAssignments):
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
         self.forget()
+        self.reset_at = user_line()
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
