@@ -6,11 +6,13 @@ import contextlib
 import contextvars
 import io
 import os
+import signal
 import sys
 import threading
+import time
 import warnings
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 from .._custom.gradient import custom_gradient
@@ -19,6 +21,7 @@ from .._define.define_op import stop_gradient
 from .._record.stack import only_recorders
 from .._tape.recording import Recording
 from .._util.errors import PACKAGE
+from .._util.places import is_installed
 from .reachable_state import ReachableState, Unrepeatable
 
 T = TypeVar("T")
@@ -41,6 +44,15 @@ EVENTS = {
     "urllib.Request", "webbrowser.open",
 }  # fmt: skip
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
+# Functions of the operating system that change nothing.
+READING = {
+    "WEXITSTATUS", "access", "close", "confstr", "cpu_count", "fspath", "fstat", "get_terminal_size",
+    "getcwd", "getegid", "geteuid", "getgid", "getloadavg", "getpid", "getppid", "getuid", "isatty",
+    "listdir", "lstat", "open", "readlink", "scandir", "sched_getaffinity", "stat", "statvfs",
+    "strerror", "sysconf", "times", "uname", "urandom",
+}  # fmt: skip
+WAITING = threading.__file__
+SECONDS = 10.0  # that all runs take at most, where Python code runs
 RUNNING = threading.local()  # evaluation : the one that runs in this thread
 HOOKED: list[bool] = []
 
@@ -59,27 +71,56 @@ class Evaluation:
     def __init__(self, *roots: Any) -> None:
         if sys.getprofile() is not None or getattr(RUNNING, "evaluation", None) is not None:
             raise Unrepeatable("a profiler runs, or another evaluation does")
+        if is_code_of_threads():
+            raise Unrepeatable("another thread runs")
         self.is_meant = self.has_changed = False
         self.effect = ""
         self.memory_only = False  # whether databases that were opened are in memory
+        self.is_restoring = False
         self.state = ReachableState(*roots)
+        self.end = time.monotonic() + SECONDS
 
     def run(self, function: Callable[[], T]) -> T:
         """Return what the function gives; Unrepeatable where it would be seen outside."""
         if not HOOKED:
             HOOKED.append(True)
             sys.addaudithook(audit)
-        RUNNING.evaluation = self
+        with self.interrupts_wait():
+            try:
+                RUNNING.evaluation = self
+                self.state.lock_large(True)
+                return contextvars.copy_context().run(self.run_watched, function)
+            except Effect:
+                raise Unrepeatable(self.effect) from None
+            finally:
+                self.is_restoring = True
+                sys.setprofile(None)
+                RUNNING.evaluation = None
+                with only_recorders():
+                    self.has_changed |= self.state.restore()
+                if self.effect:
+                    raise Unrepeatable(self.effect)
+
+    @contextlib.contextmanager
+    def interrupts_wait(self) -> Iterator[None]:
+        """Let Ctrl-C interrupt the run, and wait while state is put back."""
+        handler = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            yield
+            return
+        waiting: list[Any] = []
+
+        def handle(*event: Any) -> Any:
+            return waiting.append(event) if self.is_restoring else handler(*event)
+
+        self.is_restoring = False
+        signal.signal(signal.SIGINT, handle)
         try:
-            return contextvars.copy_context().run(self.run_watched, function)
-        except Effect:
-            raise Unrepeatable(self.effect) from None
+            yield
         finally:
-            sys.setprofile(None)
-            RUNNING.evaluation = None
-            self.has_changed |= self.state.restore()
-            if self.effect:
-                raise Unrepeatable(self.effect)
+            signal.signal(signal.SIGINT, handler)
+            if waiting:
+                handler(*waiting[0])
 
     def run_watched(self, function: Callable[[], T]) -> T:
         streams = (Discarding(sys.stdout), Discarding(sys.stderr))
@@ -98,6 +139,8 @@ class Evaluation:
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """See each call of the run: raise before one that acts outside."""
+        if time.monotonic() > self.end:
+            self.stop("it takes long")
         if event == "c_call":
             owner = getattr(argument, "__self__", None)
             if argument is input or acts_outside(owner, argument.__name__):
@@ -117,11 +160,34 @@ class Evaluation:
         raise Effect
 
 
+def is_code_of_threads() -> bool:
+    """Return True if another thread is within code of the user's: what it writes would be put back."""
+    if threading.active_count() == 1:
+        return False
+    for thread, frame in sys._current_frames().items():
+        inner: FrameType | None = frame
+        if thread == threading.get_ident() or frame.f_code.co_filename == WAITING:
+            continue
+        while inner is not None:
+            if not is_installed(inner.f_code.co_filename):
+                return True
+            inner = inner.f_back
+    return False
+
+
 RULES = custom_gradient.__code__.co_filename
 
 
 def acts_outside(owner: Any, name: str) -> bool:
     """Return True if a method of an object is seen outside of the process."""
+    if isinstance(owner, ModuleType):
+        if owner.__name__ in ("posix", "nt"):
+            return name not in READING
+        return (owner.__name__, name) in (("time", "sleep"), ("_signal", "signal")) or (
+            owner.__name__ == "_thread" and name.startswith("start")
+        )
+    if isinstance(owner, io.IOBase) and owner in (sys.stdin, getattr(sys.stdin, "buffer", None)):
+        return name.startswith(("read", "__next__"))
     if isinstance(owner, io.IOBase):
         in_memory = isinstance(owner, io.StringIO | io.BytesIO | Discarding)
         return name in ("write", "writelines", "truncate") and not in_memory

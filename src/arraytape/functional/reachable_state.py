@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import array
 import collections
-import contextlib
+import contextvars
+import datetime
+import decimal
 import functools
+import gc
 import io
+import operator
 import random
+import re
 import sys
+import threading
 import types
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,11 +27,36 @@ from .._storage.storage import storage_of
 from .._util.places import is_installed
 
 OBJECTS = 5_000  # that are visited at most
-BYTES = 2**22  # of one array that are copied; of a larger one a checksum is kept
-ATOMS = (
-    type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype,
-    types.BuiltinFunctionType, types.CodeType, np.ufunc,
+ITEMS = 500_000  # of containers that are looked at, in all
+BYTES = 2**22  # of one array that are copied; a larger one cannot be written meanwhile
+COPIED = 2**27  # bytes of arrays that are copied, in all
+ATOMS = {
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(Ellipsis),
+    types.CodeType,
+    np.ufunc,
+}
+# Types of C code without state of their own: what there is to keep are the objects that they refer to.
+REFERRING = (
+    types.BuiltinFunctionType, types.MethodWrapperType, types.MappingProxyType, types.GenericAlias,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodType, types.UnionType,
+    functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller,
+    property, classmethod, staticmethod, slice,
 )  # fmt: skip
+# Types of C code whose instances do not change, or not so that it matters.
+FIXED = (
+    int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, threading.local,
+    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, re.Pattern,
+    re.Match, types.ModuleType, contextvars.Token, np.generic, np.dtype, weakref.ref,
+)  # fmt: skip
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
 UNKNOWN = object()
 
 
@@ -42,22 +73,40 @@ class ReachableState:
     def __init__(self, *roots: Any) -> None:
         self.kept: list[Callable[[], bool]] = []
         self.seen: set[int] = set()
+        self.large: list[Any] = []  # arrays that cannot be written while the function runs
+        self.names: set[str] = set()  # that the functions look up
+        self.items = self.copied = 0
         waiting = collections.deque(roots)
         self.keep_random_state()
         while waiting:
             thing = waiting.popleft()
-            if isinstance(thing, ATOMS) or id(thing) in self.seen:
+            if type(thing) in ATOMS or id(thing) in self.seen:
                 continue
             self.seen.add(id(thing))
             if len(self.seen) > OBJECTS:
                 raise Unrepeatable("it reaches too many objects")
             waiting.extend(self.keep(thing))
+        if "spawn" in self.names:
+            raise Unrepeatable("it may spawn generators of random numbers")
         self.roots = roots  # alive, as are all that ``seen`` has the ids of
 
     def restore(self) -> bool:
         """Put everything back; True if anything had changed."""
-        changed = [put_back() for put_back in reversed(self.kept)]
-        return any(changed)
+        changed, failure = False, None
+        self.lock_large(False)
+        for put_back in reversed(self.kept):
+            try:
+                changed |= put_back()
+            except Exception as error:  # the others are put back all the same
+                failure = error
+        if failure is not None:
+            raise Unrepeatable("a part of its state cannot be put back") from failure
+        return changed
+
+    def lock_large(self, is_locked: bool) -> None:
+        """Let nothing write the large arrays, or let it again: those that own memory come first."""
+        for data in self.large if is_locked else reversed(self.large):
+            data.flags.writeable = not is_locked
 
     def keep_random_state(self) -> None:
         """Keep the state of the generators of the process."""
@@ -65,31 +114,63 @@ class ReachableState:
         self.kept.append(put_back_random(np.random.get_state, np.random.set_state))
 
     def keep(self, thing: Any) -> Iterable[Any]:
-        """Keep what one object holds; return what it leads to."""
-        if isinstance(thing, types.FunctionType):
+        """Keep what one object holds; return what it leads to.
+
+        It is asked nothing that a method of the user's could answer: neither ``isinstance``, which
+        reads ``__class__``, nor ``getattr``, ``len``, ``iter``, ``==``.
+        """
+        kind = type(thing)
+        if issubclass(kind, types.FunctionType):
             return self.keep_function(thing)
-        if isinstance(thing, types.MethodType):
-            return thing.__func__, thing.__self__
-        if isinstance(thing, functools.partial):
-            return thing.func, *thing.args, *thing.keywords.values()
-        if isinstance(thing, Array):
+        if issubclass(kind, Array):
             return self.keep_array(thing, storage_of(thing._data).host(thing._data))
-        if isinstance(thing, np.ndarray):
-            held = [*thing.flat[:OBJECTS]] if thing.dtype.kind == "O" else []
-            return [*self.keep_array(thing, thing), *held]
-        for kind, keep in KEEPERS:
-            if isinstance(thing, kind):
+        if issubclass(kind, np.ndarray):
+            return self.keep_array(thing, thing)
+        for of, keep in KEEPERS:
+            if issubclass(kind, of):
                 put_back, parts = keep(thing)
                 self.kept.append(put_back)
-                return [*parts, *self.keep_attributes(thing)]
-        if isinstance(thing, tuple | frozenset):
-            return [*thing, *self.keep_attributes(thing)]
-        if isinstance(thing, types.ModuleType):
+                return [*self.counted(parts), *self.keep_attributes(thing)]
+        if issubclass(kind, tuple | frozenset):
+            items = tuple.__iter__(thing) if issubclass(kind, tuple) else frozenset.__iter__(thing)
+            return [*self.counted([*items]), *self.keep_attributes(thing)]
+        if issubclass(kind, types.ModuleType):
             return self.keep_module(thing)
-        if isinstance(thing, type):
+        if issubclass(kind, type):
             return self.keep_class(thing)
-        refuse_streams(thing)
-        return self.keep_attributes(thing)
+        return [*self.parts_of_c_types(thing, kind), *self.keep_attributes(thing)]
+
+    def parts_of_c_types(self, thing: Any, kind: type) -> Iterable[Any]:
+        """Return what an object of C code refers to; Unrepeatable where it may hold more."""
+        if issubclass(kind, REFERRING):
+            return gc.get_referents(thing)
+        if issubclass(kind, weakref.ref):
+            return [weakref.ref.__call__(thing)]
+        if kind is contextvars.ContextVar:
+            return [thing.get(None)]
+        if kind is memoryview:
+            return [thing.obj]
+        if kind is types.CellType:
+            put_back, value = kept_cell(thing)
+            self.kept.append(put_back)
+            return [value]
+        if kind in LOCKS:
+            self.kept.append(kept_lock(thing))
+        elif kind is functools._lru_cache_wrapper and is_installed(
+            getattr(getattr(thing.__wrapped__, "__code__", None), "co_filename", "")
+        ):
+            pass  # a table of a library's
+        elif not is_standard(thing) and hides_state(kind):
+            raise Unrepeatable(f"it has a {kind.__name__}")
+        return ()
+
+    def counted(self, parts: Iterable[Any]) -> Iterable[Any]:
+        """Return the parts of a container; Unrepeatable where there are too many of them."""
+        parts = [*parts]
+        self.items += len(parts)
+        if self.items > ITEMS:
+            raise Unrepeatable("it reaches too many objects")
+        return parts
 
     def keep_function(self, function: types.FunctionType) -> Iterable[Any]:
         """Keep the variables that a function of the user's reads and binds."""
@@ -103,22 +184,37 @@ class ReachableState:
         found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         if function.__dict__:
             found.append(function.__dict__)
-        names = function.__globals__
-        for name in global_names(function.__code__):
+        names, used = function.__globals__, global_names(function.__code__)
+        self.names |= used
+        for name in used:
             value = names.get(name, UNKNOWN)
             self.kept.append(put_back_item(names, name, value))
             found.append(value)
         return found
 
     def keep_array(self, thing: Any, data: Any) -> Iterable[Any]:
-        """Keep the values of an array: a copy, of a large one a checksum."""
-        if data.nbytes <= BYTES:
-            self.kept.append(put_back_array(thing, np.array(data, copy=True)))
-        elif data.flags.forc:
-            self.kept.append(compare_checksum(thing))
-        if type(thing).__module__.partition(".")[0] not in ("arraytape", "numpy"):
-            return self.keep_attributes(thing)
-        return ()
+        """Keep the values of an array: a copy, or a large one is locked."""
+        found: list[Any] = []
+        if issubclass(type(thing), np.memmap) and thing.flags.writeable:
+            raise Unrepeatable("it has an array in a file")
+        if issubclass(type(data), np.ndarray):
+            plain = np.ndarray.view(data, np.ndarray)
+            if plain.dtype.hasobject:
+                found += self.counted([x for part in objects_of(plain) for x in part])
+        if data is thing and data.nbytes > BYTES and may_be_locked(data):
+            if data.flags.writeable:
+                self.large.append(data)
+        else:
+            self.copied += data.nbytes
+            if self.copied > COPIED:
+                raise Unrepeatable("it reaches too much memory")
+            self.kept.append(put_back_array(thing, np.array(data, copy=True, subok=False)))
+        if (
+            type(thing) is not np.ndarray
+            and type(thing).__module__.partition(".")[0] != "arraytape"
+        ):
+            found += self.keep_attributes(thing)
+        return found
 
     def keep_module(self, module: types.ModuleType) -> Iterable[Any]:
         """Keep the names of a module of the user's."""
@@ -135,21 +231,21 @@ class ReachableState:
         if of.__module__ == "builtins" or (file is not None and is_installed(file)):
             return ()
         self.kept.append(put_back_class(of))
-        return [*vars(of).values(), *of.__bases__]
+        return [*type.__dict__["__dict__"].__get__(of).values(), *of.__bases__, type(of)]
 
     def keep_attributes(self, thing: Any) -> Iterable[Any]:
         """Keep the attributes of an object, in its dict and its slots."""
         found: list[Any] = []
-        package = type(thing).__module__.partition(".")[0]
-        if package in ("arraytape", "numpy") and not hasattr(thing, "parameters"):
+        package = str(type(thing).__module__).partition(".")[0]
+        if package == "arraytape" and not hasattr(thing, "parameters"):
             return [getattr(thing, "__wrapped__", None)]
-        names = getattr(thing, "__dict__", None)
+        names = attributes_of(thing)
         if isinstance(names, dict):
             self.kept.append(put_back_dict(names))
             found += names.values()
         for of in type(thing).__mro__:
-            for member in vars(of).values():
-                if isinstance(member, types.MemberDescriptorType) and of.__module__ != "builtins":
+            for member in [*vars(of).values()]:
+                if isinstance(member, types.MemberDescriptorType) and "__slots__" in vars(of):
                     put_back, value = kept_slot(thing, member)
                     self.kept.append(put_back)
                     found.append(value)
@@ -182,16 +278,18 @@ def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], 
 
 
 def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
-    before = list(names.items())
+    before = dict.copy(names)  # plain, with the hashes of the keys
+    ordered = isinstance(names, collections.OrderedDict)
+    base: Any = collections.OrderedDict if ordered else dict
 
     def put_back() -> bool:
-        now = list(names.items())
-        if len(now) == len(before) and all(
-            a is c and b is d for (a, b), (c, d) in zip(before, now, strict=True)
+        if dict.__len__(names) == len(before) and all(
+            a is c and b is d
+            for (a, b), (c, d) in zip(before.items(), dict.items(names), strict=True)
         ):
             return False
-        names.clear()
-        names.update(before)
+        base.clear(names)
+        base.update(names, before)
         return True
 
     return put_back
@@ -205,49 +303,70 @@ def put_back_class(of: type) -> Callable[[], bool]:
         changed = [name for name in {*now, *before} if now.get(name) is not before.get(name)]
         for name in changed:
             if name in before:
-                setattr(of, name, before[name])
+                type.__setattr__(of, name, before[name])
             else:
-                delattr(of, name)
+                type.__delattr__(of, name)
         return bool(changed)
 
     return put_back
 
 
 def put_back_array(thing: Any, before: Any) -> Callable[[], bool]:
+    is_array = isinstance(thing, Array)
+    was_writeable = not is_array and thing.flags.writeable
+
     def put_back() -> bool:
-        data = thing
-        if isinstance(thing, Array):
+        if is_array:
             data = storage_of(thing._data).host(thing._data)
-        if data.shape == before.shape and (
-            data.tobytes() == before.tobytes()
-            if data.dtype.kind != "O"
-            else all(a is b for a, b in zip(data.flat, before.flat, strict=True))
-        ):
-            return False
-        if data.shape != before.shape or data.dtype != before.dtype:
-            raise Unrepeatable("an array was given another shape")
-        if isinstance(thing, Array) and hasattr(thing, "assign"):
-            thing.assign(before)
         else:
+            data = np.ndarray.view(thing, np.ndarray)
+        if data.shape == before.shape and same_bytes(data, before):
+            if not is_array and thing.flags.writeable != was_writeable:
+                thing.flags.writeable = was_writeable
+                return True
+            return False
+        if is_array and hasattr(thing, "assign"):
+            thing.assign(before)
+        elif is_array:
             thing[...] = before
+        else:
+            thing.flags.writeable = True
+            if data.size != before.size:
+                del data
+                np.ndarray.resize(thing, before.shape, refcheck=False)
+            elif data.shape != before.shape:
+                thing.shape = before.shape
+            np.ndarray.view(thing, np.ndarray)[...] = before
+            thing.flags.writeable = was_writeable
         return True
 
     return put_back
 
 
-def compare_checksum(thing: Any) -> Callable[[], bool]:
-    def checksum() -> int:
-        data = storage_of(thing._data).host(thing._data) if isinstance(thing, Array) else thing
-        return zlib.crc32(np.ravel(data, order="K").view(np.uint8).data)
-
-    before = checksum()
-
-    def put_back() -> bool:
-        if checksum() != before:
-            raise Unrepeatable("a large array is written")
+def same_bytes(data: Any, before: Any) -> bool:
+    """Return True if two arrays of one shape hold the same bytes, or the same objects."""
+    if data.dtype != before.dtype:
         return False
+    if data.dtype.hasobject:
+        parts = zip(objects_of(data), objects_of(before), strict=True)
+        same = all(a is b for one, other in parts for a, b in zip(one, other, strict=True))
+        if data.dtype == object or not same:
+            return same
+    return bool(data.tobytes() == before.tobytes())
 
-    return put_back
+
+def objects_of(data: Any) -> list[Any]:
+    """Return iterators over the objects that an array holds, one of each field of a record."""
+    if data.dtype.names is None:
+        return [data.flat] if data.dtype.hasobject else []
+    return [part for name in data.dtype.names for part in objects_of(data[name])]
+
+
+def may_be_locked(data: Any) -> bool:
+    """Return True if an array can be made read-only and writeable again: it is NumPy's memory."""
+    while isinstance(data.base, np.ndarray):
+        data = data.base
+    return data.base is None and bool(data.flags.owndata)
 
 
 def kept_cell(cell: types.CellType) -> tuple[Callable[[], bool], Any]:
@@ -292,33 +411,40 @@ Kept = tuple[Callable[[], bool], Iterable[Any]]
 
 
 def kept_list(thing: Any) -> Kept:
-    before = list(thing)
+    base: Any = list if issubclass(type(thing), list) else collections.deque
+    before = [*base.__iter__(thing)]
 
     def put_back() -> bool:
-        if len(thing) == len(before) and all(a is b for a, b in zip(thing, before, strict=True)):
+        now = base.__iter__(thing)
+        if base.__len__(thing) == len(before) and all(
+            a is b for a, b in zip(now, before, strict=True)
+        ):
             return False
-        thing.clear()
-        thing.extend(before)
+        base.clear(thing)
+        base.extend(thing, before)
         return True
 
     return put_back, before
 
 
 def kept_dict(thing: Any) -> Kept:
-    return put_back_dict(thing), [*thing.keys(), *thing.values()]
+    return put_back_dict(thing), [*dict.keys(thing), *dict.values(thing)]
 
 
 def kept_set(thing: Any) -> Kept:
-    before = set(thing)
+    before = set.copy(thing)
+    items = [*set.__iter__(thing)]
 
     def put_back() -> bool:
-        if set(thing) == before:
+        if set.__len__(thing) == len(items) and {*map(id, items)} == {
+            *map(id, set.__iter__(thing))
+        }:
             return False
-        thing.clear()
-        thing.update(before)
+        set.clear(thing)
+        set.update(thing, before)
         return True
 
-    return put_back, before
+    return put_back, items
 
 
 def kept_bytes(thing: Any) -> Kept:
@@ -358,6 +484,13 @@ def kept_generator(thing: np.random.Generator) -> Kept:
     return put_back_random(lambda: bits.state, put), ()
 
 
+def kept_bits(thing: Any) -> Kept:
+    def put(state: Any) -> None:
+        thing.state = state
+
+    return put_back_random(lambda: thing.state, put), ()
+
+
 def kept_state(thing: Any) -> Kept:
     if isinstance(thing, random.Random):
         return put_back_random(thing.getstate, thing.setstate), ()
@@ -372,21 +505,62 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
     (bytearray | array.array, kept_bytes),
     (io.StringIO | io.BytesIO, kept_text),
     (np.random.Generator, kept_generator),
+    (np.random.BitGenerator, kept_bits),
     (random.Random | np.random.RandomState, kept_state),
 )
 
 
-def refuse_streams(thing: Any) -> None:
-    """Raise Unrepeatable for open files, iterators, connections: what they do cannot be put back."""
-    if isinstance(thing, io.IOBase):
-        with contextlib.suppress(ValueError):
-            if thing.writable() and thing not in (sys.stdout, sys.stderr, sys.stdin):
-                raise Unrepeatable("it has an open file")
-        return
-    kind = type(thing)
-    advances = isinstance(thing, Iterator) and not hasattr(thing, "__dict__")
-    if advances or kind.__module__ in ("_csv", "sqlite3", "_socket", "socket", "mmap"):
-        raise Unrepeatable(f"it has a {kind.__name__}")
+def kept_lock(lock: Any) -> Callable[[], bool]:
+    """Keep a lock open; Unrepeatable where it is closed, and another run might wait for ever."""
+
+    def is_closed() -> bool:
+        if hasattr(lock, "_is_owned") and lock._is_owned():
+            return True
+        return not lock.acquire(blocking=False) or lock.release() is not None
+
+    if is_closed():
+        raise Unrepeatable("a lock is held")
+
+    def put_back() -> bool:
+        closed = is_closed()
+        while closed and is_closed():
+            lock.release()
+        return closed
+
+    return put_back
+
+
+def is_standard(thing: Any) -> bool:
+    """Return True if an object is a standard stream: what is written is dropped."""
+    return any(thing is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__))
+
+
+def attributes_of(thing: Any) -> dict[str, Any] | None:
+    """Return the ``__dict__`` of an object, without asking its own methods."""
+    base: Any = threading.local if issubclass(type(thing), threading.local) else object
+    try:
+        names = base.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+    return names if isinstance(names, dict) else None
+
+
+def hides_state(kind: type) -> bool:
+    """Return True if instances have memory that no attribute shows: state of C code.
+
+    Files, iterators, connections, tables of caches, arrays of other libraries.
+    """
+    of: Any = kind
+    while of is not object:
+        if of in FIXED or of.__module__ in ("_abc", "_contextvars"):
+            return False
+        names = vars(of)
+        shown = [one for one in names.values() if isinstance(one, types.MemberDescriptorType)]
+        shown += [one for one in ("__dict__", "__weakref__") if one in names]
+        if of.__basicsize__ - of.__base__.__basicsize__ > 8 * len(shown):
+            return True
+        of = of.__base__
+    return False
 
 
 def global_names(code: types.CodeType) -> set[str]:
