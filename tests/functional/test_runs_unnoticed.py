@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape.functional import doubts, evaluation
+from arraytape.functional import doubts
 
 PROGRAMS = {}
 
@@ -314,7 +314,7 @@ def set_of_equal():
 @program
 def slots():
     class Thing:
-        __slots__ = ("n", "gone")
+        __slots__ = ("gone", "n")
 
     thing = Thing()
     thing.n = 0
@@ -327,7 +327,7 @@ def slots():
 
 @program
 def readers_position():
-    file = tempfile.TemporaryFile("w+")
+    file = tempfile.TemporaryFile("w+")  # noqa: SIM115
     file.write("".join(f"{k}\n" for k in range(50)))
     file.seek(0)
 
@@ -760,7 +760,7 @@ def record_of_lists():
 
 @program
 def mapped_file():
-    file = tempfile.NamedTemporaryFile()
+    file = tempfile.NamedTemporaryFile()  # noqa: SIM115
     held = np.memmap(file.name, np.float64, "w+", shape=(3,))
 
     def act(v, file=file):
@@ -944,7 +944,7 @@ def swallows_everything():
         for _ in range(3):
             try:
                 os.write(-1, b"x")
-            except BaseException:  # noqa: BLE001
+            except BaseException:
                 held.append("caught")
 
     return doing(act, lambda: held)

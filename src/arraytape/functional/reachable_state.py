@@ -555,7 +555,9 @@ def hides_state(kind: type) -> bool:
         if of in FIXED or of.__module__ in ("_abc", "_contextvars"):
             return False
         names = vars(of)
-        shown = [one for one in names.values() if isinstance(one, types.MemberDescriptorType)]
+        shown: list[Any] = [
+            one for one in names.values() if isinstance(one, types.MemberDescriptorType)
+        ]
         shown += [one for one in ("__dict__", "__weakref__") if one in names]
         if of.__basicsize__ - of.__base__.__basicsize__ > 8 * len(shown):
             return True
