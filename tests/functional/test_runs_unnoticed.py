@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 import types
+import typing
 import warnings
 import weakref
 
@@ -248,7 +249,7 @@ def loud_object():
 
 
 class LoudList(list):
-    asked = []
+    asked: typing.ClassVar = []
 
     def clear(self):
         LoudList.asked.append("clear")
@@ -274,7 +275,7 @@ def list_subclass():
 
 
 class Logged(dict):
-    asked = []
+    asked: typing.ClassVar = []
 
     def __setitem__(self, name, value):
         Logged.asked.append(name)
@@ -713,7 +714,7 @@ def array_resized():
 @program
 def array_subclass():
     class Seen(np.ndarray):
-        asked = []
+        asked: typing.ClassVar = []
 
         def __setitem__(self, key, value):
             Seen.asked.append(key)

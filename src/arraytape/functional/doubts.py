@@ -20,7 +20,7 @@ from .._exits.modes import mode_of
 from .._storage.storage import storage_of
 from .._util import nest
 from ..ops.creation_functions import asarray
-from .evaluation import Evaluation
+from .evaluation import Evaluation, TooLong
 from .reachable_state import Unrepeatable
 from .verify import SAME, Again, brief, direction, host, largest, unit
 
@@ -36,14 +36,14 @@ class Verdict:
     """What differences of a function said of its derivative.
 
     times : how often it was asked.  finding : what is lost; None where nothing is.  is_clear : False
-    where differences tell nothing.
+    where differences tell nothing.  is_costly : whether runs took so long that there are no more.
     """
 
     def __init__(self, kept_alive: object) -> None:
         self.kept_alive = kept_alive  # objects whose ids are in the key
         self.times = 0
         self.finding: str | None = None
-        self.is_clear = False
+        self.is_clear = self.is_costly = False
 
     @property
     def is_due(self) -> bool:
@@ -51,7 +51,7 @@ class Verdict:
 
         At the first point of a search, often 0, a part that is lost may be 0.
         """
-        return self.times & (self.times - 1) == 0
+        return not self.is_costly and self.times & (self.times - 1) == 0
 
 
 def settle_doubts(
@@ -85,6 +85,8 @@ def settle_doubts(
         try:
             shown = compare_slopes(again, value, slope, tangents, is_suspected)
             verdict.finding, verdict.is_clear = shown or None, True
+        except TooLong:
+            verdict.is_clear, verdict.is_costly = False, True
         except Exception:  # the function itself may fail at other points
             verdict.is_clear = False
     if verdict.is_clear and verdict.finding is None:

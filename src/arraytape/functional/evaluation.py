@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import contextvars
 import io
@@ -46,19 +47,23 @@ EVENTS = {
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 # Functions of the operating system that change nothing.
 READING = {
-    "WEXITSTATUS", "access", "close", "confstr", "cpu_count", "fspath", "fstat", "get_terminal_size",
-    "getcwd", "getegid", "geteuid", "getgid", "getloadavg", "getpid", "getppid", "getuid", "isatty",
-    "listdir", "lstat", "open", "readlink", "scandir", "sched_getaffinity", "stat", "statvfs",
-    "strerror", "sysconf", "times", "uname", "urandom",
+    "access", "close", "confstr", "cpu_count", "fspath", "fstat", "get_terminal_size", "getcwd",
+    "getegid", "geteuid", "getgid", "getloadavg", "getpid", "getppid", "getuid", "isatty", "listdir",
+    "lstat", "open", "readlink", "register_at_fork", "scandir", "sched_getaffinity", "stat",
+    "statvfs", "strerror", "sysconf", "times", "uname", "urandom",
 }  # fmt: skip
 WAITING = threading.__file__
-SECONDS = 10.0  # that all runs take at most, where Python code runs
+SECONDS = 5.0  # that all runs take at most, where Python code runs
 RUNNING = threading.local()  # evaluation : the one that runs in this thread
 HOOKED: list[bool] = []
 
 
 class Effect(BaseException):
     """Something is about to be done that would be seen outside: no handler of the user's stops it."""
+
+
+class TooLong(Unrepeatable):
+    """Runs take longer than a check may."""
 
 
 class Evaluation:
@@ -76,7 +81,7 @@ class Evaluation:
         self.is_meant = self.has_changed = False
         self.effect = ""
         self.memory_only = False  # whether databases that were opened are in memory
-        self.is_restoring = False
+        self.is_restoring = self.is_long = False
         self.state = ReachableState(*roots)
         self.end = time.monotonic() + SECONDS
 
@@ -99,7 +104,7 @@ class Evaluation:
                 with only_recorders():
                     self.has_changed |= self.state.restore()
                 if self.effect:
-                    raise Unrepeatable(self.effect)
+                    raise TooLong() if self.is_long else Unrepeatable(self.effect)
 
     @contextlib.contextmanager
     def interrupts_wait(self) -> Iterator[None]:
@@ -140,9 +145,12 @@ class Evaluation:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """See each call of the run: raise before one that acts outside."""
         if time.monotonic() > self.end:
+            self.is_long = True
             self.stop("it takes long")
         if event == "c_call":
             owner = getattr(argument, "__self__", None)
+            if owner is builtins and argument is not input:
+                return
             if argument is input or acts_outside(owner, argument.__name__):
                 self.stop(f"{argument.__name__}()")
             elif type(owner).__module__ == "sqlite3" and not self.memory_only:
@@ -228,4 +236,4 @@ class Discarding(io.TextIOBase):
             self.stream.flush()
 
 
-__all__ = ["Evaluation"]
+__all__ = ["Evaluation", "TooLong"]
