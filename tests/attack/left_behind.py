@@ -46,7 +46,6 @@ def tidy_up():
     OPEN.clear()
     ACTIVE.set(())
     _context.ENTERED.set(frozenset())
-    namespace.BELOW.set(False)
     PACKING.set(None)
     implementations.DEVICE.set(None)
     exact.SAID.set(False)

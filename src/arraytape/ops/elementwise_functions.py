@@ -33,7 +33,7 @@ def _half_circle(x: Any, xp: Any) -> Any:
 
 
 def _one_less_square(x: Any, xp: Any) -> Any:
-    """``1 - x ** 2``, with all digits near 1, and its slope near 0; at 1 finite, also times an infinity."""
+    """``1 - x ** 2``, with all digits near 1, and its slope near 0; finite at 1, also times infinity."""
     square = x * x
     return xp.where((square < 0.25) | (square == 1.0), 1.0 - square, (1.0 - x) * (1.0 + x))
 
