@@ -118,7 +118,7 @@ clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_s
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """What a program takes for a variance of samples: its root has the slope 0 at 0, as ``std`` has.
+    """A variance of samples, of which a program takes the root: with the slope 0 at 0, as ``std``.
 
     That of one element is 0 everywhere, as its variance is.
     """
@@ -156,6 +156,7 @@ takes_root("gstd", "_xp_var")
 
 
 def asks_for_angles(samples: Any, **options: Any) -> Any:
+    """Return a namespace whose logarithms are, times -2, variances on a circle."""
     return Namespace(clip=clip, log=lambda length: Variance(xp.log(length), samples))
 
 

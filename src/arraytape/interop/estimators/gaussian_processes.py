@@ -155,7 +155,7 @@ def bessel_forward(u: Array, order: float = 0.0) -> Any:
 
 
 def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
-    """DLMF 10.29.4; NaN beyond a slope that is infinite."""
+    """Return what DLMF 10.29.4 says; NaN beyond a slope that is infinite."""
     lower = bessel_part(u, order - 1.0)
     return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
 
@@ -183,7 +183,7 @@ def with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
 
 @hooks(f"{HOME}.kernels", "Matern.__call__")
 def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-    """Rasmussen and Williams 2006, equation 4.14, as a function of the squared distance."""
+    """Compute it of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
     program = original(f"{HOME}.kernels", "Matern.__call__")
     if has_array([self.nu]):
         return program(self, X, Y, eval_gradient)
@@ -210,7 +210,7 @@ def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any
 
 @hooks(f"{HOME}.kernels", "ExpSineSquared.__call__")
 def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-    """The square of a sine, as a function of the squared angle: DLMF 10.16.9."""
+    """Compute it of the squared angle, as the squared sine is: DLMF 10.16.9."""
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
     values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
     length, period = asarray(self.length_scale), asarray(self.periodicity)
