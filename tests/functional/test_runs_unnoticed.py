@@ -6,6 +6,7 @@ seen afterwards.  That is the same after ``xp.grad(f)(x)`` as after ``f(x)``.
 
 import array
 import collections
+import contextlib
 import contextvars
 import ctypes
 import enum
@@ -31,7 +32,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape.functional import doubts
+from arraytape.functional import doubts, evaluation
 
 PROGRAMS = {}
 
@@ -969,3 +970,74 @@ def test_effects_are_those_of_one_run(name):
     assert repr(see()) == expected
     assert time.monotonic() - begun < 2.0
     assert y is not None
+
+
+@pytest.mark.parametrize("delay", [0.0005 * k for k in range(24)])
+def test_an_interrupt_leaves_the_state_of_one_run(delay):
+    """Ctrl-C in the first run, in another one, or while state is put back."""
+    held, buffers, large = [], [np.zeros(10_000) for _ in range(40)], np.zeros(2**20)
+    x = xp.asarray([1.25, 2.5, 3.75])
+
+    def f(x):
+        y = end(x)
+        for buffer in buffers:
+            buffer += 1.0
+        held.append(float(large[0]))
+        return y
+
+    def interrupt(*event):
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT), signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with warnings.catch_warnings(), contextlib.suppress(KeyboardInterrupt):
+            warnings.simplefilter("ignore", xp.TapeWarning)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay or 1.0)
+                xp.grad(f)(x)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before[1])
+    assert signal.getsignal(signal.SIGINT) is before[0]
+    assert len(held) <= 1
+    assert all(buffer.max() <= 1.0 for buffer in buffers)
+    assert not held or all(buffer.min() == 1.0 for buffer in buffers)
+    assert large.flags.writeable
+
+
+LARGE = {
+    "array": lambda: np.zeros(10**7),
+    "Array": lambda: xp.zeros(10**7),
+    "Variable": lambda: xp.Variable(np.zeros(10**7)),
+    "list": lambda: [0.0] * 10**6,
+    "lists": lambda: [[0.0] for _ in range(10**5)],
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_large_data_cost_little(kind):
+    held = LARGE[kind]()
+    x = xp.asarray([1.25, 2.5, 3.75])
+
+    def f(x):
+        return end(x) if len(held) > 3 else x[0]
+
+    begun = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", xp.TapeWarning)
+        assert xp.grad(f)(x).tolist() == [2.5] * 3
+    assert time.process_time() - begun < 5.0
+
+
+def test_a_check_that_takes_long_is_given_up_for_good(monkeypatch):
+    monkeypatch.setattr(evaluation, "SECONDS", 0.0)
+    asked, compare = [], doubts.compare_slopes
+    monkeypatch.setattr(doubts, "compare_slopes", lambda *a: asked.append(1) or compare(*a))
+    x = xp.asarray([1.25, 2.5, 3.75])
+    gradient = xp.grad(end)
+    for _ in range(4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", xp.TapeWarning)
+            gradient(x)
+    assert len(asked) == 1

@@ -77,6 +77,19 @@ def test_a_power_transformation_follows_its_likelihood(transform):
     np.testing.assert_allclose(np.sum(slope * along), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "lam", [0.5, 0, 2, True, np.float32(0.5), np.float64(0.5), np.asarray(0.5)]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_a_power_transformation_by_a_lambda_has_the_dtype_of_scipys(dtype, lam):
+    data = np.asarray([1.0, 2.5, -3.0, 0.0]).astype(dtype)
+    expected = stats.yeojohnson(data, lam)
+    with interop.scipy():
+        found = np.asarray(stats.yeojohnson(xp.asarray(data), lam))
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.filterwarnings("error")
 def test_ranks_are_constant():
     with interop.scipy():

@@ -140,8 +140,8 @@ for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
 
 
 # --- power transformations ----------------------------------------------------------------------------
-def transform_forward(x: Array, lam: Array) -> Any:
-    return original(MORE, "_yeojohnson_transform")(x, lam)
+def transform_forward(x: Array, lam: Array, number: Any = None) -> Any:
+    return original(MORE, "_yeojohnson_transform")(x, lam if number is None else number)
 
 
 def likelihood_forward(
@@ -163,8 +163,12 @@ def in_floats(x: Any) -> Array:
 
 @hooks(MORE, "_yeojohnson_transform")
 def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
-    value = transform_value(asarray(x), asarray(lmbda))
-    return with_slope(value, transformed(in_floats(x), in_floats(lmbda)))
+    x = in_floats(x)
+    if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
+        lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
+        return with_slope(transform_value(x, lam, lmbda), transformed(x, lam))
+    value = transform_value(x, asarray(lmbda))
+    return with_slope(value, transformed(x, in_floats(lmbda)))
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
