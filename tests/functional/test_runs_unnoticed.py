@@ -6,6 +6,7 @@ seen afterwards.  That is the same after ``xp.grad(f)(x)`` as after ``f(x)``.
 
 import array
 import collections
+import concurrent.futures
 import contextlib
 import contextvars
 import ctypes
@@ -13,6 +14,7 @@ import enum
 import functools
 import io
 import itertools
+import json
 import logging
 import operator
 import os
@@ -925,6 +927,29 @@ def other_thread_writes():
 
 
 @program
+def other_thread_polls():
+    held, stop = [], threading.Event()
+
+    def work():
+        while not stop.wait(0.0001):
+            if len(held) < 300:
+                held.append(1)
+
+    t = threading.Thread(target=work)
+
+    def see():
+        while len(held) < 300:
+            time.sleep(0.001)
+        stop.set()
+        t.join()
+        return len(held)
+
+    t.start()
+    f, _ = doing(lambda v: len(held), None)
+    return f, see
+
+
+@program
 def raises_later():
     """A function that fails at other points has changed what it changed once."""
     held, first = [], []
@@ -1041,3 +1066,19 @@ def test_a_check_that_takes_long_is_given_up_for_good(monkeypatch):
             warnings.simplefilter("ignore", xp.TapeWarning)
             gradient(x)
     assert len(asked) == 1
+
+
+def test_a_thread_that_is_waited_for_checks():
+    """The thread that waits is within the user's code, and cannot write anything meanwhile."""
+    asked = []
+
+    def work():
+        with pytest.raises(xp.LostGradientError):
+            xp.grad(lambda x: xp.sum(x * json.loads(json.dumps(float(x[0])))))(
+                xp.asarray([1.5, 2.5])
+            )
+        asked.append(1)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+    assert asked

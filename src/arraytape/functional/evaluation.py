@@ -168,13 +168,18 @@ class Evaluation:
         raise Effect
 
 
+def waits_for_others(frame: FrameType) -> bool:
+    """Return True if a thread sleeps until another one wakes it, and not for some time only."""
+    return frame.f_code.co_filename == WAITING and frame.f_locals.get("timeout") in (None, -1)
+
+
 def is_code_of_threads() -> bool:
     """Return True if another thread is within code of the user's: what it writes would be put back."""
     if threading.active_count() == 1:
         return False
     for thread, frame in sys._current_frames().items():
         inner: FrameType | None = frame
-        if thread == threading.get_ident() or frame.f_code.co_filename == WAITING:
+        if thread == threading.get_ident() or waits_for_others(frame):
             continue
         while inner is not None:
             if not is_installed(inner.f_code.co_filename):
