@@ -6,7 +6,6 @@ import array
 import collections
 import contextvars
 import datetime
-import decimal
 import functools
 import gc
 import io
@@ -53,7 +52,7 @@ REFERRING = (
 # Types of C code whose instances do not change, or not so that it matters.
 FIXED = (
     int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, threading.local,
-    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, re.Pattern,
+    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, re.Pattern,
     re.Match, types.ModuleType, contextvars.Token, np.generic, np.dtype, weakref.ref,
 )  # fmt: skip
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -552,7 +551,7 @@ def hides_state(kind: type) -> bool:
     """
     of: Any = kind
     while of is not object:
-        if of in FIXED or of.__module__ in ("_abc", "_contextvars"):
+        if of in FIXED or of.__module__ in ("_abc", "_contextvars", "decimal"):
             return False
         names = vars(of)
         shown: list[Any] = [
