@@ -52,7 +52,8 @@ REFERRING = (
 # Types of C code whose instances do not change, or not so that it matters.
 FIXED = (
     int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, threading.local,
-    datetime.datetime, datetime.date, datetime.time, datetime.timezone, datetime.timedelta, datetime.tzinfo, re.Pattern,
+    datetime.datetime, datetime.date, datetime.time,
+    datetime.timezone, datetime.timedelta, datetime.tzinfo, re.Pattern,
     re.Match, types.ModuleType, contextvars.Token, np.generic, np.dtype, weakref.ref,
 )  # fmt: skip
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
