@@ -146,14 +146,16 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """
     tid, data = current(x)
     raw, basic = raw_key(key)
-    if not axis_ids_of((raw,)) and (part := np.empty(shape, bool)[raw].shape) != data.shape:
-        raise ValueError(
-            f"scatter_add: give x the shape {part} of result[key], got {describe(x)} [at {user_line()}]"
-        )
     if axis_ids_of((raw,)):
         x = with_hidden_axes(x, raw)
-    elif not basic:
-        raw = storage_of(data).key(raw, data)
+    else:
+        raw = raw if basic else storage_of(data).key(raw, data)
+        result = storage_of(data).xp.zeros(shape, dtype=data.dtype, device=data.device)
+        if (part := result[raw].shape) != data.shape:
+            raise ValueError(
+                f"scatter_add: give x the shape {part} of result[key], got {describe(x)} "
+                f"[at {user_line()}]"
+            )
     return scattered(x, shape, private_key(raw) if tid else raw)
 
 

@@ -18,10 +18,12 @@ from weakref import ref
 
 import numpy as np
 
-from ..._record.stack import Recorder, recorders
 from ..._util.blocks import Setting
 from ..._util.errors import user_line
 from ..storage import storage_of
+
+if TYPE_CHECKING:
+    from ..._record.stack import Recorder
 
 AxisIds = tuple[int, ...]
 new_axis_id = itertools.count(1).__next__
@@ -256,11 +258,15 @@ AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
     """Remember within it which recorders there are here, where a hidden axis is opened."""
+    from ..._record.stack import recorders  # which the bare package does without
+
     return Setting(AROUND, {**AROUND.get(), axis_id: [ref(one) for one in recorders()]})
 
 
 def recorders_within(axis_id: int) -> list[Recorder]:
     """Return the recorders that were opened within a hidden axis, so that they do not sum over it."""
+    from ..._record.stack import recorders
+
     around = [one() for one in AROUND.get().get(axis_id, ())]
     return [one for one in recorders() if not any(one is other for other in around)]
 
