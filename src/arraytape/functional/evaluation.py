@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import contextvars
+import gc
 import io
 import os
 import signal
@@ -139,8 +140,13 @@ class Evaluation:
             sys.setprofile(self.profile)
             try:
                 return function()
+            except Effect:
+                pass
             finally:
                 sys.setprofile(None)
+            # Coroutines, sockets and loops that were not ended warn when they go: here, where nobody hears.
+            gc.collect(1)
+            raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """See each call of the run: raise before one that acts outside."""
