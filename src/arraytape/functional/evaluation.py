@@ -144,7 +144,7 @@ class Evaluation:
                 pass
             finally:
                 sys.setprofile(None)
-            # Coroutines, sockets and loops that were not ended warn when they go: here, where nobody hears.
+            # Coroutines, sockets and loops that were not ended warn when they go: here nobody hears it.
             gc.collect(1)
             raise Effect
 
