@@ -10,7 +10,7 @@ import numpy as np
 PLAIN = frozenset((bool, int, float))
 
 
-def unwrap_option(value: Any) -> Any:
+def unwrap_option(value: Any, depth: int = 4) -> Any:
     """Return an option in Python's spelling: an integer, a truth value, a float, or a tuple of them.
 
     NumPy's scalars, 0-d arrays, lists and whatever is an integer by ``__index__`` are converted.  Any
@@ -20,8 +20,8 @@ def unwrap_option(value: Any) -> Any:
         return value
     if type(value) is tuple and PLAIN.issuperset(map(type, value)):
         return value
-    if isinstance(value, list | tuple):
-        return tuple([unwrap_option(part) for part in value])
+    if isinstance(value, list | tuple):  # tensordot's axes are nested twice
+        return tuple([unwrap_option(part, depth - 1) for part in value]) if depth else value
     if isinstance(value, np.ndarray):
         return unwrap_option(value.tolist()) if value.dtype.kind in "biuf" else value
     if isinstance(value, np.generic | float):
