@@ -411,6 +411,7 @@ def through_numpy(x):
     np.asarray(x)[0, 0] = 9.0
 
 
+@pytest.mark.filterwarnings("ignore:write to the Array itself:arraytape.TapeWarning")
 @pytest.mark.parametrize("write", [written, through_a_view, through_numpy])
 @pytest.mark.parametrize("between", ["cholesky", "solve", "eigvalsh"])
 def test_a_matrix_that_was_written_to_is_factored_again(write, between, monkeypatch):

@@ -169,24 +169,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     )
 
 
-def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = np._NoValue, *, where: Any = np._NoValue, **options: Any,
-) -> Any:  # fmt: skip
+def nanstd(a: Any, *args: Any, **options: Any) -> Any:
     """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
-    masks: dict[str, Any] = {} if where is np._NoValue else {"where": where}
-    a = as_array(a)
-    found = of_numpy(np.nanvar)(a, axis, dtype, out, ddof, keepdims, **masks, **options)
-    count = np.sum(~np.isnan(a), axis=axis, keepdims=keepdims, **masks)
-    return deviation_of(found, count)
-
-
-def deviation_of(variance: Any, count: Any) -> Any:
-    """Return the root of variances of so many elements: of one it is 0 everywhere, to all orders."""
-    if isinstance(count, int):
-        return variance if count == 1 else root_of_variance(variance)
-    root: Any = root_of_variance(variance)
-    return np.where(count == 1, variance, root)
+    return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
 
 
 def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:

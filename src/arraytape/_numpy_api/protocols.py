@@ -193,7 +193,7 @@ def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, A
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
-    options |= {name: unwrap_option(options[name]) for name in OPTIONS & options.keys()}
+    options |= {name: unwrap_option(options[name]) for name in OPTIONS & options.keys() - {"axes"}}
     result: Any = USES[method](ufunc, inputs, options, outs) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)

@@ -44,7 +44,7 @@ from .arguments import (
     real_part,
     scalar,
 )
-from .implementations import deviation_of, private, program_of
+from .implementations import private, program_of
 
 DOCSTRING = """\
 {summary}
@@ -239,10 +239,10 @@ def spread(name: str) -> Callable[..., Array]:
             found = variance(a, **given)
             if name == "var":
                 return found
-            if where is True:
-                return deviation_of(found, statistics.count(a.shape, unwrap_option(axis)))
-            truths = broadcast_to(mask_of(name, a, where), a.shape)
-            return deviation_of(found, statistics.sum(truths, axis=axis, keepdims=keepdims))
+            one = where is True and statistics.count(a.shape, unwrap_option(axis)) == 1
+            # That of one real element is 0 everywhere, to all orders.
+            is_zero = one and a.dtype.kind != "c"
+            return found if is_zero else elementwise.root_of_variance(found)
 
         if whole and a.dtype.kind in "fc":
             return ours()
