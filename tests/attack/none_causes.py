@@ -76,8 +76,8 @@ class Program:
 def watched_late(p):
     p.x, p.said = xp.asarray([1.0, 2.0, 3.0]), "before it was watched"
     with p.tape as tape:
-        tape.watch(p.other)
         y = p.first[0](p.x)
+        tape.watch(p.other)
         early = p.rng.random() < 0.5
         y = p.finish(y) if early else y
         tape.watch(p.x)
@@ -88,9 +88,8 @@ def watched_late_beside(p):
     """The target is on the tape, by another source."""
     p.x, p.said = xp.asarray([1.0, 2.0, 3.0]), "before it was watched"
     with p.tape as tape:
-        tape.watch(p.other)
         y = p.first[0](p.x)
-        tape.watch(p.x)
+        tape.watch([p.other, p.x])
         return p.finish(y) * p.other
 
 

@@ -76,7 +76,7 @@ def function(x, /):
             if AWAITED:
                 note_cut(NAME, (answer,), (t_x,), (x,))
     elif UNSTARTED:
-        note_early(NAME, (answer,), (t_x,), (x,))
+        note_cut(NAME, (answer,), (t_x,), (x,))
     return answer
 """
 

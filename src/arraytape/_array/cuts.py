@@ -2,7 +2,7 @@
 
 While a tape records, or has ended and was not asked for a gradient, an op without a record leaves a
 ``Cut``: with its results, if it took values with ids; else with its operands, which may be watched late,
-as long as the tape has no record at all.  Results get ids, so that what is computed of them is noted in
+as long as the tape follows nothing at all.  Results get ids, so that what is computed of them is noted in
 turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
 
 Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
@@ -57,18 +57,6 @@ def may_note() -> bool:
     now = monotonic()
     left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
     return left[0] >= LEAST
-
-
-def note_early(
-    name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
-) -> None:
-    """Leave a Cut at the operands of an op on values without ids, if a tape has no record yet."""
-    for key, reference in [*UNSTARTED.items()]:
-        recording: Any = reference()
-        if recording is None or recording.records:
-            UNSTARTED.pop(key, None)
-    if UNSTARTED:
-        note_cut(name, results, tids, operands)
 
 
 def note_cut(

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
-from .._array.cuts import note_cut, note_early
+from .._array.cuts import note_cut
 from .._array.views import keep
 from .._record.op import Op
 from .._record.plan import LAYOUT
@@ -147,7 +147,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     }  # fmt: skip
     recording = {
         "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
-        "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut, "note_early": note_early,
+        "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut,
         "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep, "is_complex": is_complex,
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
@@ -391,7 +391,7 @@ def record(s: Source, form: Form) -> None:
             with s.block("if AWAITED:"):
                 s.line(noted)
     with s.block("elif UNSTARTED:"):
-        s.line(noted.replace("note_cut", "note_early"))
+        s.line(noted)
 
 
 def has_one_form(op: Op) -> bool:

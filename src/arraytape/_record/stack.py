@@ -32,7 +32,7 @@ OPEN: dict[int, ref[Recorder]] = {}
 new_tid = itertools.count(1 << 12).__next__
 # The tapes that record, or have ended and were not asked for a gradient yet, by id: see ``_array.cuts``.
 AWAITED: dict[int, ref[Recorder]] = {}
-# Those of them whose block is open, until they have a record: ops may take then what is watched late.
+# Those of them whose block is open, as long as they follow nothing: ops may take what is watched late.
 UNSTARTED: dict[int, ref[Recorder]] = {}
 CLOCK: list[int] = [new_tid()]  # the time of the last event of a tape, on the scale of value ids
 

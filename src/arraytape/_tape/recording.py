@@ -330,7 +330,7 @@ class Recording(BaseRecorder, SeesAssignments):
         """Have ops without records noted until a gradient is asked for, or the tape goes."""
         key = id(self)
         AWAITED[key] = ref(self, lambda _: (AWAITED.pop(key, None), UNSTARTED.pop(key, None)))
-        if not self.records:
+        if not self.known:
             UNSTARTED[key] = AWAITED[key]
 
     def be_asked(self) -> None:
@@ -486,6 +486,7 @@ class Recording(BaseRecorder, SeesAssignments):
                     self.implied.add(tid)
                 self.leaves.add(tid)
                 self.known.add(tid)
+            UNSTARTED.pop(id(self), None)
             self.watched[id(x)] = Watched(x, tid, source, path, since)
 
     def watch_large(self, data: Any) -> None:
