@@ -141,7 +141,7 @@ def test_a_program_that_is_silent_runs_as_it_is_where_errors_raise():
     assert g.counts["replayed"] == 2
     with np.errstate(all="raise"):
         assert g(xp.asarray([0.0])).tolist() == [np.inf]
-    assert g.counts == {"traced": 2, "replayed": 2, "eager": 1}
+    assert g.counts == {"traced": 3, "replayed": 2, "eager": 0}  # NumPy's settings are compared
 
 
 def test_state_that_is_too_large_is_not_compared():

@@ -92,6 +92,7 @@ def slope(v, x):
 VARIABLES = [("w", True), ("w", True), ("w", True), ("w", False), ("kernel", True), ("w", True)]
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None. Variable:arraytape.TapeWarning")
 def test_whether_tapes_watch_a_variable_and_its_name_belong_to_the_signature():
     def call(name, trainable):
         return lambda: [xp.Variable(np.ones(2), trainable=trainable, name=name), fresh()]
@@ -99,6 +100,7 @@ def test_whether_tapes_watch_a_variable_and_its_name_belong_to_the_signature():
     alike(slope, *[call(*one) for one in VARIABLES], replayed=2)
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None. Variable:arraytape.TapeWarning")
 def test_a_variable_that_is_closed_over_is_another_kind_of_one():
     held = types.SimpleNamespace(v=None)
     g = xp.function(lambda x: slope(held.v, x))

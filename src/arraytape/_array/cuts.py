@@ -59,6 +59,14 @@ def may_note() -> bool:
     return left[0] >= LEAST
 
 
+def forget_gone() -> None:
+    """Forget the tapes that nothing refers to any more."""
+    for awaited in AWAITED, UNSTARTED:
+        for key, reference in [*awaited.items()]:
+            if reference() is None:
+                awaited.pop(key, None)
+
+
 def note_cut(
     name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
 ) -> None:
@@ -67,6 +75,9 @@ def note_cut(
     if left[0] < 0:
         AWAITED.clear()
         UNSTARTED.clear()
+        return
+    if not any(reference() is not None for reference in [*AWAITED.values()]):
+        forget_gone()
         return
     now = CLOCK[0]
     frame: FrameType | None = sys._getframe(1)

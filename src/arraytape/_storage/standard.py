@@ -61,7 +61,7 @@ def check_take(x: Any, indices: Any, axis: int | None) -> None:
     """Raise ValueError where take needs an axis, TypeError for booleans as indices."""
     if axis is None and len(x.shape) != 1:
         raise ValueError(f"give axis: x has {len(x.shape)} dimensions")
-    if indices.dtype.kind == "b":
+    if str(indices.dtype).endswith("bool"):
         raise TypeError("use x[mask] for a mask: the indices are booleans")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
 from .._array.array import IS_VIEW, MOVING, Array
-from .._array.cuts import may_note
+from .._array.cuts import forget_gone, may_note
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
@@ -329,7 +329,9 @@ class Recording(BaseRecorder, SeesAssignments):
     def be_awaited(self) -> None:
         """Have ops without records noted until a gradient is asked for, or the tape goes."""
         key = id(self)
-        AWAITED[key] = ref(self, lambda _: (AWAITED.pop(key, None), UNSTARTED.pop(key, None)))
+        if len(AWAITED) > 8:  # tapes that went without a gradient
+            forget_gone()
+        AWAITED[key] = ref(self)  # without a callback, in which an interruption would be lost
         if not self.known:
             UNSTARTED[key] = AWAITED[key]
 

@@ -19,6 +19,7 @@ from .._exits.messages import lost
 from .._exits.modes import mode_of
 from .._storage.storage import storage_of
 from .._util import nest
+from .._util.blocks import Quiet
 from ..ops.creation_functions import asarray
 from .evaluation import Evaluation, TooLong
 from .reachable_state import Unrepeatable
@@ -163,7 +164,7 @@ class Slopes:
 
     def __init__(self, found: Any, base: Any, above: Any, below: Any, h: float) -> None:
         self.found = found
-        with np.errstate(all="ignore"):
+        with Quiet():
             self.central = (above - below) / (2 * h)
             self.sides = (above - base) / h, (base - below) / h
         self.rounding = ROUNDED * float(np.finfo(base.dtype).eps) * largest(base) / h

@@ -10,10 +10,10 @@ import io
 import os
 import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from threading import __file__, active_count, current_thread, get_ident, local, main_thread
 from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
@@ -53,9 +53,9 @@ READING = {
     "lstat", "open", "readlink", "register_at_fork", "scandir", "sched_getaffinity", "stat",
     "statvfs", "strerror", "sysconf", "times", "uname", "urandom",
 }  # fmt: skip
-WAITING = threading.__file__
+WAITING = __file__
 SECONDS = 5.0  # that all runs take at most, where Python code runs
-RUNNING = threading.local()  # evaluation : the one that runs in this thread
+RUNNING = local()  # evaluation : the one that runs in this thread
 HOOKED: list[bool] = []
 
 
@@ -111,7 +111,7 @@ class Evaluation:
     def interrupts_wait(self) -> Iterator[None]:
         """Let Ctrl-C interrupt the run, and wait while state is put back."""
         handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        if current_thread() is not main_thread() or not callable(handler):
             yield
             return
         waiting: list[Any] = []
@@ -181,11 +181,11 @@ def waits_for_others(frame: FrameType) -> bool:
 
 def is_code_of_threads() -> bool:
     """Return True if another thread is within code of the user's: what it writes would be put back."""
-    if threading.active_count() == 1:
+    if active_count() == 1:
         return False
     for thread, frame in sys._current_frames().items():
         inner: FrameType | None = frame
-        if thread == threading.get_ident() or waits_for_others(frame):
+        if thread == get_ident() or waits_for_others(frame):
             continue
         while inner is not None:
             if not is_installed(inner.f_code.co_filename):

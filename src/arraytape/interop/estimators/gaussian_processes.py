@@ -19,6 +19,7 @@ import arraytape as xp
 
 from ... import implicit
 from ..._array.array import Array
+from ..._util.blocks import Quiet
 from ..._util.errors import user_line
 from .._context import entered, has_array
 from .._facades import asarray
@@ -146,7 +147,7 @@ def normalised(twin: Any, y: Array) -> Array:
 def bessel_forward(u: Array, order: float = 0.0) -> Any:
     """Return ``z**order * kv(order, z)`` for z = sqrt(u); where it is infinite at 0, it is 0 there."""
     z: Any = np.sqrt(np.asarray(u))
-    with np.errstate(all="ignore"):
+    with Quiet():
         k = scipy.special.kv(order, z)
         y = z**order * k
     if order > 0:
