@@ -10,7 +10,7 @@ from arraytape._util import nest
 from helpers.samples import CASES
 
 # Bounds that cross, an index of arrays and slices, sums at an index.
-REFUSED = {"clip-3", "clip-4", "getitem-2", "scattered-0", "scattered-1", "vecdot-3"}
+REFUSED = {"clip-3", "clip-4", "getitem-2", "scattered-0", "scattered-1"}
 
 
 def near(found, expected):

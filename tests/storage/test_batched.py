@@ -80,6 +80,7 @@ def test_a_guarded_batched_pass_equals_the_row_loop(op, sample, monkeypatch):
     check(op, sample, np.float64)
 
 
+@pytest.mark.filterwarnings("ignore:use the values alone:arraytape.TapeWarning")
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_a_recorded_batched_pass_equals_the_row_loop(op, sample):
     tape, floats, results = recorded(op, sample, np.float64)

@@ -10,6 +10,7 @@ from arraytape import GradientTape
 from helpers.gpu_programs import PROGRAMS, both, near, on_gpu
 
 
+@pytest.mark.filterwarnings("ignore:use the values alone:arraytape.TapeWarning")
 # --- ops ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -2,8 +2,8 @@
 
 While a tape records, or has ended and was not asked for a gradient, an op without a record leaves a
 ``Cut``: with its results, if it took values with ids; else with its operands, which may be watched late,
-as long as the tape follows nothing at all.  Results get ids, so that what is computed of them is noted in
-turn.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
+as long as the tape follows nothing at all.  Results get ids, so that what is computed of them is noted,
+too.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
 
 Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
 ``RATE`` more each second, about 1% of its time.  When these are used up no tape is awaited any more,

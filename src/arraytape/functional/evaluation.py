@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from threading import __file__, active_count, current_thread, get_ident, local, main_thread
+from threading import active_count, current_thread, get_ident, local, main_thread
 from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ READING = {
     "lstat", "open", "readlink", "register_at_fork", "scandir", "sched_getaffinity", "stat",
     "statvfs", "strerror", "sysconf", "times", "uname", "urandom",
 }  # fmt: skip
-WAITING = __file__
+WAITING = main_thread.__code__.co_filename  # of the module of threads
 SECONDS = 5.0  # that all runs take at most, where Python code runs
 RUNNING = local()  # evaluation : the one that runs in this thread
 HOOKED: list[bool] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import array
 import collections
 import contextvars
@@ -13,7 +14,6 @@ import operator
 import random
 import re
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -51,12 +51,12 @@ REFERRING = (
 )  # fmt: skip
 # Types of C code whose instances do not change, or not so that it matters.
 FIXED = (
-    int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, threading.local,
+    int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, _thread._local,
     datetime.datetime, datetime.date, datetime.time,
     datetime.timezone, datetime.timedelta, datetime.tzinfo, re.Pattern,
     re.Match, types.ModuleType, contextvars.Token, np.generic, np.dtype, weakref.ref,
 )  # fmt: skip
-LOCKS = (type(threading.Lock()), type(threading.RLock()))
+LOCKS = (_thread.LockType, _thread.RLock)
 UNKNOWN = object()
 
 
@@ -537,7 +537,7 @@ def is_standard(thing: Any) -> bool:
 
 def attributes_of(thing: Any) -> dict[str, Any] | None:
     """Return the ``__dict__`` of an object, without asking its own methods."""
-    base: Any = threading.local if issubclass(type(thing), threading.local) else object
+    base: Any = _thread._local if issubclass(type(thing), _thread._local) else object
     try:
         names = base.__getattribute__(thing, "__dict__")
     except AttributeError:

@@ -224,7 +224,6 @@ def vectors_at(g: Any, x: Any, axis: int, shape: Any, xp: Any) -> Any:
         sample((3,), (3,)),
         sample((2, 3), (3,)),
         sample((3, 2), (3, 1), axis=-2),
-        sample((3, 2), (3,), axis=0),
     ),
     continuous=True,
 )
