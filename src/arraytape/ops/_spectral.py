@@ -292,7 +292,9 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> An
             noise = noise * largest(back, every, xp) * (gap.shape[-1] * epsilon(gap))
             # A function of a matrix has a turn of about the gap, a difference of what is larger.
             digits = xp.abs(turn) + sizes * xp.abs(gap)
-            doubt = doubt | ((noise > digits * THREE_DIGITS) & ~on_diagonal(gap, xp))
+            size = largest(eigenvalues, -1, xp)[..., None]
+            near = (xp.abs(gap) <= size * half_the_digits(P)) & ~on_diagonal(gap, xp)
+            doubt = doubt | ((noise > digits * THREE_DIGITS) & near)
             if unread:
                 idle = unused(unread[0], unread[1:], (vectors,), xp)
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Collection, Iterator, MutableMapping
 from contextvars import ContextVar
 from functools import lru_cache
+from threading import local
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -22,7 +22,7 @@ from .names import LONG, names_of
 from .sameness import PLAIN
 
 NOT_HELD = (types.ModuleType, FunctionType, types.CodeType, types.FrameType, types.TracebackType)
-SETTINGS = (dict, list, tuple, set, MutableMapping, ContextVar, threading.local)
+SETTINGS = (dict, list, tuple, set, MutableMapping, ContextVar, local)
 USERS, LIBRARY, OURS = 0, 1, 2
 MOST = 1000  # functions, or objects
 
