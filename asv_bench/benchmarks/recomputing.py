@@ -72,7 +72,7 @@ def track_gradient_of_small_ops(policy: str) -> float:
 
 
 # The six products, where they are kept.
-@benchmark("arrays", exact=True, budget={"without": 0.1, "matmul": 6.1, "a function": 6.2},
+@benchmark("arrays", exact=True, budget={"without": 0.1, "matmul": 6.12, "a function": 6.2},
            policy=list(POLICIES))  # fmt: skip
 def track_kept_arrays(policy: str) -> float:
     """What the tape keeps beside the function's inputs, in arrays of the layers' size."""
