@@ -123,7 +123,7 @@ def watched_after_use(facts: Facts) -> str:
 
 
 def known_to_the_tape(facts: Facts) -> str:
-    """What a TapeWarning says of a source that the tape follows, too; noted lines say it better."""
+    """Return what a TapeWarning says of a source that the tape follows; noted lines say it better."""
     if facts.cut is not None:
         return ""
     request = Request(

@@ -34,7 +34,7 @@ Slope = Callable[[Sequence[Array]], Any]
 
 
 class Verdict:
-    """What differences of a function said of its derivative.
+    """A verdict of differences of a function on its derivative.
 
     times : how often it was asked.  finding : what is lost; None where nothing is.  is_clear : False
     where differences tell nothing.  is_costly : whether runs took so long that there are no more.

@@ -156,7 +156,7 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
 
 
 class Found:
-    """What the traced calls of one signature found that names do not lead to.
+    """Objects and code that traced calls of one signature found, and that names do not lead to.
 
     roots : weak references to functions and objects, by id.  codes : of users' functions that ran.
     bare : code that has no function, with its globals.  settings : globals of libraries that their code

@@ -343,7 +343,7 @@ class State:
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
-        """What an object written in C holds: what the collector sees of it, and its memory."""
+        """Return what an object written in C holds: what the collector sees of it, and its memory."""
         held = referents(value)
         if held:
             parts = f"p{len(self.lines)}"

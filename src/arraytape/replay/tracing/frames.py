@@ -88,7 +88,7 @@ class TraceFunction:
         return local
 
     def ends(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """What Python calls where a call returns."""
+        """See what a call returns: Python calls it there."""
         if event == "return":
             self.returned(argument)
         return self.ends
@@ -147,7 +147,7 @@ class Monitor:
         return None
 
     def ended(self, code: CodeType, offset: int, value: Any) -> Any:
-        """What Python calls where a call returns, in any thread."""
+        """See what a call returns, in any thread: Python calls it there."""
         if not is_seen(code.co_filename) & NOTED:
             return monitoring.DISABLE
         me = get_ident()
