@@ -260,7 +260,7 @@ class Calls(Interpreter):
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
-            proxy.fields, proxy.taint = thing.fields, thing.taint
+            proxy.fields, proxy.taint, proxy.is_fixed = thing.fields, thing.taint, thing.is_fixed
             order = thing.of.__mro__ if thing.of is not None else ()
             for one, following in itertools.pairwise(order):
                 codes = [getattr(f, "__code__", None) for f in map(unbound, vars(one).values())]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from types import MappingProxyType
 from typing import Any
 
 Value = frozenset["Thing"]  # the objects that an expression may give
@@ -55,6 +56,7 @@ class Thing:
 
 CONSTANT = Thing()  # a literal
 CONSTANT.is_fixed = True
+CONSTANT.fields = MappingProxyType({})  # type: ignore[assignment]  # all analyses share it
 KNOWN: Value = frozenset((CONSTANT,))
 
 
