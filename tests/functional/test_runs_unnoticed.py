@@ -764,10 +764,10 @@ def record_of_lists():
 
 @program
 def mapped_file():
-    file = tempfile.NamedTemporaryFile()  # noqa: SIM115
-    held = np.memmap(file.name, np.float64, "w+", shape=(3,))
+    with tempfile.NamedTemporaryFile() as file:
+        held = np.memmap(file.name, np.float64, "w+", shape=(3,))
 
-    def act(v, file=file):
+    def act(v):
         held[0] += 1.0
 
     return doing(act, lambda: held.tolist())

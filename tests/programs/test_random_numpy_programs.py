@@ -55,7 +55,7 @@ def test_a_program_that_fails_is_cut_down_and_said_as_a_script(monkeypatch):
         random_numpy_programs.replay(program.seed)
     said = str(caught.value)
     assert "xp.asarray" in said
-    assert said[said.index("def program(") :].count("\n    ") < program.text().count("\n    ")
+    assert said[said.rindex("def program(") :].count("\n    ") < program.text().count("\n    ")
 
 
 def test_no_statement_stands_twice():
