@@ -76,7 +76,7 @@ def pytest_runtest_protocol(item, nextitem):
 def pytest_runtest_setup(item):
     """What a test draws without a seed, such as a layer's weights, is the same in each run of it."""
     bit_generator.randbits = random.Random(item.nodeid).getrandbits
-    np.random.seed(zlib.crc32(item.nodeid.encode()))  # which scikit-learn's estimators draw from
+    np.random.seed(zlib.crc32(item.nodeid.encode()))  # noqa: NPY002 -- estimators draw from it
 
 
 @pytest.fixture(autouse=True)
