@@ -124,7 +124,7 @@ def inside_another_tape(p):
 
 
 def derivative_after_the_block(p):
-    """What an inner tape is asked for is recorded by the outer one only inside its block."""
+    """Gradients of an inner tape are recorded by the outer one only inside its block."""
     p.said = "gradient at "
     with p.tape as tape:
         tape.watch([p.x, p.other])

@@ -1,4 +1,4 @@
-"""What a function does beside its result happens once, although function forms run it again.
+"""Side effects of a function happen once, although function forms run it again.
 
 Each program is a function that makes everything afresh and gives: the function of x, and what is to be
 seen afterwards.  That is the same after ``xp.grad(f)(x)`` as after ``f(x)``.
@@ -903,7 +903,7 @@ def signal_handler():
 
 @program
 def other_thread_writes():
-    """What another thread does meanwhile is not undone."""
+    """Another thread writes meanwhile, which is not undone."""
     held, stop = [], threading.Event()
 
     def work():

@@ -26,7 +26,7 @@ from .._storage.storage import storage_of
 from .._util.places import is_installed
 
 OBJECTS = 5_000  # that are visited at most
-ITEMS = 500_000  # of containers that are looked at, in all
+ITEMS = 500_000  # in all containers that one search for state visits
 BYTES = 2**22  # of one array that are copied; a larger one cannot be written meanwhile
 COPIED = 2**27  # bytes of arrays that are copied, in all
 ATOMS = {
