@@ -901,16 +901,14 @@ def signal_handler():
     return doing(act, see)
 
 
-@program
-def other_thread_writes():
-    """Another thread writes meanwhile, which is not undone."""
+def beside_a_thread(waits):
+    """Another thread writes until there are 300 elements, and after each waits as it is told to."""
     held, stop = [], threading.Event()
 
     def work():
-        while not stop.is_set():
+        while not waits(stop):
             if len(held) < 300:
                 held.append(1)
-            time.sleep(0)
 
     t = threading.Thread(target=work)
 
@@ -924,29 +922,22 @@ def other_thread_writes():
     t.start()
     f, _ = doing(lambda v: len(held), None)
     return f, see
+
+
+@program
+def other_thread_writes():
+    """Another thread writes meanwhile, which is not undone."""
+
+    def waits(stop):
+        time.sleep(0)
+        return stop.is_set()
+
+    return beside_a_thread(waits)
 
 
 @program
 def other_thread_polls():
-    held, stop = [], threading.Event()
-
-    def work():
-        while not stop.wait(0.0001):
-            if len(held) < 300:
-                held.append(1)
-
-    t = threading.Thread(target=work)
-
-    def see():
-        while len(held) < 300:
-            time.sleep(0.001)
-        stop.set()
-        t.join()
-        return len(held)
-
-    t.start()
-    f, _ = doing(lambda v: len(held), None)
-    return f, see
+    return beside_a_thread(lambda stop: stop.wait(0.0001))
 
 
 @program
