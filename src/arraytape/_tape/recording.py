@@ -408,10 +408,13 @@ class Recording(BaseRecorder, SeesAssignments):
     def note_exit(self, record: Sequence[Any]) -> None:
         """A value left: from now on remember where constants enter, which may be made of it."""
         with MOVING:
-            if self.journal is None:
-                self.journal = Journal(self.known, self.frames)
+            journal = self.journal  # which its own thread may drop meanwhile, at a gradient
+            if journal is None:
+                if self.used_up:
+                    return
+                journal = self.journal = Journal(self.known, self.frames)
                 self.choose_record()
-            self.journal.left(record)
+            journal.left(record)
 
     def place_of(self, tid: int) -> int:
         """The place of the record that made a value, which is one of the last."""
