@@ -100,7 +100,9 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
     total = sum_of(terms, axis=axes, keepdims=True)
     fixed = stop_gradient(total)
     # 0, of which the slope is NaN: where the sum is too large, and for a value that it has not.
-    loud = sqrt(0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True))
+    # Elsewhere 1, since a NaN there would have each gradient computed again by a guarded pass.
+    nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
+    loud = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
     # The total is 1 but for rounding, of the value, too; or whatever cancellation has left of that.
     rounded = absolute(value) * np.finfo(value.dtype).eps > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
