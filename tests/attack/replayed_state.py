@@ -4,15 +4,24 @@ A way to carry a number, a place to find it, a route to read it and changes betw
 ``state_programs``.  After each call the function is run as it is, too.
 """
 
+import builtins
+import colorsys
 import contextlib
+import decimal
+import fractions
+import logging
+import os
 import re
+import statistics
 import sys
+import threading
 import types
 import warnings
 from collections import Counter
 from random import Random
 
 import numpy as np
+import sklearn
 
 import arraytape as xp
 from helpers.replaying import bits
@@ -73,24 +82,42 @@ def changes_of(random, *ways):
     return [change.format(v=VALUES[i % 4]) for i, change in enumerate(found)]
 
 
+@contextlib.contextmanager
+def process_put_back():
+    """Leave the process as it was: what programs put into Python's own objects, and its settings."""
+    owners = builtins, colorsys, statistics, fractions.Fraction
+    owners += threading.current_thread(), logging.getLogger("drawn")
+    parts = [dict(vars(owner)) for owner in owners]
+    environment, errors, printing = dict(os.environ), np.geterr(), np.get_printoptions()
+    modules = {*sys.modules}
+    try:
+        with decimal.localcontext(), sklearn.config_context():
+            yield
+    finally:
+        for owner, before in zip(owners, parts, strict=True):
+            for name in vars(owner).keys() - before:
+                delattr(owner, name)
+            for name, value in before.items():
+                if vars(owner).get(name) is not value:
+                    setattr(owner, name, value)
+        os.environ.clear()
+        os.environ.update(environment)
+        np.seterr(**errors)
+        np.set_printoptions(**printing)
+        for name in {*sys.modules} - modules:
+            if name.startswith("drawn_"):
+                del sys.modules[name]
+
+
 def run(seed):
     """One program, its state changed some times, with calls between."""
     random = Random(seed)
     names = [random.choice([*table]) for table in (CARRIERS, PLACES, ROUTES)]
     ways = CARRIERS[names[0]], PLACES[names[1]], ROUTES[names[2]]
     text, changes = program(*ways), changes_of(random, *ways)
-    before = dict(np.geterr()), np.get_printoptions()
-    known = {*sys.modules}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fared = checked(seed, names, text, changes)
-    finally:
-        np.seterr(**before[0])
-        np.set_printoptions(**before[1])
-        for name in {*sys.modules} - known:
-            if name.startswith("drawn_"):
-                del sys.modules[name]
+    with process_put_back(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fared = checked(seed, names, text, changes)
     COUNTS[fared] += 1
     return 1
 
