@@ -8,6 +8,7 @@ import contextlib
 import contextvars
 import copy
 import functools
+import gc
 import itertools
 import operator
 import pickle
@@ -625,3 +626,57 @@ def test_pickles_that_a_function_makes():
     for i in range(6):
         x = x_of(1.0 + i // 3)
         assert bits(g(x)) == bits(f(x))
+
+
+COUNTER = """
+started = 0
+def count():
+    global started
+    started += 1
+def on_collection(phase, info):
+    count()
+"""
+
+
+def test_a_librarys_callback_of_the_garbage_collector_is_no_part_of_a_call():
+    """As that of hypothesis, or of Dask's scheduler: it runs at any instruction and counts."""
+    library = types.ModuleType("drawn_library")
+    library.__file__ = "/lib/site-packages/drawn_library.py"
+    exec(compile(COUNTER, library.__file__, "exec"), vars(library))
+
+    def f(x):
+        gc.collect(0)
+        return x * 2.0
+
+    g = xp.function(f)
+    gc.callbacks.append(library.on_collection)
+    try:
+        for i in range(6):
+            assert g(x_of(1.0 + i)).tolist() == [2.0 + 2.0 * i]
+    finally:
+        gc.callbacks.remove(library.on_collection)
+    assert library.started > 0
+    assert g.counts["replayed"] == 4, g.reasons
+
+
+def test_a_callback_of_the_garbage_collector_of_the_users_own_may_steer():
+    """What it counts is state like any other."""
+    seen = [0.0]
+
+    def on_collection(phase, info):
+        seen[0] += 1.0
+
+    def f(x):
+        gc.collect(0)
+        return x * seen[0]
+
+    g = xp.function(f)
+    gc.disable()  # no collection beside those of f
+    gc.callbacks.append(on_collection)
+    try:
+        with pytest.warns(TapeWarning, match="it changes seen"):
+            found = [g(x_of(1.0)).tolist() for _ in range(6)]
+    finally:
+        gc.callbacks.remove(on_collection)
+        gc.enable()
+    assert found == [[2.0 * k] for k in range(1, 7)]  # it is called before and after

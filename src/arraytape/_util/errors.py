@@ -12,6 +12,8 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from .locks import reentrant_lock
+
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -22,6 +24,9 @@ PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
 # The file of the trampolines in ``interop``: both words in it make ``warnings.warn`` pass such a frame
 # over, as it does those of an import, when it counts ``stacklevel``.
 TRAMPOLINE = "<arraytape interop, hidden like importlib._bootstrap>"
+
+
+ASKING = reentrant_lock()  # held while sysconfig is asked
 
 
 P = ParamSpec("P")
@@ -110,11 +115,21 @@ def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
 
 
 @functools.cache
-def installed(package: str = "") -> str:
-    """Where packages are installed, or one of them.  Asked for late: sysconfig takes a millisecond."""
+def folder_of(kind: str) -> str:
+    """Return a folder of sysconfig's.  Asked for late: sysconfig takes a millisecond.
+
+    Its first answer is made in a table that threads share, without a lock of its own.
+    """
     import sysconfig
 
-    return os.path.join(sysconfig.get_path("purelib"), package, "")
+    with ASKING:
+        return os.path.join(sysconfig.get_path(kind), "")
+
+
+@functools.cache
+def installed(package: str = "") -> str:
+    """Where packages are installed, or one of them."""
+    return os.path.join(folder_of("purelib"), package, "")
 
 
 def see(anchor: str) -> str:

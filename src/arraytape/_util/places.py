@@ -6,14 +6,13 @@ A ``Place`` refers to no frame, so that no local variable of the user's stays al
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Container
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .errors import NUMPY, PACKAGE, foreign
+from .errors import NUMPY, PACKAGE, folder_of, foreign
 
 LIMIT = 100  # frames
 FOREIGN: dict[str, bool] = {}  # by file: whether its frames are neither arraytape's own nor NumPy's
@@ -57,11 +56,9 @@ ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 @functools.cache
 def libraries() -> tuple[str, ...]:
-    """How the files of Python and of installed packages begin.  Asked for late: see ``installed``."""
-    import sysconfig
-
-    folders = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-    return PACKAGE, NUMPY, "<frozen", *[os.path.join(folder, "") for folder in folders]
+    """How the files of Python and of installed packages begin.  Asked for late: see ``folder_of``."""
+    folders = map(folder_of, ("stdlib", "purelib", "platlib"))
+    return PACKAGE, NUMPY, "<frozen", *folders
 
 
 def is_installed(file: str) -> bool:

@@ -62,6 +62,10 @@ class Ran:
         self.strings: set[str] = set()
         self.owners: dict[CodeType, int] = {}
         self.kinds: dict[type, bool] = {}  # classes that were met: whether they are users'
+        # A collection of garbage may run libraries' callbacks at any instruction of the call.
+        codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
+        self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
+        self.owners |= dict.fromkeys(self.collecting, OURS)  # as what calls others
 
     def note(self, frame: FrameType) -> bool:
         """Note the function of a frame that begins, and its arguments.
@@ -70,6 +74,8 @@ class Ran:
         """
         code, above = frame.f_code, frame.f_back
         returns = False
+        if code in self.collecting:
+            return False
         if self.owner(frame) == LIBRARY:
             returns = above is not None and self.owner(above) == USERS
             if not returns and (code in self.libraries or self.works_for_us(frame)):
