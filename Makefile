@@ -70,7 +70,7 @@ interop: .venv/.dev  ## Run SciPy's and scikit-learn's own tests on NumPy data w
 	$(BIN)/python tests/third_party/run_interop.py
 
 soak: .venv/.dev  ## Attack the promises of docs/reliability.md for an hour (MINUTES=60); goes on where it stopped
-	cd tests && ulimit -v 12000000 && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=../src:. \
+	cd tests && ulimit -v 12000000 && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=../src:.:../tools \
 		../$(BIN)/python -W ignore -m attack --minutes $(MINUTES) --state ../build/soak.json
 
 bench: .venv/.dev  ## Run the benchmarks and print the table

@@ -1,11 +1,16 @@
 """The runner of attacks: it counts, goes on where it stopped, and says what it found."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 
 import pytest
 
 from attack import soak
 from attack.attack import ATTACKS, Attack, attack
+from helpers.repository import ROOT, TESTS
 
 
 def made_up(seed):
@@ -52,3 +57,17 @@ def test_an_unknown_attack_is_refused_with_the_names(capsys):
 @pytest.mark.parametrize("name", ATTACKS)
 def test_each_attack_of_the_table_is_one(name):
     assert isinstance(attack(name), Attack)
+
+
+@pytest.mark.parametrize("text", ["Makefile", "docs/reliability.md", "tests/attack/README.md"])
+def test_every_attack_is_found_on_the_path_that_is_named(text):
+    paths = {*re.findall(r"PYTHONPATH=(\S+)[^`]*?-m attack", (ROOT / text).read_text())}
+    assert len(paths) == 1
+    code = (
+        "from attack.attack import ATTACKS, attack; print(len([attack(name) for name in ATTACKS]))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=TESTS, check=True, capture_output=True,
+        text=True, timeout=120, env={**os.environ, "PYTHONPATH": paths.pop(), "SCIPY_ARRAY_API": "1"},
+    )  # fmt: skip
+    assert int(shown.stdout) == len(ATTACKS)

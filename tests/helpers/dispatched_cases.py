@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from tests.helpers import numpy_calls, numpy_walk
+
+from helpers import numpy_calls, numpy_walk
 
 from . import dispatched_functions
 from .dispatched_points import drawn, point

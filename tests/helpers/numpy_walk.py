@@ -4,11 +4,11 @@ import inspect
 import io
 
 import numpy as np
-from tests.helpers.numpy_calls import CALLS, CLOSE, WRITERS
-from tests.helpers.same_values import bits, near, quiet
 
 import arraytape as xp
 import scope_table
+from helpers.numpy_calls import CALLS, CLOSE, WRITERS
+from helpers.same_values import bits, near, quiet
 
 FUNCTIONS = {
     name: function for name, function in scope_table.public() if not isinstance(function, np.ufunc)

@@ -9,8 +9,14 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.helpers.numpy_calls import CALLS, NO_KEYWORD, REFUSED, WRITERS
-from tests.helpers.numpy_walk import (
+
+import arraytape as xp
+import scope_table
+from arraytape import testing
+from arraytape._numpy_api import examples
+from arraytape._util import nest
+from helpers.numpy_calls import CALLS, NO_KEYWORD, REFUSED, WRITERS
+from helpers.numpy_walk import (
     EVERY,
     FUNCTIONS,
     UNDEFINED,
@@ -23,13 +29,7 @@ from tests.helpers.numpy_walk import (
     results_of,
     run,
 )
-from tests.helpers.same_values import near, quiet
-
-import arraytape as xp
-import scope_table
-from arraytape import testing
-from arraytape._numpy_api import examples
-from arraytape._util import nest
+from helpers.same_values import near, quiet
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

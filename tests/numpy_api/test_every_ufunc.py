@@ -6,10 +6,10 @@ NumPy refuses raises, too.
 
 import numpy as np
 import pytest
-from tests.helpers.same_values import bits, near, quiet
 
 import arraytape as xp
 from arraytape._numpy_api import protocols, ufuncs
+from helpers.same_values import bits, near, quiet
 
 X = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.66]])
 Y = np.asarray([[1.3, 0.4, 0.9], [0.2, 1.1, 0.3]])

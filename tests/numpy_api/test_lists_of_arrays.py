@@ -7,13 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.helpers.numpy_calls import CALLS, UNASKED, WRITERS
-from tests.helpers.numpy_walk import FUNCTIONS, UNDEFINED, arrays_of, nested, on_files
-from tests.helpers.same_values import near, quiet
 
 import arraytape as xp
 from arraytape import testing
 from arraytape._numpy_api import examples, protocols
+from helpers.numpy_calls import CALLS, UNASKED, WRITERS
+from helpers.numpy_walk import FUNCTIONS, UNDEFINED, arrays_of, nested, on_files
+from helpers.same_values import near, quiet
 
 V = np.asarray([0.4, 1.3, 2.2])
 P = np.asarray([0.1, 0.9, 3.0])

@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.helpers.numpy_calls import CALLS
-from tests.helpers.numpy_walk import EVERY, arrays_of, run
-from tests.helpers.same_values import quiet
 
 import arraytape as xp
 from arraytape import testing
+from helpers.numpy_calls import CALLS
+from helpers.numpy_walk import EVERY, arrays_of, run
+from helpers.same_values import quiet
 
 REFUSALS = ("cannot write", "counterpart", "is not defined")
 
