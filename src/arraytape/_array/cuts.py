@@ -18,21 +18,22 @@ from time import monotonic
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .._record.stack import AWAITED, CLOCK, UNSTARTED, new_tid
+from .._record.stack import AWAITED, UNSTARTED, new_tid
 from .._util.places import NO_NAMES, Place, counts
 from .array import IS_VIEW, Array
 
 MANY = 64  # ids in one cut
 FIRST = 4000  # ops that may be noted at once
 RATE = 3000  # ops that may be noted in each second after
+ENOUGH = FIRST / 2  # ops that may be noted, from which on the clock need not be read
 LEAST = 30  # ops that may be noted, where a tape is awaited
 
 
 class Cut(NamedTuple):
     """An op that no tape recorded.
 
-    time : on ``CLOCK``.  name : of the op.  tids : the ids of what it took; () for a cut at an operand,
-    which had no id yet.  code, instruction : the user's line.
+    time : on the scale of value ids.  name : of the op.  tids : the ids of what it took; () for a cut at
+    an operand, which had no id yet.  code, instruction : the user's line.
     """
 
     time: int
@@ -79,12 +80,11 @@ def note_cut(
     if not any(reference() is not None for reference in [*AWAITED.values()]):
         forget_gone()
         return
-    now = CLOCK[0]
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not counts(frame):
         frame = frame.f_back
     code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-    used = Cut(now, name, (), code, instruction)
+    used = Cut(new_tid(), name, (), code, instruction)
     cut, before, taken = used, list[int](), [tid for tid in tids if tid]
     for x, tid in zip(operands, tids, strict=False):
         if not isinstance(x, Array):

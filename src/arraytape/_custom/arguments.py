@@ -11,7 +11,7 @@ from .._array.array import IS_VIEW, KEPT, Array, wrap
 from .._array.cuts import Cut, cut_of, note_cut
 from .._array.exports import is_unwritten
 from .._array.views import private_handle
-from .._record.stack import AWAITED, CLOCK
+from .._record.stack import AWAITED, new_tid
 from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -134,7 +134,7 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     for x, handle in pairs:
         handle._cut = cut_of(x)
         if handle._cut is None and handle._tid and x._state & IS_VIEW:  # whose own id may be new
-            handle._cut = Cut(CLOCK[0], "view", (x._view.seen,), None, 0)
+            handle._cut = Cut(new_tid(), "view", (x._view.seen,), None, 0)
 
 
 def as_private_array(x: Any) -> Array:

@@ -27,14 +27,14 @@ STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
 # Open recorders by id, to report values to that are used in a thread without a recorder.
 OPEN: dict[int, ref[Recorder]] = {}
-# A new value id; 0 is the id of no value.  Each is an int object of its own, which Python's small ints
-# are not: by the references to it ``_tape.sweeping`` knows whether anything may ask for the value.
+# A new value id, or the time of an event among these; 0 is the id of no value.  Each is an int object of
+# its own, which Python's small ints are not: by the references to it ``_tape.sweeping`` knows whether
+# anything may ask for the value.
 new_tid = itertools.count(1 << 12).__next__
 # The tapes that record, or have ended and were not asked for a gradient yet, by id: see ``_array.cuts``.
 AWAITED: dict[int, ref[Recorder]] = {}
 # Those of them whose block is open, as long as they follow nothing: ops may take what is watched late.
 UNSTARTED: dict[int, ref[Recorder]] = {}
-CLOCK: list[int] = [new_tid()]  # the time of the last event of a tape, on the scale of value ids
 
 
 class Recorder(Protocol):
@@ -143,12 +143,6 @@ def tell(recorder: Recorder, record: Record) -> None:
     if followed:
         recorder.record(record)
         followed.add(record[1])
-
-
-def tick() -> int:
-    """Return the time of an event, which is later than all that was made before."""
-    now = CLOCK[0] = new_tid()
-    return now
 
 
 class entered(Context):

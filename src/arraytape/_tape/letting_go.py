@@ -56,11 +56,7 @@ def keeps_much(recording: Recording) -> bool:
     sizes: dict[int, int] = {}
     for record in records[step // 2 :: step]:
         for item in record[3:]:  # after the number, a result and an input
-            kind = type(item)
-            if kind is ndarray:
-                if item.nbytes >= LARGE:
-                    sizes[id(item)] = item.nbytes
-            elif kind is not int and kind is not tuple and kind in STORAGES and is_large(item):
+            if type(item) in STORAGES and is_large(item):
                 sizes[id(item)] = bytes_of(item)
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
 

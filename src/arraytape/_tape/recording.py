@@ -15,7 +15,7 @@ import numpy as np
 
 from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
 from .._array.array import IS_VIEW, MOVING, Array
-from .._array.cuts import forget_gone, may_note
+from .._array.cuts import ENOUGH, forget_gone, left, may_note
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
@@ -28,13 +28,13 @@ from .._record.stack import (
     UNSTARTED,
     BaseRecorder,
     Paused,
+    Recorder,
     SeesAssignments,
     new_tid,
     push,
     recorders,
     remove,
     replace,
-    tick,
 )
 from .._storage.storage import HERE, inexact
 from .._util import nest
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .._exits.lacks import Doubt
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+NOTHING: Any = frozenset()
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
@@ -123,7 +124,7 @@ class Watched(NamedTuple):
 class Assigned(NamedTuple):
     """An assignment to a Variable of a value that a tape may follow.
 
-    time : on ``CLOCK``.  variable, tid : the ids of the Variable and of the value.
+    time : on the scale of value ids.  variable, tid : the ids of the Variable and of the value.
     """
 
     time: int
@@ -136,14 +137,14 @@ class Assigned(NamedTuple):
 class Pause:
     """A time in which ``stop_recording`` stopped a tape.
 
-    begun, ended : on ``CLOCK``; ended is 0 until it has.  line : the user's.  generator : the name of
-    the generator, or coroutine, that stopped it; "" for other functions.
+    begun, ended : on the scale of value ids; ended is 0 until it has.  line : the user's.  generator :
+    the name of the generator, or coroutine, that stopped it; "" for other functions.
     """
 
     __slots__ = ("begun", "ended", "generator", "line")
 
     def __init__(self, line: str, generator: str) -> None:
-        self.begun, self.ended, self.line, self.generator = tick(), 0, line, generator
+        self.begun, self.ended, self.line, self.generator = new_tid(), 0, line, generator
 
 
 class Recording(BaseRecorder, SeesAssignments):
@@ -209,22 +210,25 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
-        self.variables: list[Any] = []  # the Variables among them
-        self.implied: set[int] = set()  # roots of which only a view is watched
+        # What few tapes have is a constant until they do: objects that are tracked take time.
+        self.variables: tuple[Any, ...] = ()  # the Variables among them
+        self.implied: set[int] = NOTHING  # roots of which only a view is watched
         self.journal: Journal | None = None  # from the first exit on
         self.shared = False  # whether it had workers
         self.watches_large = False  # whether a large array is watched
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
-        self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
-        self.periods: list[int] = [tick()] if self.active else []
+        self.lost: set[tuple[int, str]] = NOTHING  # what other threads used, and where
+        self.periods: list[int] = [new_tid()] if self.active else []
         self.reset_at = ""  # the line of the last ``reset``
-        self.pauses: list[Pause] = []
-        self.assigned_to: list[Assigned] = []
+        self.pauses: tuple[Pause, ...] = ()
+        self.assigned_to: tuple[Assigned, ...] = ()
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
             account.restart()
+        if self.observers or self.accounts or self.packing is not None:
+            self.choose_record()
         if self.active:
             self.followed = self.known
         self.used_up = False
@@ -235,17 +239,17 @@ class Recording(BaseRecorder, SeesAssignments):
         self.start_records()
 
     def start_records(self) -> None:
-        """An empty list of records."""
+        """Begin an empty list of records; without observers, to record is its ``append``."""
         self.records: list[Record] = []
+        self.record: Observer = self.records.append  # no Python frame
         self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
-        self.choose_record()
         if self.numerics is not None:
             self.numerics.forget()
 
     def choose_record(self) -> None:
-        """Without observers, to record is the list's ``append``: no Python frame."""
-        self.record: Observer = self.records.append
+        """Have records go to all that want to see them."""
+        self.record = self.records.append
         if self.observers or self.accounts or self.journal or self.packing is not None:
             self.record = observed(
                 self.records, self.observers, self.journal, self.packing, self.accounts
@@ -291,8 +295,8 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.forget()
             self.entered = True
             if not len(self.periods) % 2:
-                self.periods.append(tick())
-            if self.doubts is None and may_note():
+                self.periods.append(new_tid())
+            if self.doubts is None and (left[0] >= ENOUGH or may_note()):
                 self.be_awaited()
             if self.profile is not None:
                 self.profile.resume()
@@ -322,23 +326,26 @@ class Recording(BaseRecorder, SeesAssignments):
             self.followed = UNFOLLOWED
             self.active = False
             OPEN.pop(id(self), None)
-            UNSTARTED.pop(id(self), None)
+            if UNSTARTED:
+                UNSTARTED.pop(id(self), None)
             if len(self.periods) % 2:
-                self.periods.append(tick())
+                self.periods.append(new_tid())
 
     def be_awaited(self) -> None:
         """Have ops without records noted until a gradient is asked for, or the tape goes."""
-        key = id(self)
         if len(AWAITED) > 8:  # tapes that went without a gradient
             forget_gone()
-        AWAITED[key] = ref(self)  # without a callback, in which an interruption would be lost
+        # Without a callback, in which an interruption would be lost.
+        reference: ref[Recorder] = ref(self)
+        AWAITED[id(self)] = reference
         if not self.known:
-            UNSTARTED[key] = AWAITED[key]
+            UNSTARTED[id(self)] = reference
 
     def be_asked(self) -> None:
         """Note them for this tape no longer: a gradient was asked for."""
         AWAITED.pop(id(self), None)
-        UNSTARTED.pop(id(self), None)
+        if UNSTARTED:
+            UNSTARTED.pop(id(self), None)
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
@@ -347,7 +354,7 @@ class Recording(BaseRecorder, SeesAssignments):
         line = user_line()
         for tid in tids:
             if tid in self.followed and (tid, line) not in self.lost:
-                self.lost.add((tid, line))
+                self.lost = {*self.lost, (tid, line)}
                 tell_exit([self], tid, "in another thread: see in_this_thread")
 
     def close(self) -> None:
@@ -434,7 +441,7 @@ class Recording(BaseRecorder, SeesAssignments):
                     f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
                     f"with asarray [at {user_line()}]"
                 )
-        since = tick()
+        since = new_tid()
         for leaf in found:
             self.follow(leaf, since)
 
@@ -442,8 +449,8 @@ class Recording(BaseRecorder, SeesAssignments):
         """Remember that a Variable gets a value: there a gradient ends."""
         tid = value._current_id() if isinstance(value, Array) else 0
         if tid:
-            said = Assigned(tick(), variable._current_id(), tid, variable.name, user_line())
-            self.assigned_to.append(said)
+            said = Assigned(new_tid(), variable._current_id(), tid, variable.name, user_line())
+            self.assigned_to += (said,)
 
     def accessed(self, x: Any, /) -> None:
         """A Variable was read; the trainable ones are watched."""
@@ -482,17 +489,20 @@ class Recording(BaseRecorder, SeesAssignments):
             if not self.watches_large and (type(data) is not np.ndarray or data.nbytes >= LARGE):
                 self.watch_large(data)
             if x._has_state and not any(x is other for other in self.variables):
-                self.variables.append(x)
+                self.variables += (x,)
             source = tid
             if known:
                 source, path = self.source_of(root, tid, path)
             else:
                 if path:
+                    self.implied = self.implied or set()
                     self.implied.add(tid)
                 self.leaves.add(tid)
                 self.known.add(tid)
-            UNSTARTED.pop(id(self), None)
-            self.watched[id(x)] = Watched(x, tid, source, path, since)
+            if UNSTARTED:
+                UNSTARTED.pop(id(self), None)
+            # As ``Watched(...)``, without the frame of a named tuple's own ``__new__``.
+            self.watched[id(x)] = tuple.__new__(Watched, (x, tid, source, path, since))
 
     def watch_large(self, data: Any) -> None:
         """From the first large array on, records of dead results go."""
@@ -613,11 +623,11 @@ class Stopped(Context):
         replace(self.recording, self.paused)
         if self.said is not None:
             self.pause = Pause(*self.said)
-            self.recording.pauses.append(self.pause)
+            self.recording.pauses += (self.pause,)
 
     def _end(self) -> None:
         if self.pause is not None and not self.pause.ended:
-            self.pause.ended = tick()
+            self.pause.ended = new_tid()
         if self.recording.active:
             replace(self.paused, self.recording)
         remove(self.paused)

@@ -129,7 +129,7 @@ def cut(stack: Stack, frames: Container[int]) -> Stack:
 
 def block_frame() -> int:
     """The address of the innermost running frame that counts: that of a block that begins."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
     while frame is not None:
         known = FOREIGN.get(frame.f_code.co_filename)  # as ``counts``, without a frame of its own
         if known or (known is None and counts(frame)):
