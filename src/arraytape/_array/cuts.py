@@ -12,18 +12,17 @@ until one is entered after a while.  What goes wrong in a loop does so in its fi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from time import monotonic
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, NamedTuple
 
 from .._record.stack import AWAITED, UNSTARTED, new_tid
-from .._util.places import NO_NAMES, Place, counts
+from .._util.places import NO_NAMES, Place, frame_that_counts
 from .array import IS_VIEW, Array
 
 MANY = 64  # ids in one cut
-FIRST = 4000  # ops that may be noted at once
+FIRST = 1000  # ops that may be noted at once
 RATE = 3000  # ops that may be noted in each second after
 ENOUGH = FIRST / 2  # ops that may be noted, from which on the clock need not be read
 LEAST = 30  # ops that may be noted, where a tape is awaited
@@ -77,12 +76,13 @@ def note_cut(
         AWAITED.clear()
         UNSTARTED.clear()
         return
-    if not any(reference() is not None for reference in [*AWAITED.values()]):
+    for reference in [*AWAITED.values()]:
+        if reference() is not None:
+            break
+    else:
         forget_gone()
         return
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not counts(frame):
-        frame = frame.f_back
+    frame = frame_that_counts()
     code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
     used = Cut(new_tid(), name, (), code, instruction)
     cut, before, taken = used, list[int](), [tid for tid in tids if tid]

@@ -230,7 +230,7 @@ class RecomputedCall(Call):
                 )
 
 
-MOST = 4096  # elements of a result, spread evenly, that a second run must give again
+MOST = 96  # elements of a result, spread evenly, that a second run must give again
 SAME = (
     1e-4  # relative: the order of a sum may differ from run to run, random numbers differ by more
 )

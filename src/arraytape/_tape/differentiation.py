@@ -11,7 +11,7 @@ from .._array.array import Array, wrap
 from .._array.cuts import note_cut
 from .._array.paths import Path
 from .._exits.modes import mode_of
-from .._record.stack import AWAITED, new_tid, watched
+from .._record.stack import AWAITED, UNSTARTED, new_tid, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
@@ -87,7 +87,9 @@ class Differentiation:
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        recording.be_asked()
+        if AWAITED:  # ops without records are noted for this tape no longer
+            AWAITED.pop(id(recording), None)
+            UNSTARTED.pop(id(recording), None)
         strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
         watched = recording.watched
         self.places = [

@@ -23,7 +23,7 @@ from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.batched.data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
-from .._util.places import block_frame
+from .._util.places import frame_that_counts
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
 from .data import ArrayData
@@ -59,7 +59,7 @@ class ForwardPass(BaseRecorder):
     def enter(self) -> None:
         """Record in this thread from here on."""
         try:
-            self.frames.append(block_frame())
+            self.frames.append(id(frame_that_counts()))
             self.followed = self.known
             push(self)
         except BaseException:  # an interruption

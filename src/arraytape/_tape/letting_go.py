@@ -33,7 +33,7 @@ from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .blockwise import by_blocks
-from .buffers import LARGE, is_large, size_of
+from .buffers import LARGE, size_of
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
@@ -56,8 +56,10 @@ def keeps_much(recording: Recording) -> bool:
     sizes: dict[int, int] = {}
     for record in records[step // 2 :: step]:
         for item in record[3:]:  # after the number, a result and an input
-            if type(item) in STORAGES and is_large(item):
-                sizes[id(item)] = bytes_of(item)
+            if type(item) in STORAGES:
+                size = item.nbytes if type(item) is ndarray else bytes_of(item)
+                if size >= LARGE:
+                    sizes[id(item)] = size
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
 
 

@@ -41,7 +41,7 @@ from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
-from .._util.places import block_frame
+from .._util.places import frame_that_counts
 from .buffers import LARGE, is_large
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
@@ -303,7 +303,7 @@ class Recording(BaseRecorder, SeesAssignments):
             if PACKING.get() is not self.packing:
                 self.pack_by(PACKING.get())
             self.home = get_ident()
-            self.frames.append(block_frame())
+            self.frames.append(id(frame_that_counts()))
             self.followed = self.known
             push(self)
             OPEN[id(self)] = ref(self)
@@ -341,12 +341,6 @@ class Recording(BaseRecorder, SeesAssignments):
         if not self.known:
             UNSTARTED[id(self)] = reference
 
-    def be_asked(self) -> None:
-        """Note them for this tape no longer: a gradient was asked for."""
-        AWAITED.pop(id(self), None)
-        if UNSTARTED:
-            UNSTARTED.pop(id(self), None)
-
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
         if get_ident() == self.home or get_ident() in self.workers:
@@ -379,7 +373,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.choose_record()
             worker.joined = True
             self.workers.append(get_ident())
-            self.frames.append(block_frame())
+            self.frames.append(id(frame_that_counts()))
         push(self)
 
     def part(self) -> None:

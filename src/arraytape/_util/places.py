@@ -127,15 +127,15 @@ def cut(stack: Stack, frames: Container[int]) -> Stack:
     return stack
 
 
-def block_frame() -> int:
-    """The address of the innermost running frame that counts: that of a block that begins."""
+def frame_that_counts() -> FrameType | None:
+    """Return the innermost running frame that counts, such as that of a block that begins."""
     frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
     while frame is not None:
         known = FOREIGN.get(frame.f_code.co_filename)  # as ``counts``, without a frame of its own
         if known or (known is None and counts(frame)):
             break
         frame = frame.f_back
-    return id(frame)
+    return frame
 
 
 def own_place(stack: Stack) -> Place | None:

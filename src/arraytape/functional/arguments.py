@@ -46,7 +46,8 @@ class Inputs:
     def __init__(
         self, caller: str, args: tuple[Any, ...], argnums: ArgNums, holes: bool = False
     ) -> None:
-        argnums = unwrap_option(argnums)
+        if type(argnums) is not int and type(argnums) is not range:
+            argnums = unwrap_option(argnums)
         taken = positions(caller, argnums, len(args))
         several, kinds = list(args), []
         for n in taken:

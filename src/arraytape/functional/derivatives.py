@@ -170,7 +170,8 @@ def value_and_grad(
         def slope(v: Any) -> Any:
             return inner([g for g in nest.leaves(found) if g is not None], v)
 
-        settle_doubts(tape._recording.doubts, "grad", again, lambda: y, slope)
+        if doubts := tape._recording.doubts:
+            settle_doubts(doubts, "grad", again, lambda: y, slope)
         if verify:
             again().check("grad", slope)
         if inputs.kinds is not None:
@@ -426,7 +427,8 @@ def jacobian_of(
         def slope(v: Any) -> Any:
             return [along(nest.leaves(row), v) for row in rows]
 
-        settle_doubts(run.doubts, caller, again, lambda: run.value, slope)
+        if run.doubts:
+            settle_doubts(run.doubts, caller, again, lambda: run.value, slope)
         if verify:
             again().check(caller, slope)
         if inputs.kinds is not None:

@@ -56,7 +56,7 @@ class Verdict:
 
 
 def settle_doubts(
-    doubts: list[Doubt] | None,
+    doubts: list[Doubt],
     caller: str,
     make_again: Callable[[], Again],
     value: Callable[[], Any],
@@ -68,8 +68,6 @@ def settle_doubts(
     doubts : taken off the list.  make_again : gives the function to run again.  value : gives what it
     gave.  slope : its derivative along a direction.  tangents : the direction; one of its own without.
     """
-    if not doubts:
-        return
     found, doubts[:] = [*doubts], []
     if mode_of(None) == "ignore":
         return

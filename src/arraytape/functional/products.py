@@ -144,7 +144,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
         def slope(v: Any) -> Any:
             return inner(nest.leaves(found), v)
 
-        settle_doubts(run.doubts, "vjp", again, lambda: inner(weights(), run.results), slope)
+        if run.doubts:
+            settle_doubts(run.doubts, "vjp", again, lambda: inner(weights(), run.results), slope)
         if verify:
             again().check("vjp", slope)
         return tuple(inputs.gradient(found))
@@ -209,7 +210,10 @@ def linearize(
         def again() -> Again:
             return Again(without_aux(f, has_aux), given_again(primals), every, {})
 
-        settle_doubts(run.doubts, "linearize", again, lambda: run.results, lambda v: found, moving)
+        if run.doubts:
+            settle_doubts(
+                run.doubts, "linearize", again, lambda: run.results, lambda v: found, moving
+            )
         if verify:
             again().check("linearize", lambda v: found, moving)
         return inputs.value(found)
@@ -379,7 +383,8 @@ def gauss_newton_product(
     def again() -> Again:
         return Again(f, given_again(tuple(primals)), range(len(primals)), {})
 
-    settle_doubts(run.doubts, caller, again, lambda: run.results, lambda v: pushed, moving)
+    if run.doubts:
+        settle_doubts(run.doubts, caller, again, lambda: run.results, lambda v: pushed, moving)
     y = nest.pack(run.value, run.results)
     curved = pushed if loss is None else curvature(loss, y, nest.pack(y, pushed))
     found = run.pull(nest.pack(y, curved))

@@ -192,7 +192,8 @@ def sparse_of(
         def slope(v: Any) -> Any:
             return [matrix @ np.ravel(host(v[0]))]
 
-        settle_doubts(run.doubts, caller, again, lambda: flat_results(run.results), slope)
+        if run.doubts:
+            settle_doubts(run.doubts, caller, again, lambda: flat_results(run.results), slope)
         return matrix
 
     return derivative

@@ -301,13 +301,14 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
         pairs = [(g, t) for g, t in zip(found, v, strict=True) if g is not None]
         return inner([g for g, _ in pairs], [t for _, t in pairs])
 
-    settle_doubts(
-        tape._recording.doubts,
-        "minimize_scipy",
-        lambda: AgainInPlace(wraps(f)(lambda point: value_of(f, point)), (point,), 0, {}),
-        lambda: y,
-        slope,
-    )
+    if doubts := tape._recording.doubts:
+        settle_doubts(
+            doubts,
+            "minimize_scipy",
+            lambda: AgainInPlace(wraps(f)(lambda point: value_of(f, point)), (point,), 0, {}),
+            lambda: y,
+            slope,
+        )
     if all(g is None for g in found):
         raise ValueError(
             f"minimize_scipy: f does not depend on x0: its result {describe(y)} has no gradient "
@@ -321,18 +322,19 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
 def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> Any:
     """The Hessian times a direction, for each leaf."""
     accumulator = xp.ForwardAccumulator(nest.leaves(point), direction)
-    accumulator._doubts = []
+    doubts = accumulator._doubts = []
     with accumulator:
         gradient = gradient_of(f, point)[1]
     found = accumulator.jvp(gradient, unconnected_gradients="zero")
-    settle_doubts(
-        accumulator._doubts,
-        "minimize_scipy",
-        lambda: AgainInPlace(wraps(f)(lambda point: gradient_of(f, point)[1]), (point,), 0, {}),
-        lambda: gradient,
-        lambda v: found,
-        direction,
-    )
+    if doubts:
+        settle_doubts(
+            doubts,
+            "minimize_scipy",
+            lambda: AgainInPlace(wraps(f)(lambda point: gradient_of(f, point)[1]), (point,), 0, {}),
+            lambda: gradient,
+            lambda v: found,
+            direction,
+        )
     return found
 
 
