@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import zlib
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -23,7 +24,24 @@ from arraytape._storage.storage import STORAGES
 from arraytape.testing import storages
 
 pytest.register_assert_rewrite("helpers")
+
+from helpers.left_files import LeftFiles  # noqa: E402
+
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
+LEFT_FILES = pytest.StashKey[LeftFiles]()
+
+# Names of the package's own ops begin with these where the first test that uses them loads them.
+LIBRARIES = ("special.", "scipy.", "sklearn.")
+
+
+class Before(NamedTuple):
+    """What there was before a test: the names of ops, and the default device of another storage."""
+
+    ops: set[str]
+    device: Any
+
+
+BEFORE = pytest.StashKey[Before]()
 
 
 def pytest_addoption(parser):
@@ -73,58 +91,44 @@ def pytest_runtest_protocol(item, nextitem):
     return True
 
 
+def pytest_sessionstart(session):
+    """Watch the repository's root and the working directory: a test writes to its ``tmp_path``."""
+    session.config.stash[LEFT_FILES] = LeftFiles(session.config.rootpath, os.getcwd())
+    len(REGISTRY)  # imports all chapters of ops
+
+
+# Hooks, since a fixture for each test takes as long as a small test.
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """What a test draws without a seed, such as a layer's weights, is the same in each run of it."""
+    """Have each run of a test begin alike: random numbers, ops to note, the storage, no recorder."""
+    # What a test draws without a seed, such as a layer's weights.
     bit_generator.randbits = random.Random(item.nodeid).getrandbits
     np.random.seed(zlib.crc32(item.nodeid.encode()))  # noqa: NPY002 -- estimators draw from it
-
-
-@pytest.fixture(autouse=True)
-def default_storage(request):
-    """The chosen storage as the default one, for each test."""
-    name = request.config.getoption("--storage")
-    if name == "numpy":
-        yield
-        return
-    before = xp.__array_namespace_info__().default_device()
+    cuts.left[0] = cuts.FIRST
+    name = item.config.getoption("--storage")
+    device = None if name == "numpy" else xp.__array_namespace_info__().default_device()
+    item.stash[BEFORE] = Before({*REGISTRY.data}, device)
     if name == "cupy":
         xp.set_default_device("cuda:0")
-    else:
+    elif name != "numpy":
         made = {"array_api_strict": storages.strict}.get(name) or getattr(storages, name)
         xp.set_default_device(made().devices()[0])
-    yield
-    xp.set_default_device(before)
-
-
-@pytest.fixture(scope="session")
-def left_files(pytestconfig):
-    """Watches the repository's root and the working directory: a test writes to its ``tmp_path``."""
-    from helpers.left_files import LeftFiles
-
-    files = LeftFiles(pytestconfig.rootpath, os.getcwd())
-    yield files
-    assert files.new() == [], "left by a fixture of a module or of the session"
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_behind(left_files):
-    """No recorder on the stack before and after each test; no op and no file of its own after it."""
     assert recorders() == ()
-    known = set(REGISTRY)
-    yield
-    for name in set(REGISTRY) - known:
-        if name.startswith(("special.", "scipy.", "sklearn.")):
-            continue  # the package's own, loaded by the first test that uses them
-        del REGISTRY[name]
-        REGISTERED.pop(name, None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    """Find what a test and its fixtures leave behind: a recorder, an op, a file of their own."""
+    before = item.stash[BEFORE]
+    if before.device is not None:
+        xp.set_default_device(before.device)
+    for name in REGISTRY.data.keys() - before.ops:
+        if not name.startswith(LIBRARIES):
+            del REGISTRY[name]
+            REGISTERED.pop(name, None)
     assert recorders() == ()
-    assert left_files.new() == [], "write to tmp_path (in parallel runs: this test or another one)"
-
-
-@pytest.fixture(autouse=True)
-def time_to_note():
-    """Ops are noted for the causes of a None, however many the tests before have noted."""
-    cuts.left[0] = cuts.FIRST
+    left = item.config.stash[LEFT_FILES].new()
+    assert left == [], "write to tmp_path (in parallel runs: this test or another one)"
 
 
 @pytest.fixture
