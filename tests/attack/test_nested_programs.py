@@ -9,7 +9,7 @@ from . import nested_programs
 from .nested_programs import COUNTS, NESTINGS, Given, Program, checks, replay
 from .nested_programs.checks import nestings_of
 
-SEEDS, PARTS = 400, 8
+SEEDS, PARTS = 200, 8
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from attack import policies
 
-BLOCKS, PROGRAMS = 8, 48
+BLOCKS, PROGRAMS = 8, 24
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

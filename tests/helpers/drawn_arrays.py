@@ -11,7 +11,7 @@ FEW = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=25,
+    max_examples=16,
     suppress_health_check=list(HealthCheck),
 )
 FEWER = settings(FEW, max_examples=10)
