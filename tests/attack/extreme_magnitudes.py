@@ -341,6 +341,25 @@ def floor_of(case, xs, orders, dtype):
     return floor
 
 
+def change_by_last_bits(case, xs, orders, want):
+    """How far the true derivative moves with the operands' last bits, if it moves evenly.
+
+    Near a zero of a derivative, or where operands nearly cancel, no formula of rounded numbers tells
+    more.  Of the two neighbours of an operand the one that changes less counts: one side of a jump
+    says nothing about a rule.
+    """
+    change = mp.mpf(0)
+    for i, x in enumerate(xs):
+        moved = [
+            exact_derivative(
+                case.exact, [*xs[:i], np.nextafter(x, x.dtype.type(end)), *xs[i + 1 :]], orders
+            )
+            for end in (-math.inf, math.inf)
+        ]
+        change += min(abs(other - want) for other in moved)
+    return change
+
+
 def error_of_value(case, xs, value):
     """The relative error of the function's own value, which is NumPy's or SciPy's."""
     with mp.workdps(DIGITS):
@@ -364,7 +383,12 @@ def run(seed):
         return 1
     want = exact_derivative(case.exact, xs, orders)
     found = derivative(case.ours, xs, orders)
-    if not is_right(found, want, dtype, case.rtol, floor_of(case, xs, orders, dtype)):
+    floor = floor_of(case, xs, orders, dtype)
+    if not is_right(found, want, dtype, case.rtol, floor):
+        floor += 4 * change_by_last_bits(case, xs, orders, want)
+        if is_right(found, want, dtype, case.rtol, floor):
+            COUNTS["within what the operands' last bits change"] += 1
+            return 1
         with mp.workdps(20):
             raise AssertionError(
                 f"{name} at {[float(x) for x in xs]!r} of {np.dtype(dtype).name}, derivative {orders}: "
