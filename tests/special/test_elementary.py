@@ -79,6 +79,20 @@ def test_derivatives_at_special_points(name, point, gradient, hessian):
         np.testing.assert_allclose(second, hessian, rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("x", [0.5, 5.0, 12.0, 13.1])
+def test_derivatives_of_log_ndtr_in_single_precision_far_above_zero(x):
+    """There ``erfcx``, of which the slope is a quotient, overflows in float32."""
+
+    def derivatives_in(dtype):
+        f, found = xp.special.log_ndtr, []
+        for _ in range(3):
+            f = xp.grad(f)
+            found.append(float(f(xp.asarray(np.float32(x), dtype=dtype))))
+        return found
+
+    np.testing.assert_allclose(derivatives_in(xp.float32), derivatives_in(xp.float64), rtol=1e-4)
+
+
 def test_a_pseudo_huber_loss_without_width_has_no_curvature_at_its_tip():
     hessian = derivatives(xp.special.pseudo_huber, 0.0, 0.0)[1]
     assert np.isnan(hessian).any(axis=0).all()

@@ -131,9 +131,7 @@ def power_derivative(
     return xp.where(vanishes, 0.0, found)
 
 
-def late_power_derivative(
-    found: Any, x1: Any, x2: Any, order1: int, order2: int, xp: Any
-) -> Any:
+def late_power_derivative(found: Any, x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
     """Replace what is not finite in a result of ``power_derivative``.
 
     A power may overflow where its product with a small exponent does not: of x1 ** 1e-8 the second
