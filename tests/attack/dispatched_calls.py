@@ -162,7 +162,8 @@ class Point:
         """Return the operands, those that are differentiable moved by a vector."""
         found = list(self.case.operands)
         for i, v, part in zip(self.case.differentiable, self.parts, self.split(step), strict=True):
-            found[i] = v + part
+            found[i] = np.empty_like(v)  # in its layout, of which order="K" and "A" read
+            found[i][...] = v + part
         return found
 
     def split(self, vector):
@@ -197,7 +198,7 @@ def check_derivatives(case, rng):
     if first is None:
         return "no Array"
     with quiet():
-        values = leaves(case.on(case.operands))
+        values = leaves(case.on([v.copy(order="K") for v in case.operands]))
     shapes = [leaf.shape for leaf in values]
     if case.name == "stats.circstd" and all((np.abs(leaf) < 1e-6).all() for leaf in values):
         # Differences see the root of rounding.
