@@ -337,7 +337,10 @@ def floor_of(case, xs, orders, dtype):
             over = [mp.mpf(float(abs(x))) for x, n in zip(xs, rest, strict=True) if n]
             over = [mp.mpf(float(np.std(xs)))] if case.exact is deviation else over
             over = [norm(*xs)] if case.exact is mp.atan2 else over
-            floor = max([floor, *[1024 * eps * slope / size for size in over]])
+            terms = [slope / size for size in over]
+            if any(term > float(np.finfo(dtype).max) / 4 for term in terms):
+                return mp.inf  # it is the difference of terms that overflow
+            floor = max([floor, *[1024 * eps * term for term in terms]])
     return floor
 
 

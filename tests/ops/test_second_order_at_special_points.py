@@ -421,6 +421,13 @@ def test_powers_of_zero_have_the_limits_of_their_second_derivatives(nesting, y):
     np.testing.assert_allclose(power_hessian(nesting, 0.0, y), AT_ZERO[y], rtol=1e-14)
 
 
+def test_a_deviation_whose_square_underflows_has_second_derivatives():
+    x = np.asarray([3.0, 11.0, 3.5], dtype=np.float32)
+    second = np.asarray(xp.hessian(xp.std)(xp.asarray(x * np.float32(9e-21))))
+    expected = np.asarray(xp.hessian(xp.std)(xp.asarray(x, dtype=xp.float64)))
+    np.testing.assert_allclose(second * 9e-21, expected, rtol=1e-3, atol=1e-5)
+
+
 @pytest.mark.parametrize("y", [1e-8, -1e-8])
 @pytest.mark.parametrize("x", [1e-20, -1e-20])
 def test_a_power_that_overflows_counts_with_its_small_factor(x, y):
