@@ -108,8 +108,10 @@ def run(seed):
     want = true_gradient(a, exactly, weights)
     # By eig, f' is the difference of two rounded values of f over the gap of the eigenvalues: one
     # rounding of f counts where f' is small beside f / w, as that of w / (w + 0.1) is.
-    slope = EPS * abs(float(exactly(mpmath.mpf(base)))) / gap if gap >= 1e-13 else 0.0
-    rounding = 2.0 * slope * np.abs(weights).max() / np.abs(want).max()
+    rounding = 0.0
+    if base >= 0.5 and gap >= 1e-13:
+        slope = EPS * abs(float(exactly(mpmath.mpf(base)))) / gap
+        rounding = 2.0 * slope * np.abs(weights).max() / np.abs(want).max()
     ways = WAYS if base >= 0.5 else {"eigh": by_eigh}  # |w| has a corner at 0, where w may be less
     for way, make in ways.items():
         with warnings.catch_warnings(record=True) as caught:
