@@ -514,7 +514,7 @@ CALLS = {
     "np.roll": [call(V, 2), call(A, 1, axis=1), call(A, (1, 2), axis=(0, 1)), call(A, 1)],
     "np.rollaxis": [call(X4, 2), call(X4, 0, start=2)],
     "np.roots": [
-        call(W), rough(np.asarray([1.0, -3.0, 2.0, 0.0])), rough(np.asarray([0.0, 2.0, 1.0, 3.0])),
+        call(W), call(np.asarray([1.0, -3.0, 2.0, 0.0])), rough(np.asarray([0.0, 2.0, 1.0, 3.0])),
     ],
     "np.rot90": [call(A), call(A, 3), call(X4, k=2, axes=(1, 2)), call(A, 0)],
     "np.round": [call(10 * A), call(A, 1), call(100 * A, decimals=-1), call(Z, 1), call(K, -1)],

@@ -310,3 +310,24 @@ def test_scikit_learn_finds_the_functions_that_it_imported_earlier(near):
     with interop.scipy():
         x, *_ = _base.linalg.lstsq(xp.asarray(A), xp.asarray(B))
     near(x, np.linalg.solve(A, B))
+
+
+# --- half precision -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "function",
+    [
+        L.det, L.inv, L.cholesky, L.eigvalsh, L.svdvals, L.expm, lambda a: L.solve(a, B),
+        lambda a: L.solve_triangular(a, B), lambda a: L.eigh(a)[1] ** 2,
+    ],
+)  # fmt: skip
+def test_gradients_by_half_precision_are_those_by_single_precision(function):
+    """SciPy computes of float16 in float32, where NumPy raises."""
+
+    def total(a):
+        return xp.sum(function(a) * 1.5)
+
+    with interop.scipy():
+        half = xp.grad(total)(xp.asarray(A, dtype=xp.float16))
+        single = xp.grad(total)(xp.asarray(A, dtype=xp.float32))
+    assert half.dtype == xp.float16
+    np.testing.assert_allclose(np.asarray(half), np.asarray(single), rtol=4e-3, atol=2e-3)

@@ -61,6 +61,19 @@ def test_where_two_points_coincide_the_slope_is_0(metric):
     np.testing.assert_array_equal(np.asarray(tape.gradient(y, x)), 0.0)
 
 
+@pytest.mark.parametrize("options", [{}, {"w": WEIGHTS}])
+@pytest.mark.parametrize("metric", ["euclidean", "minkowski", "seuclidean"])
+def test_a_distance_is_curved_where_one_coordinate_is_equal(metric, options):
+    a, b = np.asarray([[1.0, 2.0, 0.5]]), np.asarray([[1.0, 0.5, 2.0]])
+    options = {"V": V} if metric == "seuclidean" else options
+    scale = 1 / V if metric == "seuclidean" else options.get("w", np.ones(3))
+    with interop.scipy():
+        found = xp.hessian(lambda a: distance.cdist(a, b, metric, **options)[0, 0])(a)
+    way, length = scale * (a - b)[0], np.sqrt(np.sum(scale * (a - b) ** 2))
+    expected = np.diag(scale) / length - np.outer(way, way) / length**3
+    np.testing.assert_allclose(np.reshape(found, (3, 3)), expected, rtol=1e-12, atol=1e-14)
+
+
 def test_a_metric_of_the_users_own():
     check(lambda a, b: distance.cdist(a, b, lambda u, v: ((u - v) ** 4).sum()), A, B, exact=False)
     check(lambda a: distance.pdist(a, lambda u, v: abs(u * v).sum()), A, exact=False)

@@ -103,3 +103,30 @@ def test_tensordot_takes_axes_as_numpy_does(axes):
 def test_axes_that_tensordot_cannot_take_are_said(axes, error, says):
     with pytest.raises(error, match=says):
         xp.tensordot(xp.ones((2, 2)), xp.ones((2, 3)), axes=axes)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_second_derivatives_of_a_pseudoinverse_of_full_rank_lose_few_digits(shape):
+    """Of a square matrix it is the inverse; of others that by the smaller product with itself."""
+    rng = np.random.default_rng(0)
+    rows, columns = shape
+    rank = min(shape)
+    left, right = (np.linalg.qr(rng.normal(size=(n, rank)))[0] for n in shape)
+    x = (left * np.logspace(0, -5, rank)) @ right.T
+    g, along = rng.normal(size=(columns, rows)), rng.normal(size=shape)
+    if rows > columns:  # what lies in the span of the columns alone stays exact by the other way
+        g, along = g @ left @ left.T, left @ left.T @ along
+    if rows < columns:
+        g, along = right @ right.T @ g, along @ right @ right.T
+
+    def second(f):
+        first = xp.grad(lambda x: xp.sum(g * f(x)))
+        return np.asarray(xp.grad(lambda x: xp.sum(along * first(x)))(xp.asarray(x)))
+
+    def small(x):
+        inner = xp.linalg.inv(left.T @ x @ right)
+        return right @ inner @ left.T
+
+    found, expected = second(xp.linalg.pinv), second(small)
+    found, expected = left.T @ found @ right, left.T @ expected @ right
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())

@@ -421,6 +421,27 @@ def test_powers_of_zero_have_the_limits_of_their_second_derivatives(nesting, y):
     np.testing.assert_allclose(power_hessian(nesting, 0.0, y), AT_ZERO[y], rtol=1e-14)
 
 
+def test_a_deviation_whose_square_underflows_has_second_derivatives():
+    x = np.asarray([3.0, 11.0, 3.5], dtype=np.float32)
+    second = np.asarray(xp.hessian(xp.std)(xp.asarray(x * np.float32(9e-21))))
+    expected = np.asarray(xp.hessian(xp.std)(xp.asarray(x, dtype=xp.float64)))
+    np.testing.assert_allclose(second * 9e-21, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("y", [1e-8, -1e-8])
+@pytest.mark.parametrize("x", [1e-20, -1e-20])
+def test_a_power_that_overflows_counts_with_its_small_factor(x, y):
+    """x ** (y - 2) is beyond float32, y * x ** (y - 2) is not."""
+    if x < 0:
+        y = 0.0  # of a negative base a whole exponent alone has a power
+    x, y = xp.asarray(np.float32(x)), xp.asarray(np.float32(y))
+    second = xp.grad(xp.grad(xp.pow))(x, y)
+    expected = float(y) * (float(y) - 1.0) * abs(float(x)) ** (float(y) - 2.0)
+    np.testing.assert_allclose(np.asarray(second), expected, rtol=1e-5)
+    mixed = xp.grad(xp.grad(xp.grad(xp.pow), argnums=1))(x, y)
+    assert not np.isnan(np.asarray(mixed))
+
+
 @pytest.mark.parametrize("nesting", NESTINGS)
 @pytest.mark.parametrize("x", [-2.0, -0.5, 0.5, 2.0, 1e-200])
 def test_the_mixed_second_derivative_of_a_power_of_zero_is_the_reciprocal(nesting, x):

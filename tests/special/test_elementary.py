@@ -79,6 +79,34 @@ def test_derivatives_at_special_points(name, point, gradient, hessian):
         np.testing.assert_allclose(second, hessian, rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("x", [0.5, 5.0, 12.0, 13.1])
+def test_derivatives_of_log_ndtr_in_single_precision_far_above_zero(x):
+    """There ``erfcx``, of which the slope is a quotient, overflows in float32."""
+
+    def derivatives_in(dtype):
+        f, found = xp.special.log_ndtr, []
+        for _ in range(3):
+            f = xp.grad(f)
+            found.append(float(f(xp.asarray(np.float32(x), dtype=dtype))))
+        return found
+
+    np.testing.assert_allclose(derivatives_in(xp.float32), derivatives_in(xp.float64), rtol=1e-4)
+
+
+@pytest.mark.parametrize("values", [[17.0, 0.2, -50.0], [50.0, 1.0, -3.0], [400.0, -1.0, 30.0]])
+def test_derivatives_of_softmax_at_a_share_of_nearly_1_have_all_digits(values):
+    x = xp.asarray(values)
+    a, b = (math.exp(v - values[0]) for v in values[1:])
+    total = math.fsum([1.0, a, b])
+    first = np.asarray([(a + b) / total, -a / total, -b / total]) / total
+    np.testing.assert_allclose(np.asarray(xp.special.softmax(x)), scipy_special.softmax(values))
+    found = xp.grad(lambda x: xp.special.softmax(x)[0])(x)
+    np.testing.assert_allclose(np.asarray(found), first, rtol=1e-13)
+    second = xp.hessian(lambda x: xp.special.softmax(x)[0])(x)
+    expected = first * (a + b - 1.0) / total  # by x[0] once more
+    np.testing.assert_allclose(np.asarray(second)[0], expected, rtol=1e-13)
+
+
 def test_a_pseudo_huber_loss_without_width_has_no_curvature_at_its_tip():
     hessian = derivatives(xp.special.pseudo_huber, 0.0, 0.0)[1]
     assert np.isnan(hessian).any(axis=0).all()

@@ -26,13 +26,15 @@ from .._util import errors
 from .._util.blocks import Setting
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import root_of_variance
+from ..ops.elementwise_functions import root_of_variance, sqrt
 from ..ops.manipulation_functions import reshape
+from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import exact, examples, sums
 from .arguments import as_data, assembled
 
 NUMBERS = "biufc"  # kinds of dtypes
+NEWTON_STEPS = 3  # of roots: derivatives up to the seventh are right
 # Where the Arrays of the running call lie.
 DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
 
@@ -172,6 +174,26 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
 def nanstd(a: Any, *args: Any, **options: Any) -> Any:
     """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
     return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
+
+
+def roots(p: Any) -> Any:
+    """``numpy.roots``, with derivatives by coefficients that are 0 at either end, too.
+
+    NumPy leaves these out.  The roots move with them all the same: by Newton's steps, each of which
+    doubles the order to which derivatives are right.  A root 0 that is not simple has none: NaN.
+    """
+    found = of_numpy(np.roots)(p)
+    if not isinstance(p, Array) or not found.size or not bool((p[0] == 0) | (p[-1] == 0)):
+        return found
+    start = at = stop_gradient(found)
+    for _ in range(NEWTON_STEPS):
+        value = slope = 0.0 * start
+        for k in range(p.size):
+            slope = slope * at + value
+            value = value * at + p[k]
+        at = at - value / where(slope == 0, 1.0, slope)
+    simple = stop_gradient(slope) != 0
+    return start - where(simple, stop_gradient(at) - at, sqrt(0.0 * p[-1]))
 
 
 def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
@@ -435,7 +457,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.nanmedian, np.nanmin, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
-        np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
+        np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
         np.union1d, np.unwrap, np.vander,
     )
 } | {
@@ -446,4 +468,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),
     np.nanstd: nanstd,
     np.piecewise: piecewise,
+    np.roots: roots,
 }  # fmt: skip

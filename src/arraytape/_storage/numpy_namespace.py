@@ -334,7 +334,10 @@ def inverse_again(x: Any, singular: Any, /) -> Any:
 
 
 def power_derivative(x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
-    return standard.power_derivative(x1, x2, order1, order2, np)
+    found = standard.power_derivative(x1, x2, order1, order2, np)
+    if order1 < 2 or np.isfinite(found).all():
+        return found
+    return standard.late_power_derivative(found, x1, x2, order1, order2, np)
 
 
 def root_of_variance(x: Any, /) -> Any:

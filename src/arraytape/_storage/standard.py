@@ -106,13 +106,17 @@ def inverse_again(x: Any, singular: Any, xp: Any) -> Any:
     return xp.linalg.inv(xp.where(singular, eye, x))
 
 
-def power_derivative(x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
+def power_derivative(
+    x1: Any, x2: Any, order1: int, order2: int, xp: Any, divisions: int = 0
+) -> Any:
     """The derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
 
     It is x1 ** (x2 - order1) times a polynomial of log(x1).  Where that power is 0, it outweighs the
     logarithm; where a coefficient is 0, the logarithm does not count, be it infinite or NaN.
+
+    divisions : how often the product is divided by x1, in place of an exponent that is smaller by 1.
     """
-    power = x1 ** (x2 - order1)
+    power = x1 ** (x2 - (order1 - divisions))
     factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
     if order2:
         logarithm = xp.log(x1)
@@ -121,7 +125,20 @@ def power_derivative(x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any
     vanishes = (factor == 0) | ((power == 0) & known)
     if order2 and not order1:  # 0 ** 0 is 1, with a slope of 0 by convention
         vanishes = vanishes | ((x1 == 0) & (x2 == 0))
-    return xp.where(vanishes, 0.0, power * factor)
+    found = power * factor
+    for _ in range(divisions):
+        found = found / x1
+    return xp.where(vanishes, 0.0, found)
+
+
+def late_power_derivative(found: Any, x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
+    """Replace what is not finite in a result of ``power_derivative``.
+
+    A power may overflow where its product with a small exponent does not: of x1 ** 1e-8 the second
+    derivative by x1 is about -1e-8 / x1 ** 2.
+    """
+    late = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
+    return xp.where(xp.isfinite(found) | ~xp.isfinite(late) | (x1 == 0), found, late)
 
 
 def of_logarithm(factor: Any, logarithm: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
@@ -282,7 +299,10 @@ class Standard:
         return inverse_again(x, singular, self)
 
     def power_derivative(self, x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
-        return power_derivative(x1, x2, order1, order2, self)
+        found = power_derivative(x1, x2, order1, order2, self)
+        if order1 < 2:
+            return found
+        return late_power_derivative(found, x1, x2, order1, order2, self)
 
     def sinc_derivative(self, x: Any, /, order: int) -> Any:
         return sinc_derivative(x, order, self)

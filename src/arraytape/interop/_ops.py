@@ -76,6 +76,8 @@ def library_op(
         inputs = [p.name for p in signature.parameters.values() if p.default is p.empty]
     if variadic and rules:
         joint, rules = rules[0], ()
+    if name.startswith("scipy.linalg."):
+        rules, joint = tuple([without_halves(rule) for rule in rules]), without_halves(joint)
     if {*inputs} & {*outputs}:
         raise TypeError(f"{name}: an input may not be called as a result is, {outputs}")
     op = Op(
@@ -89,6 +91,29 @@ def library_op(
     public.__doc__ = inspect.getdoc(forward)
     op.public = public
     return LibraryOp(op, public, raw)
+
+
+def without_halves(rule: Rule | None) -> Rule | None:
+    """Return the rule, called with float32 data in place of float16 data.
+
+    SciPy's linear algebra takes float16 and computes in float32; NumPy's, which rules call, refuses it.
+    """
+    names = () if rule is None else tuple(inspect.signature(rule).parameters)
+    if rule is None or "xp" not in names:
+        return rule
+    place, known = names.index("xp"), rule
+
+    @functools.wraps(known)
+    def widened(*args: Any) -> Any:
+        if any(getattr(x, "dtype", None) == np.float16 for x in args):
+            xp = args[place]
+            args = tuple([
+                xp.astype(x, xp.float32) if getattr(x, "dtype", None) == np.float16 else x
+                for x in args
+            ])  # fmt: skip
+        return known(*args)
+
+    return widened
 
 
 class Raw(dict[type, Function]):

@@ -261,7 +261,18 @@ def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:
     first = back @ g @ back
     second = turned @ y @ back
     third = back @ y @ turned
-    return second - x @ (y @ second) + third - (third @ y) @ x - first
+    rows, columns = x.shape[-2:]
+    # The trace of y @ x is the rank.  Where that is full, one projector is 0 in a whole neighbourhood,
+    # and what rounding leaves of it would be multiplied by the condition number at each order.
+    full = xp.sum(y * xp.matrix_transpose(x), axis=(-2, -1), keepdims=True)
+    full = xp.real(full) > min(rows, columns) - 0.5
+    second = second - x @ (y @ second)
+    third = third - (third @ y) @ x
+    if rows <= columns:
+        second = xp.where(full, 0.0, second)
+    if columns <= rows:
+        third = xp.where(full, 0.0, third)
+    return second + third - first
 
 
 def det(g: Any, x: Any, xp: Any) -> Any:

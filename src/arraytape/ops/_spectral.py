@@ -97,7 +97,8 @@ def of_function(turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: An
     noise = (columns + xp.matrix_transpose(columns)) * (gap.shape[-1] * epsilon(gap))
     digits = largest(values, -1, xp)[..., None] * size * THREE_DIGITS
     known = same & apart & (noise <= digits) & (off <= digits)
-    return xp.where(known | (apart & (off <= noise)), smooth * gap, turn), known
+    # Twice, for the rounding of the cotangents and of their products with the vectors.
+    return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
 
 
 def idle_values(values: Any, xp: Any) -> Any:

@@ -163,12 +163,15 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = 
 
 def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any) -> Any:
     """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
-    # Centred twice: the mean is rounded, which is all that is left of deviations far from 0.
-    centred = x - xp.mean(x, axis=axis, keepdims=True)
-    centred = centred - xp.mean(centred, axis=axis, keepdims=True)
     n = count(x.shape, axis) - correction
-    slopes = centred * (2 / n if n > 0 else float("nan"))
+    slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
+
+
+def _centred(x: Any, axis: Axis, xp: Any) -> Any:
+    # Twice: the mean is rounded, which is all that is left of deviations far from 0.
+    centred = x - xp.mean(x, axis=axis, keepdims=True)
+    return centred - xp.mean(centred, axis=axis, keepdims=True)
 
 
 @primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)), continuous=True)
@@ -188,11 +191,14 @@ def _deviation(
 ) -> Any:
     """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
     # The slope where all elements are equal is 0.
-    zero = y == 0
-    halved = 0.5 / xp.where(zero, 1.0, y)
+    n = count(x.shape, axis) - correction
+    zero, share = y == 0, 1 / n if n > 0 else float("nan")
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
-        halved = flat_at_tip(zero, halved, y, xp)
-    return _variance(g * halved, x, axis, correction, keepdims, xp)
+        share = flat_at_tip(zero, share, y, xp)
+    g = restore_axes(g * share, x.shape, axis, keepdims, xp)
+    # The deviations over y, since 1 / y, and more so its derivative, may overflow.
+    size = restore_axes(xp.where(zero, 1.0, y), x.shape, axis, keepdims, xp)
+    return g * (_centred(x, axis, xp) / size)
 
 
 @primitive(

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._array.array import Array
+from .._array.exits import followers
 from .._define.define_op import stop_gradient
 from .._storage.special import kernel
 from ..ops.elementwise_functions import (
@@ -618,7 +619,14 @@ def softmax(x: Any, axis: Any = None) -> Array:
     """
     shifted: Array = exp(x - stop_gradient(greatest(x, axis=axis, keepdims=True)))
     total: Array = sum_of(shifted, axis=axis, keepdims=True)
-    return shifted / total
+    shares: Array = shifted / total
+    if not followers(shares):
+        return shares
+    # Times 1, of which the derivative takes the mean from a cotangent a second time: the first
+    # mean is rounded, which may be all that is left at a share of nearly 1.
+    whole: Array = sum_of(shares, axis=axis, keepdims=True)
+    one: Array = stop_gradient(whole) / whole
+    return shares * one
 
 
 def log_softmax(x: Any, axis: Any = None) -> Array:

@@ -183,9 +183,11 @@ def log_ndtr_derivative(x: Any, *, xp: Any) -> Any:
 
 def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
     """``-t * y * (x + y)``, where that does not cancel"""
-    u = x * -math.sqrt(0.5)
-    growth = xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u)
-    return t * xp.where(y == 0, 0.0, y * (math.sqrt(0.5) * growth))
+    # It cancels where x is negative; where x is positive, erfcx overflows sooner than its share is 0.
+    positive = xp.real(x) > 0
+    u = xp.where(positive, 0.0, x) * -math.sqrt(0.5)
+    growth = math.sqrt(0.5) * (xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u))
+    return t * xp.where(y == 0, 0.0, y * xp.where(positive, -(x + y), growth))
 
 
 special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)
