@@ -103,3 +103,15 @@ def test_tensordot_takes_axes_as_numpy_does(axes):
 def test_axes_that_tensordot_cannot_take_are_said(axes, error, says):
     with pytest.raises(error, match=says):
         xp.tensordot(xp.ones((2, 2)), xp.ones((2, 3)), axes=axes)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_cross_takes_the_axis_of_each_operand(axis, near):
+    x = np.random.default_rng(0).normal(size=(3, 3, 4))
+    y = x[0, :, :] if axis < 1 else x[0] + x
+    near(xp.linalg.cross(xp.asarray(x), xp.asarray(y), axis=axis), np.linalg.cross(x, y, axis=axis))
+
+
+def test_cross_does_not_repeat_a_number_to_a_vector():
+    with pytest.raises(ValueError, match="axis -1 must have length 3"):
+        xp.linalg.cross(xp.ones((2, 3)), xp.ones((2, 1)))
