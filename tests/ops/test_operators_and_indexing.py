@@ -95,3 +95,17 @@ def test_a_boolean_mask_selects_as_in_numpy(data):
     mask = data.draw(arrays("bool", x.shape[: data.draw(st.integers(1, x.ndim))]))
     assume(x.ndim)
     assert_same(ours(x)[ours(mask)], x[mask])
+
+
+def test_matmul_in_place_drops_leading_axes_of_length_1(near):
+    data, other = np.eye(2) + 1.0, np.arange(4.0).reshape(1, 2, 2)
+    x = xp.asarray(data)
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x + 0.0
+        y @= xp.asarray(other)
+        total = xp.sum(y)
+    expected = data.copy()
+    expected @= other
+    near(y, expected)
+    near(tape.gradient(total, x), np.broadcast_to(other[0].sum(axis=1), (2, 2)))
