@@ -310,3 +310,9 @@ def test_scikit_learn_finds_the_functions_that_it_imported_earlier(near):
     with interop.scipy():
         x, *_ = _base.linalg.lstsq(xp.asarray(A), xp.asarray(B))
     near(x, np.linalg.solve(A, B))
+
+
+@pytest.mark.parametrize("name", ["svd", "qr", "inv", "det", "eigh", "pinv", "expm"])
+def test_the_examples_of_a_vmap_are_no_rows_of_a_matrix(name):
+    with interop.scipy(), pytest.raises((ValueError, np.linalg.LinAlgError)):
+        xp.vmap(getattr(L, name))(xp.eye(3))
