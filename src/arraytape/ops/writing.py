@@ -370,7 +370,7 @@ def overwritten(x: Array, key: Any, value: Any) -> Any:
     turns = xp.full(data.shape, -1, device=data.device)
     shape = turns[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
-    if getattr(value, "shape", ()) == shape:  # NumPy goes through the value in its memory's order
+    if getattr(value, "shape", None) == shape:  # NumPy goes through the value in its memory's order
         order = storage.laid_out(order, value)
     turns = storage.put(turns, key, order)
     lasting = turns[key]
