@@ -154,3 +154,9 @@ def test_the_gradient_is_of_the_initial_value_where_all_is_nan():
     found = tape.gradient(y, (x, initial))
     assert float(found[1]) == 1.0
     np.testing.assert_array_equal(np.asarray(found[0]), 0.0)
+
+
+def test_nanmax_of_integers_keeps_the_dtype_under_vmap():
+    x = xp.asarray([[1, 0], [0, 2]])
+    found = xp.vmap(lambda row: np.nanmax(row, initial=0.5))(x)
+    assert found.dtype == np.nanmax(x[0], initial=0.5).dtype == x.dtype

@@ -189,8 +189,9 @@ def extremum_but_nan(function: Any, extremum: Any, neutral: float) -> Callable[.
     ) -> Any:  # fmt: skip
         options = {"axis": axis, "keepdims": keepdims, "where": where}
         options = {name: value for name, value in options.items() if value is not missing}
-        if initial is missing:
-            return program(a, **options)
+        dtype = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
+        if initial is missing or dtype.kind not in "fc":
+            return program(a, **options, initial=initial)
         nothing: Any = np.isnan(a)
         lacks: Any = np.isnan(initial)
         some = isinstance(lacks, Array) or bool(lacks)
