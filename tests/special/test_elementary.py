@@ -236,3 +236,10 @@ def test_elliprc_has_a_gradient_beside_a_python_number():
 def test_a_python_number_leaves_the_precision_of_logsumexp():
     x = xp.asarray(np.asarray([0.7], np.float32))
     assert xp.special.logsumexp(0.1, b=x).dtype == xp.special.logsumexp(x, b=2.0).dtype == "float32"
+
+
+def test_beyond_its_domain_nctdtr_of_a_python_number_has_a_real_gradient():
+    x = xp.asarray([0.5])
+    found = xp.grad(lambda x: xp.sum(xp.special.nctdtr(-0.7, x, 0.3)))(x)
+    assert found.dtype == x.dtype
+    assert np.isnan(float(found[0]))
