@@ -26,6 +26,8 @@ NEAR = 1e-9
 DECOMPOSED = (
     "linalg", "xp.linalg", "np.linalg", "np.roots", "np.poly", "interop", "nn.", "optimizers.", "np.cov",
 )  # fmt: skip
+# SciPy's spheroidal functions end the process (segmentation fault) where a parameter is NaN or huge.
+CRASHING = ("special.obl_", "special.pro_")
 
 
 def case_of(seed):
@@ -43,7 +45,7 @@ def run(seed):
     rng = np.random.default_rng(seed)
     kinds = FINITE if name.startswith(DECOMPOSED) else ALL
     kind = kinds[rng.integers(len(kinds))]
-    if not case.arrays:
+    if not case.arrays or name.startswith(CRASHING):
         return 0
     try:
         with warnings.catch_warnings():

@@ -50,3 +50,15 @@ def test_it_is_a_constant_in_a_gradient(gradient, near):
 def test_none_is_no_number(call):
     with pytest.raises(TypeError):
         call()
+
+
+@pytest.mark.parametrize("join", [xp.stack, lambda parts: xp.concat(parts, axis=None)])
+def test_a_number_among_arrays_that_are_joined_is_a_constant(join, gradient, near):
+    near(gradient(lambda x: xp.sum(join([2.0, x, 3]) ** 2), 5.0), 10.0)
+
+
+def test_take_of_a_number_says_what_to_do():
+    with pytest.raises(TypeError, match=r"take: x must be an Array, got int .* convert it with"):
+        xp.take(3, xp.asarray([0]), axis=0)
+    with pytest.raises(ValueError, match="x has no axis"):
+        xp.take(xp.asarray(3.0), xp.asarray([0]), axis=0)

@@ -23,7 +23,7 @@ SINGLE = 2e-5
 LOOSER = (
     "must have the same shape", "positional argument", "keyword argument",
     "cannot be interpreted as an integer", "a gradient goes through the choice",
-    "which has to keep its shape",
+    "which has to keep its shape", "unhashable type: 'numpy.ndarray'",
 )  # fmt: skip
 
 

@@ -426,9 +426,17 @@ def repeated(shapes):
 
 
 enter("repeat", repeated)
+
+
+def diff_of_ends(x, n=1, axis=-1, **ends):
+    """NumPy's diff; None is no end, of which NumPy makes an array of objects."""
+    return np.diff(x, n, axis, **{name: end for name, end in ends.items() if end is not None})
+
+
 enter(
     "diff",
     some_dims,
+    diff_of_ends,
     prepend=lambda s, x: joined(s, x),
     append=lambda s, x: joined(s, x),
     n=[0, 1, 2, 3],
@@ -657,9 +665,22 @@ enter("special.logsumexp", lambda s: [s.doubles(sizes=(1, 2, 3))], scipy_special
 for _name in ("softmax", "log_softmax"):
     enter(f"special.{_name}", lambda s: [s.floats(min_dims=1, sizes=(1, 2, 3))], getattr(scipy_special, _name),
           axis=lambda s, x: [*axes_of(x.data.ndim), None, tuple(range(x.data.ndim))])  # fmt: skip
+
+
+def beside_numbers(function):
+    """A function whose Python numbers take the dtype of the array: SciPy makes them float64."""
+
+    def called(N, k, *args, **keywords):
+        dtype = np.result_type(*[x if type(x) in (int, float) else x.dtype for x in (N, k)])
+        N, k = (np.asarray(x, dtype) if type(x) in (int, float) else x for x in (N, k))
+        return function(N, k, *args, **keywords)
+
+    return called
+
+
 for _name in ("comb", "perm"):
     enter(f"special.{_name}", lambda s: [s.floats(x := s.shape(), low=3, high=6), s.floats(s.rng.choice([(), x]), low=0.3, high=2.5)],
-          getattr(scipy_special, _name), exact=[False], repetition=[True, False])  # fmt: skip
+          beside_numbers(getattr(scipy_special, _name)), exact=[False], repetition=[True, False])  # fmt: skip
 enter("special.zeta", lambda s: [s.floats(low=1.5, high=4)], lambda x, q=None: scipy_special.zeta(x, q),
       q=lambda s, x: [s.floats((), low=0.5), None])  # fmt: skip
 enter(
@@ -679,7 +700,8 @@ PHASED = {"linalg.svd", "linalg.eigh", "linalg.qr"}  # rough where the phases of
 # Of which one triangle is read: derivatives are those with respect to Hermitian matrices.
 HERMITIAN = {"linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"}
 # What this library accepts, and NumPy does not.
-ACCEPTED = {"pad", "np.take_along_axis", "diff", "einsum", "fft.fftshift", "fft.ifftshift"}
+# np.common_type: NumPy asks a list for its dtype.
+ACCEPTED = {"pad", "np.take_along_axis", "diff", "einsum", "fft.fftshift", "fft.ifftshift", "np.common_type"}  # fmt: skip
 # --- elementwise ---------------------------------------------------------------------------------------
 INTEGER_ORDERS = {"bdtr": 2, "bdtrc": 2, "bdtri": 2, "nbdtr": 2, "nbdtrc": 2, "nbdtri": 2, "kn": 1, "yn": 1,
                   "expn": 1, "smirnov": 1, "smirnovi": 1, "pdtr": 1, "pdtrc": 1, "pdtri": 1, "sph_harm_y": 2,

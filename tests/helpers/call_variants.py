@@ -64,8 +64,16 @@ class Variant(NamedTuple):
 
     def expected(self, *arrays: np.ndarray) -> Any:
         """Return what NumPy gives, by default with the operands' own values."""
-        rest = iter(arrays or [x.data for x in self.operands])
-        given = fill((self.args, self.keywords), lambda x: x.plain(next(rest)), in_python)
+        return self.by_reference(arrays or [x.data for x in self.operands], in_python)
+
+    def expected_as_spelled(self) -> Any:
+        """Return what NumPy gives with the options in the very spelling that arraytape is given."""
+        return self.by_reference([x.data for x in self.operands], lambda option: option)
+
+    def by_reference(self, arrays: Any, of_option: Callable) -> Any:
+        """Return what NumPy gives with arrays as operands and its options in a spelling."""
+        rest = iter(arrays)
+        given = fill((self.args, self.keywords), lambda x: x.plain(next(rest)), of_option)
         with quiet(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.reference(*given[0], **given[1])
@@ -262,12 +270,22 @@ def of_numpy(rng: random.Random) -> Variant:
     args, keywords = with_kinds(args, keywords, rng)
     if name in numpy_calls.UNASKED and isinstance(args[0], Operand):  # it leaves, and says so
         args = (arrays_only(args[0]), *args[1:])
+    if name == "np.select" and not any(x.is_array for x in operands_of(args[:2])):
+        args = (
+            args[0],
+            exchange(args[1], arrays_only),
+            *args[2:],
+        )  # NumPy does not ask the default
     first = args[0] if args else None
     if name[3:] in tables.METHODS and isinstance(first, Operand) and rng.random() < 0.4:
         short = name[3:]
         args = (arrays_only(first), *args[1:])
         method = lambda x, *args, **keywords: getattr(x, short)(*args, **keywords)  # noqa: E731
-        return Variant(f"x.{short}", method, args, keywords, method, tables.close_of(name), rough)
+        # Methods of Arrays take the function's ``correction``, those of NumPy's arrays do not.
+        reference = function if "correction" in keywords else method
+        return Variant(
+            f"x.{short}", method, args, keywords, reference, tables.close_of(name), rough
+        )
     return Variant(name, function, tuple(args), keywords, function, tables.close_of(name), rough)
 
 

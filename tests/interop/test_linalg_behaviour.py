@@ -331,3 +331,9 @@ def test_gradients_by_half_precision_are_those_by_single_precision(function):
         single = xp.grad(total)(xp.asarray(A, dtype=xp.float32))
     assert half.dtype == xp.float16
     np.testing.assert_allclose(np.asarray(half), np.asarray(single), rtol=4e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["svd", "qr", "inv", "det", "eigh", "pinv", "expm"])
+def test_the_examples_of_a_vmap_are_no_rows_of_a_matrix(name):
+    with interop.scipy(), pytest.raises((ValueError, np.linalg.LinAlgError)):
+        xp.vmap(getattr(L, name))(xp.eye(3))

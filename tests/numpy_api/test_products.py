@@ -220,3 +220,9 @@ def test_transpose_takes_numpys_integers():
         x.transpose(*np.arange(3)[::-1]).shape == x.transpose(np.arange(3)[::-1]).shape == (5, 4, 3)
     )
     assert x[0, 0].transpose(np.int64(0)).shape == (5,)
+
+
+def test_options_by_position_may_be_arrays_of_no_dimensions(near):
+    x, y = [0.4, -1.3, 2.2, 0.9], [0.9, 2.2, -1.3, 0.4]
+    found = np.polyfit(x, xp.asarray(y), 1, np.asarray(0.001))
+    near(found, np.polyfit(x, y, 1, 0.001))

@@ -134,3 +134,29 @@ def test_single_precision_stays():
 def test_what_has_no_counterpart_raises(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call(xp.asarray(X))
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN:RuntimeWarning")
+@pytest.mark.parametrize("name", ["nanmin", "nanmax"])
+@pytest.mark.parametrize("initial", [0.5, np.nan])
+def test_where_all_is_nan_the_initial_value_stands(name, initial, near):
+    function = getattr(np, name)
+    x = np.asarray([[np.nan, np.nan], [0.3, np.nan], [0.3, 0.7]])
+    expected = [function(row, initial=initial) for row in x]
+    near(xp.vmap(lambda row: function(row, initial=initial))(xp.asarray(x)), expected)
+
+
+def test_the_gradient_is_of_the_initial_value_where_all_is_nan():
+    x, initial = xp.asarray([np.nan, np.nan]), xp.asarray(0.5)
+    with xp.GradientTape() as tape:
+        tape.watch((x, initial))
+        y = np.nanmin(x, initial=initial)
+    found = tape.gradient(y, (x, initial))
+    assert float(found[1]) == 1.0
+    np.testing.assert_array_equal(np.asarray(found[0]), 0.0)
+
+
+def test_nanmax_of_integers_keeps_the_dtype_under_vmap():
+    x = xp.asarray([[1, 0], [0, 2]])
+    found = xp.vmap(lambda row: np.nanmax(row, initial=0.5))(x)
+    assert found.dtype == np.nanmax(x[0], initial=0.5).dtype == x.dtype

@@ -85,3 +85,15 @@ def test_diff_takes_n_and_axis_where_numpy_has_them():
     for arguments in [(), (2,), (1, 0), (2, 0)]:
         found = xp.diff(xp.asarray(values), *arguments)
         np.testing.assert_array_equal(np.asarray(found), np.diff(values, *arguments))
+
+
+def test_diff_of_no_order_joins_nothing():
+    x = xp.asarray([1.0, 4.0])
+    assert xp.diff(x, 0, prepend=xp.asarray([3.0, 2.0])).shape == (2,)
+    np.testing.assert_array_equal(np.asarray(xp.diff(x, prepend=3, append=5.5)), [-2.0, 3.0, 1.5])
+
+
+def test_einsum_of_two_precisions_rounds_no_product_before():
+    x = np.asarray([0.1, 0.7], np.float32)
+    found = xp.einsum("i,i,i", xp.asarray(x), xp.asarray(x), xp.asarray([1.0, 1.0]))
+    assert float(found) == pytest.approx(np.einsum("i,i,i", x, x, [1.0, 1.0]), rel=1e-15)

@@ -130,3 +130,15 @@ def test_second_derivatives_of_a_pseudoinverse_of_full_rank_lose_few_digits(shap
     found, expected = second(xp.linalg.pinv), second(small)
     found, expected = left.T @ found @ right, left.T @ expected @ right
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_cross_takes_the_axis_of_each_operand(axis, near):
+    x = np.random.default_rng(0).normal(size=(3, 3, 4))
+    y = x[0, :, :] if axis < 1 else x[0] + x
+    near(xp.linalg.cross(xp.asarray(x), xp.asarray(y), axis=axis), np.linalg.cross(x, y, axis=axis))
+
+
+def test_cross_does_not_repeat_a_number_to_a_vector():
+    with pytest.raises(ValueError, match="axis -1 must have length 3"):
+        xp.linalg.cross(xp.ones((2, 3)), xp.ones((2, 1)))

@@ -95,3 +95,42 @@ def test_a_boolean_mask_selects_as_in_numpy(data):
     mask = data.draw(arrays("bool", x.shape[: data.draw(st.integers(1, x.ndim))]))
     assume(x.ndim)
     assert_same(ours(x)[ours(mask)], x[mask])
+
+
+def test_matmul_in_place_drops_leading_axes_of_length_1(near):
+    data, other = np.eye(2) + 1.0, np.arange(4.0).reshape(1, 2, 2)
+    x = xp.asarray(data)
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x + 0.0
+        y @= xp.asarray(other)
+        total = xp.sum(y)
+    expected = data.copy()
+    expected @= other
+    near(y, expected)
+    near(tape.gradient(total, x), np.broadcast_to(other[0].sum(axis=1), (2, 2)))
+
+
+def test_a_number_may_be_written_at_a_key_of_arrays_without_axes():
+    x = xp.ones((2, 2))
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x + 0.0
+        y[np.asarray(-1), 0] = 0.5
+        total = xp.sum(y)
+    np.testing.assert_array_equal(np.asarray(tape.gradient(total, x)), [[1.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex")
+@pytest.mark.parametrize("function", [xp.prod, xp.cumulative_prod])
+def test_products_in_a_real_dtype_have_the_gradient_of_the_real_parts(function, near):
+    def gradient(x):
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            total = xp.sum(function(x, dtype="float64"))
+        return tape.gradient(total, x)
+
+    x = xp.asarray([0.6 - 0.4j, -1.5 + 1.6j, 2.0 + 1.0j])
+    found = gradient(x)
+    assert found.dtype == x.dtype
+    near(found, np.asarray(gradient(xp.real(x))).astype(complex))

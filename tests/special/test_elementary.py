@@ -252,3 +252,22 @@ def test_multigammaln_refuses_what_scipy_refuses():
         xp.special.multigammaln(xp.asarray([0.5]), 3)
     with pytest.raises(ValueError, match="positive integer"):
         xp.special.multigammaln(xp.asarray([5.0]), 2.5)
+
+
+def test_elliprc_has_a_gradient_beside_a_python_number():
+    x = xp.asarray(0.8)
+    assert float(xp.grad(lambda x: xp.special.elliprc(x, 1.6))(x)) == pytest.approx(
+        float(xp.grad(lambda x: xp.special.elliprc(x, xp.asarray(1.6)))(x))
+    )
+
+
+def test_a_python_number_leaves_the_precision_of_logsumexp():
+    x = xp.asarray(np.asarray([0.7], np.float32))
+    assert xp.special.logsumexp(0.1, b=x).dtype == xp.special.logsumexp(x, b=2.0).dtype == "float32"
+
+
+def test_beyond_its_domain_nctdtr_of_a_python_number_has_a_real_gradient():
+    x = xp.asarray([0.5])
+    found = xp.grad(lambda x: xp.sum(xp.special.nctdtr(-0.7, x, 0.3)))(x)
+    assert found.dtype == x.dtype
+    assert np.isnan(float(found[0]))

@@ -210,11 +210,19 @@ def coerce_all(
         )
     parts = [
         (value, value._sync() if value._tid < 0 else value._tid, value._data)
-        if type(value) is Array else coerce(name, f"{argument}[{i}]", value)
+        if type(value) is Array else coerce_part(name, f"{argument}[{i}]", value)
         for i, value in enumerate(values)
     ]  # fmt: skip
     handles, tids, data = zip(*parts, strict=True)
     return list(handles), tids, list(data)
+
+
+def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
+    """``coerce`` for one of a sequence of arrays: a number is an array of shape (), as in NumPy."""
+    handle, tid, data = coerce(name, argument, value)
+    if type(data) in NUMBERS:
+        return GENERIC, 0, number_of(name, argument, data)
+    return handle, tid, data
 
 
 def promote(

@@ -25,8 +25,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._storage import numpy_namespace
-from .._storage.dispatch import DispatchTable
-from .._util.errors import explain, user_frame
+from .._storage.dispatch import NUMBERS, DispatchTable
+from .._util.errors import explain, user_frame, user_line
 
 NO_REGISTRY = {"__warningregistry__": ()}
 Raw = Callable[..., Any]
@@ -80,6 +80,13 @@ def fail(
     op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
 ) -> NoReturn:  # fmt: skip
     """Raise the documented exception for what a raw function raised."""
+    if isinstance(error, AttributeError):  # a Python number has no attributes of an array
+        for name, value in zip(names, args, strict=False):
+            if type(value) in NUMBERS:
+                raise TypeError(
+                    f"{op}: {name} must be an Array, got {type(value).__name__} [at {user_line()}]; "
+                    "convert it with asarray"
+                ) from error
     raise explain(op, error, **dict(zip(names, args, strict=True)), **keywords) from error
 
 

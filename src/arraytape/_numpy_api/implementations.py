@@ -196,6 +196,34 @@ def roots(p: Any) -> Any:
     return start - where(simple, stop_gradient(at) - at, sqrt(0.0 * p[-1]))
 
 
+def extremum_but_nan(function: Any, extremum: Any, neutral: float) -> Callable[..., Any]:
+    """``numpy.nanmax`` or ``nanmin``; neutral : what NaN becomes, to be no extremum.
+
+    With ``initial=`` NumPy's own program for what is no ndarray gives NaN where all elements are, and
+    its function for an ndarray the initial value.
+    """
+    program, missing = of_numpy(function), np._NoValue
+
+    @functools.wraps(function)
+    def call(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = missing, initial: Any = missing,
+        where: Any = missing,
+    ) -> Any:  # fmt: skip
+        options = {"axis": axis, "keepdims": keepdims, "where": where}
+        options = {name: value for name, value in options.items() if value is not missing}
+        dtype = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
+        if initial is missing or dtype.kind not in "fc":
+            return program(a, **options, initial=initial)
+        nothing: Any = np.isnan(a)
+        lacks: Any = np.isnan(initial)
+        some = isinstance(lacks, Array) or bool(lacks)
+        start: Any = np.where(lacks, neutral, initial) if some else initial
+        y = extremum(np.where(nothing, neutral, a), initial=start, **options)
+        return np.where(np.all(nothing, **options) & lacks, np.nan, y) if some else y
+
+    return call
+
+
 def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
     """``numpy.nanquantile`` and its kin, which take one line after the other: that of all at once, where
     there is no NaN.
@@ -453,8 +481,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,
-        np.linspace, np.logspace, np.nanmax, np.nanmean,
-        np.nanmedian, np.nanmin, np.nanvar, np.pad,
+        np.linspace, np.logspace, np.nanmean,
+        np.nanmedian, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
         np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
@@ -464,6 +492,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.corrcoef: corrcoef,
     np.i0: i0,
     np.nan_to_num: nan_to_num,
+    np.nanmax: extremum_but_nan(np.nanmax, np.max, -np.inf),
+    np.nanmin: extremum_but_nan(np.nanmin, np.min, np.inf),
     np.nanpercentile: by_lines_where_nan_is(np.nanpercentile, np.percentile),
     np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),
     np.nanstd: nanstd,

@@ -428,7 +428,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
-    if any(isinstance(x, np.generic) for x in args[1:]):
+    if any(isinstance(x, np.generic | np.ndarray) and not x.ndim for x in args[1:]):
         args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(computed, function, *args, **kwargs)

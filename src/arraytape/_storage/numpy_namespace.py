@@ -254,7 +254,7 @@ scattered = scatter_add
 
 
 def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
-    if axis is None or indices.dtype.kind == "b":
+    if axis is None or not x.ndim or indices.dtype.kind == "b":
         standard.check_take(x, indices, axis)
     return x.take(indices, axis)
 

@@ -59,6 +59,8 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 def check_take(x: Any, indices: Any, axis: int | None) -> None:
     """Raise ValueError where take needs an axis, TypeError for booleans as indices."""
+    if not len(x.shape):
+        raise ValueError("x has no axis: give an Array of one dimension at least")
     if axis is None and len(x.shape) != 1:
         raise ValueError(f"give axis: x has {len(x.shape)} dimensions")
     if str(indices.dtype).endswith("bool"):

@@ -164,6 +164,8 @@ class Raw(dict[type, Function]):
         """All at once: hidden axes are lined up in front of the stacks."""
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
+        if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
+            return self.each(*args, **keywords)  # a hidden axis is no axis of a matrix
         axis_ids = axis_ids_of(operands)
         depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [

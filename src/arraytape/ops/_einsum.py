@@ -12,6 +12,7 @@ from .._array.array import IS_VIEW, Array
 from .._array.paths import DIAGONAL
 from .._array.views import current, in_order, location, refresh, with_axes_in_memory
 from .._util.errors import describe, shown, user_line
+from .data_type_functions import astype
 from .linear_algebra_functions import matmul
 from .manipulation_functions import moveaxis, part, permute_dims, reshape
 from .statistical_functions import sum
@@ -20,10 +21,19 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Term = tuple[Array, str]  # an operand, and a letter for each of its axes
 
 
+def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
+    """Cast floating-point arrays to the result's dtype, so that no product is rounded before."""
+    common = np.result_type(*[x.dtype for x in arrays])
+    if common.kind not in "fc":
+        return arrays
+    return [x if x.dtype == common else astype(x, common) for x in arrays]
+
+
 def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) -> Array:
     """The sum of products that the subscripts say, in the order that ``optimize`` says."""
     inputs, output = spelled_out(subscripts, arrays)
-    terms = [diagonals(x, letters) for x, letters in zip(arrays, inputs, strict=True)]
+    same = in_one_dtype(arrays)
+    terms = [diagonals(x, letters) for x, letters in zip(same, inputs, strict=True)]
     lengths = {
         c: n for x, letters in terms for c, n in zip(letters, x.shape, strict=True) if n != 1
     }

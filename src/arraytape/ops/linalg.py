@@ -27,7 +27,6 @@ from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
 from .linear_algebra_functions import matmul, matrix_transpose, regular, tensordot, vecdot
 from .manipulation_functions import (
-    broadcast_arrays,
     expand_dims,
     moveaxis,
     normalize_axis_index,
@@ -633,6 +632,8 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         Of numeric dtype, and of length 3 along the axis.
     x2
         Of numeric dtype, and of length 3 along the axis.
+    axis
+        The axis of the vectors, in x1, in x2 and in the result; the other axes broadcast.
 
     Returns
     -------
@@ -644,19 +645,23 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     ValueError
         When the shapes do not broadcast, or the axis has not length 3.
     """
-    x1, x2 = broadcast_arrays(x1, x2)
-    at = normalize_axis_index("linalg.cross", x1, axis)
-    if x1.shape[at] != 3:
-        raise ValueError(
-            f"linalg.cross: axis {axis} must have length 3, got shape {x1.shape} [at {user_line()}]"
-        )
-    first, second = moveaxis(x1, at, 0), moveaxis(x2, at, 0)
+    first, second = (_vectors_first(x, axis) for x in (x1, x2))
     turns = ((1, 2), (2, 0), (0, 1))
     parts = [
         subtract(multiply(first[i, ...], second[j, ...]), multiply(first[j, ...], second[i, ...]))
         for i, j in turns
     ]
-    return stack(parts, axis=at)
+    return stack(parts, axis=axis)
+
+
+def _vectors_first(x: Array, axis: int) -> Array:
+    """Return x with the axis of the vectors of a vector product in front."""
+    at = normalize_axis_index("linalg.cross", x, axis)
+    if x.shape[at] != 3:
+        raise ValueError(
+            f"linalg.cross: axis {axis} must have length 3, got shape {x.shape} [at {user_line()}]"
+        )
+    return moveaxis(x, at, 0)
 
 
 # --- diagonals and norms --------------------------------------------------------------------------

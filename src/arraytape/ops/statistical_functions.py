@@ -9,7 +9,7 @@ from .._array.array import Array
 from .._define.words import linear, primitive, sample
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
-from .._storage.storage import conjugate
+from .._storage.storage import conjugate, is_complex
 from .elementwise_functions import flat_at_tip
 
 
@@ -134,8 +134,14 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """
 
 
+def _multiplied(x: Any, g: Any, xp: Any) -> Any:
+    """Return what a product multiplies: of complex numbers the real parts where ``dtype`` is real."""
+    return xp.real(x) if is_complex(x) and not is_complex(g) else x
+
+
 def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     """g times the conjugated product of the other elements, without a division"""
+    x = _multiplied(x, g, xp)
     # Products of the others, from the left and from the right: no division, so zeros are exact.
     gone = normalize_axis_tuple(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
@@ -266,6 +272,7 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
     """
     if not x.shape:
         return g[-1]
+    x = _multiplied(x, g, xp)
     # d y_j / d x_i = product of the first j without i.  As a matrix over (i, j), so zeros are exact.
     at = (axis or 0) % len(x.shape)
     if include_initial:

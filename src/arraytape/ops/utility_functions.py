@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from .._array.array import Array
+import numpy as np
+
+from .._array.array import Array, asarray_like
 from .._define.words import composite, without_derivative
+from .._storage.dispatch import NUMBERS
 from .._util.errors import user_line
 from .elementwise_functions import not_equal, subtract
 from .manipulation_functions import broadcast_to, concat, normalize_axis_index
@@ -58,11 +61,16 @@ def diff(
     at = normalize_axis_index("diff", x, axis)
     if n < 0:
         raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")
+    if not n:  # nothing is joined, as in NumPy
+        return x
     edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # in which a number is joined to each line
-    parts = [
-        broadcast_to(part, edge) if getattr(part, "shape", None) == () else part
+    given = [
+        asarray_like(x, np.asarray(part)) if type(part) in NUMBERS else part
         for part in (prepend, x, append) if part is not None
     ]  # fmt: skip
+    parts = [
+        broadcast_to(part, edge) if getattr(part, "shape", None) == () else part for part in given
+    ]
     x = concat(parts, axis=at) if len(parts) > 1 else x
     before = (slice(None),) * at
     difference = not_equal if x.dtype.kind == "b" else subtract

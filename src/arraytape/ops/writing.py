@@ -42,6 +42,7 @@ from .._util.locks import in_one_step
 from .._util.versions import NUMPY
 from .data_type_functions import astype
 from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_integers
+from .manipulation_functions import reshape
 
 # Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
 __warningregistry__ = ()
@@ -369,7 +370,7 @@ def overwritten(x: Array, key: Any, value: Any) -> Any:
     turns = xp.full(data.shape, -1, device=data.device)
     shape = turns[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
-    if getattr(value, "shape", ()) == shape:  # NumPy goes through the value in its memory's order
+    if getattr(value, "shape", None) == shape:  # NumPy goes through the value in its memory's order
         order = storage.laid_out(order, value)
     turns = storage.put(turns, key, order)
     lasting = turns[key]
@@ -555,6 +556,9 @@ def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
 
     v : the raw data of the other operand.
     """
+    if op.name == "matmul" and result.ndim > x.ndim:  # NumPy drops leading axes of length 1
+        ones = (1,) * (result.ndim - x.ndim)
+        result = reshape(result, x.shape) if result.shape == (*ones, *x.shape) else result
     if op.name == "matmul" and type(x._data) is type(v) is np.ndarray:
         sum_in_layout(result, x._data, v)
     if result.dtype != x.dtype:

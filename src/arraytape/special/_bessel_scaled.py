@@ -52,6 +52,8 @@ TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v *
 
 def real_part(x: Any, xp: Any) -> Any:
     """Of complex data its real part: kernels get operands of one dtype."""
+    if isinstance(x, int | float | complex):  # an operand may be a Python number
+        return x.real
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 

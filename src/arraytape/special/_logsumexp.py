@@ -13,6 +13,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.define_op import stop_gradient
+from .._storage.dispatch import NUMBERS
 from .._storage.special import kernel
 from .._util.blocks import Quiet
 from ..ops.creation_functions import arange, asarray
@@ -117,9 +118,11 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
 
 def _promoted(a: Any, b: Any) -> tuple[Array, Array | None]:
     """Both in one floating-point dtype and shape, of one dimension at least."""
+    # Python numbers have no dtype of their own to bring in, as in SciPy.
+    given = [x if type(x) in NUMBERS else asarray(x) for x in (a, b) if x is not None]
+    dtype = result_type(*given)
     a = asarray(a)
     b = None if b is None else asarray(b)
-    dtype = a.dtype if b is None else result_type(a, b)
     if dtype.kind not in "fc":
         dtype = np.dtype(np.float64)
     shape = a.shape if b is None else np.broadcast_shapes(a.shape, b.shape)

@@ -96,14 +96,21 @@ special(
 )  # fmt: skip
 
 
+def root_of_half(df: Any) -> Any:
+    """Return sqrt(df / 2); NaN below 0, where a power of a Python number is complex."""
+    if isinstance(df, int | float) and not df >= 0:
+        return math.nan
+    return (df / 2) ** 0.5
+
+
 def mean(n: int, r: int, k: int, df: Any, nc: Any, x: Any, xp: Any) -> Any:
     """``normal_gamma`` by the distribution's arguments."""
-    return xp.special.normal_gamma(n, r, k, df / 2, nc, x / (df / 2) ** 0.5)
+    return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
 def nct_density(df: Any, nc: Any, x: Any, xp: Any) -> Any:
     """The derivative of nctdtr by x."""
-    return mean(0, 1, 1, df, nc, x, xp) / (df / 2) ** 0.5
+    return mean(0, 1, 1, df, nc, x, xp) / root_of_half(df)
 
 
 def nct_by_nc(df: Any, nc: Any, x: Any, xp: Any) -> Any:
@@ -121,7 +128,7 @@ def pdf_by_x(df: Any, nc: Any, x: Any, xp: Any) -> Any:
 
 
 def pdf_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    by_shape = 0.5 * mean(1, 1, 1, df, nc, x, xp) / (df / 2) ** 0.5
+    by_shape = 0.5 * mean(1, 1, 1, df, nc, x, xp) / root_of_half(df)
     scaled = nct_density(df, nc, x, xp) + x * pdf_by_x(df, nc, x, xp)
     return by_shape - scaled / (2 * df)
 
@@ -146,7 +153,7 @@ special(
     "_nct_pdf", "x df nc",
     lambda t, x, df, nc, xp: t * pdf_by_x(df, nc, x, xp),
     lambda t, x, df, nc, xp: t * pdf_by_df(df, nc, x, xp),
-    lambda t, x, df, nc, xp: -t * mean(0, 1, 2, df, nc, x, xp) / (df / 2) ** 0.5,
+    lambda t, x, df, nc, xp: -t * mean(0, 1, 2, df, nc, x, xp) / root_of_half(df),
     domains=[REAL, FREEDOM, REAL], public=False,
     summary="The density of the noncentral t distribution",
 )  # fmt: skip
