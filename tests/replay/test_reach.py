@@ -3,6 +3,7 @@
 # ruff: noqa: NPY002  (the state that is all programs')
 
 import array
+import builtins
 import collections
 import contextlib
 import contextvars
@@ -680,3 +681,48 @@ def test_a_callback_of_the_garbage_collector_of_the_users_own_may_steer():
         gc.callbacks.remove(on_collection)
         gc.enable()
     assert found == [[2.0 * k] for k in range(1, 7)]  # it is called before and after
+
+
+# --- functions and classes as data --------------------------------------------------------------------
+def with_text(value):
+    def held():
+        """Replaced below."""
+
+    held.__doc__ = str(value)
+    return held
+
+
+@pytest.mark.parametrize("change", ["another function", "another text"])
+def test_a_function_that_is_read_by_a_computed_name_is_compared(change):
+    class Held:
+        part = with_text(2.0)
+
+    def number(part):
+        return float(part.__doc__)
+
+    @xp.function
+    def f(x):
+        return x * number(getattr(Held, "pa" + chr(114) + "t"))
+
+    for _ in range(4):
+        assert float(f(xp.asarray(1.0))) == 2.0
+    assert f.counts["replayed"]
+    if change == "another function":
+        Held.part = with_text(5.0)
+    else:
+        Held.part.__doc__ = "5.0"
+    assert float(f(xp.asarray(1.0))) == 5.0
+
+
+def test_a_class_among_the_builtins_is_compared(monkeypatch):
+    monkeypatch.setattr(builtins, "HeldOfTests", type("v2", (), {}), raising=False)
+
+    @xp.function
+    def f(x):
+        return x * float(HeldOfTests.__name__[1:])  # noqa: F821
+
+    for _ in range(4):
+        assert float(f(xp.asarray(1.0))) == 2.0
+    assert f.counts["replayed"]
+    monkeypatch.setattr(builtins, "HeldOfTests", type("v5", (), {}))
+    assert float(f(xp.asarray(1.0))) == 5.0

@@ -504,8 +504,10 @@ class State:
     def builtins(self, names: Any) -> None:
         """Add the builtins of these names that are not Python's own."""
         for label in sorted(names & builtins.__dict__.keys()):
-            if type(builtins.__dict__[label]) not in (types.BuiltinFunctionType, type):
-                self.add(f"modules['builtins'].{label}", label, builtins.__dict__[label], 0)
+            value = builtins.__dict__[label]
+            own = isinstance(value, type) and installed(value)
+            if not own and type(value) is not types.BuiltinFunctionType:
+                self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
         """Compare all globals of a module, which code reads by names that it computes."""
@@ -515,7 +517,9 @@ class State:
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Compare what code may read by a name that it computes; functions by themselves: none ran.
+        """Compare what code may read by a name that it computes.
+
+        Functions are compared by themselves, with their attributes: none ran.
 
         Return True if all of it is compared.
         """
@@ -523,6 +527,11 @@ class State:
         look = None if own or type(value) in PLAIN else look_of(value)
         if not own and (isinstance(value, CODE) or look is object):
             self.held(expression, value, path)
+            if type(value) is types.FunctionType and not is_installed(value.__code__.co_filename):
+                self.parts_of_dict(
+                    f"{expression}.__dict__", path, value.__dict__, DEPTH // 2, ".{}"
+                )
+                self.functions.append((expression, path, value))
             return False
         self.add(expression, path, value, DEPTH // 2)
         return True
@@ -564,7 +573,7 @@ class State:
             if self.is_named(label, value, is_class):
                 self.seen[key] = "", base
                 self.add(place, path, value, DEPTH // 2)
-            elif any_name and label[:2] != "__" and not isinstance(value, CODE[:5]):
+            elif any_name and label[:2] != "__":
                 unnamed = *key, "unnamed"
                 if unnamed not in self.seen:
                     self.seen[unnamed] = "", base
