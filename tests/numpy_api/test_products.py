@@ -226,3 +226,11 @@ def test_options_by_position_may_be_arrays_of_no_dimensions(near):
     x, y = [0.4, -1.3, 2.2, 0.9], [0.9, 2.2, -1.3, 0.4]
     found = np.polyfit(x, xp.asarray(y), 1, np.asarray(0.001))
     near(found, np.polyfit(x, y, 1, 0.001))
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) >= "2.5.0", reason="not in the plane")
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+def test_vectors_in_the_plane_have_no_nan_beside_an_infinity_under_vmap(near):
+    x, y = np.asarray([[np.inf, 1.0], [2.0, 3.0]]), np.asarray([1.0, -0.2, 0.8])
+    for function in (lambda x: np.cross(x, y), lambda x: np.cross(y, x)):
+        near(xp.vmap(function)(xp.asarray(x)), [function(row) for row in x])

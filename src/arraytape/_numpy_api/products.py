@@ -22,11 +22,11 @@ from ..ops import elementwise_functions as elementwise
 from ..ops import statistical_functions as statistics
 from ..ops import utility_functions as utilities
 from ..ops._factorisations import adjoint
-from ..ops.creation_functions import eye, zeros_like
+from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import concat, moveaxis, normalize_axis_index, reshape
+from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape, stack
 from ..ops.searching_functions import count_nonzero, where
 from . import exact
 from .arguments import (
@@ -180,11 +180,18 @@ def cross(
 
 
 def of_planes(a: Array, b: Array, axisc: int) -> Array:
-    """The vector product where vectors of length 2 lie in the plane; of two such, what stands on it."""
-    whole = linalg.cross(*[
-        x if x.shape[-1] == 3 else concat([x, zeros_like(x[..., :1])], axis=-1) for x in (a, b)
-    ])  # fmt: skip
-    return whole[..., 2] if a.shape[-1] == b.shape[-1] else moveaxis(whole, -1, axisc)
+    """The vector product where vectors of length 2 lie in the plane; of two such, what stands on it.
+
+    No product with a third element of 0 is made: beside an infinity it would be NaN.
+    """
+    upright = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    if a.shape[-1] == b.shape[-1]:
+        return upright
+    if a.shape[-1] == 2:
+        parts = [a[..., 1] * b[..., 2], -(a[..., 0] * b[..., 2]), upright]
+    else:
+        parts = [-(a[..., 2] * b[..., 1]), a[..., 2] * b[..., 0], upright]
+    return moveaxis(stack(parts, axis=-1), -1, axisc)
 
 
 def svd(
