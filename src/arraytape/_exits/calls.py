@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import logging
+import sys
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._util.containers import is_dataclass
 from .._util.places import is_installed
-from .interpreter import DEPTH, Interpreter, Spot, constant_key, file_of, parts_of
+from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of
 from .known_names import (
     ADDS,
     DICTS,
@@ -28,6 +30,13 @@ from .known_names import (
 from .objects import ANY, KEYS, KNOWN, NOTHING, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, function_of
+
+# What these are given goes to who listens.
+OUTPUTS = frozenset(
+    ("print", "warn", "warn_explicit", "debug", "info", "warning", "error", "exception", "critical",
+     "log")
+)  # fmt: skip
+STREAMS = {"redirect_stdout": "stdout", "redirect_stderr": "stderr"}  # of ``sys``
 
 
 class Arguments(NamedTuple):
@@ -462,6 +471,8 @@ class Calls(Interpreter):
         carried += [v for k, v in given.keywords.items() if k != "key"]
         carried.append(given.rest)
         method = bool(given.owner) and not is_module(given.owner)
+        if name in OUTPUTS:
+            self.put_out(given, scope)
         if name in STEPS and self.is_step(given, method):
             return self.made(node, scope)
         if name in ("globals", "locals") and not method:
@@ -469,6 +480,14 @@ class Calls(Interpreter):
         if name in ("eval", "exec") and not method:
             self.run_text(given, scope)
             carried.append(frozenset().union(*scope.names.values()))
+        if name in STREAMS and given.positional:
+            self.store(self.resolved(sys), STREAMS[name], given.positional[0], node, scope)
+            return given.positional[0]
+        if name == "catch_warnings":
+            return self.made(node, scope) | frozenset((self.thing("warnings"),))
+        if name in ("replace", "_replace") and given.keywords:
+            carried.append(self.replaced(given, scope))
+            return self.of_all(given, carried, method, scope) | carried[-1]
         if name == "super" and not carried[0]:
             return self.supers_of(scope.lookup("self") or NOTHING)
         if name in ADDS and method:
@@ -518,8 +537,10 @@ class Calls(Interpreter):
             for thing in given.functions.union(*carried):
                 for owner in thing.fields.get("<of>", NOTHING):
                     self.mark(owner, into)
-        if given.name in ("send", "throw", "__next__"):
+        if given.name in ("send", "asend", "throw", "__next__"):
             self.raised |= given.owner
+            for sent in NOTHING.union(*[t.fields.get(SENT, NOTHING) for t in given.owner]):
+                self.mark(sent, into)
         if into:
             self.write_out(given, into)
         made = self.made(given.node, scope, taint)
@@ -532,6 +553,37 @@ class Calls(Interpreter):
                 given.node, scope, [self.item(carried[0], i) for i in range(NDITER)], "arrays"
             )
         return made
+
+    def replaced(self, given: Arguments, scope: Scope) -> Value:
+        """A copy of an object, with other attributes."""
+        made = self.made(given.node, scope, kind="replaced")
+        for thing in made:
+            for before in given.owner.union(*given.positional[:1]):
+                for key, value in before.fields.items():
+                    self.put(thing, key, value)
+            for name, value in given.keywords.items():
+                self.put(thing, f".{name}", value)
+        return made
+
+    def put_out(self, given: Arguments, scope: Scope) -> None:
+        """What is printed, warned of or logged reaches who listens: a stream, a list, a handler."""
+        taint = taint_of(given.all)
+        if not taint:
+            return
+        listening = given.keywords.get("file", NOTHING)
+        if given.name == "print":
+            listening |= self.attribute(self.resolved(sys), "stdout", given.node, scope)
+        elif given.name in ("warn", "warn_explicit"):
+            listening |= frozenset((self.thing("warnings"),))
+        for thing in listening:
+            self.mark(thing, taint)
+        for actual in [*self.actuals]:
+            if isinstance(actual, logging.Logger) and self.things.get(id(actual)) in given.owner:
+                spot = Spot(scope.file, spot_of(given.node))
+                for emit in [
+                    one for handler in actual.handlers for one in self.resolved(handler.emit)
+                ]:
+                    self.call_of(emit, all_to_each(given), spot, scope)
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
         """A function that is not run may call those that it is given: what they give."""
@@ -623,7 +675,8 @@ class Calls(Interpreter):
     def is_step(self, given: Arguments, method: bool) -> bool:
         """Return True if a function known by name does what its name says.
 
-        A method does if its object is the value that left, or nothing that left is in it.
+        A method does if its object is the value that left, or nothing that left is in it; a function
+        does if it holds nothing that left, as one that ``functools.partial`` made may.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)
@@ -633,7 +686,7 @@ class Calls(Interpreter):
             return count == 1
         if method:
             return all(t.taint or not taint_of((frozenset((t,)),)) for t in given.owner)
-        return True
+        return not taint_of((given.functions,))
 
     def run_text(self, given: Arguments, scope: Scope) -> None:
         """Evaluate code in a text: what it reads flows to the dicts that it is given."""

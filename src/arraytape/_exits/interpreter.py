@@ -54,6 +54,9 @@ class Path(NamedTuple):
     exact: bool
 
 
+SENT = "<sent>"  # the key of what a generator is sent
+
+
 class Unknown(Exception):
     """The flow cannot be told: there is no source."""
 
@@ -321,6 +324,7 @@ class Interpreter(abc.ABC):
             made = self.made(tree, scope, kind="generator")
             for thing in made:
                 self.put(thing, ANY, scope.yields)
+                self.put(thing, SENT, frozenset((self.thing(SENT, tree),)))
             return made | scope.returns
         return scope.returns
 
@@ -674,7 +678,9 @@ class Interpreter(abc.ABC):
     def of_Yield(self, node: ast.Yield, scope: Scope) -> Value:
         if node.value is not None:
             scope.yields |= self.value(node.value, scope)
-        return NOTHING
+        else:
+            scope.yields |= KNOWN
+        return frozenset((self.thing(SENT, self.running[-1]),)) if self.running else NOTHING
 
     def of_YieldFrom(self, node: ast.YieldFrom, scope: Scope) -> Value:
         scope.yields |= self.elements(self.value(node.value, scope))
@@ -835,6 +841,8 @@ class Interpreter(abc.ABC):
             is_class = thing.closure is not None or isinstance(thing.actual, type)
             name = "__class_getitem__" if is_class else "__getitem__"
             computed = self.call_method(thing, name, [key], node, scope)
+            if thing is self.things.get(id(sys.modules)):
+                computed = self.module_named(node.slice, scope)
             if computed is None:
                 computed = self.item(frozenset((thing,)), constant_key(node.slice))
             found |= computed
@@ -844,6 +852,16 @@ class Interpreter(abc.ABC):
         for thing in value:
             taint |= thing.taint
         return found | self.made(node, scope, taint)
+
+    def module_named(self, key: ast.expr, scope: Scope) -> Value | None:
+        """Return the module that ``sys.modules`` has under a constant, or under ``__name__``."""
+        name: Any = key.value if isinstance(key, ast.Constant) else None
+        while isinstance(key, ast.Name) and key.id == "__name__" and scope.parent is not None:
+            scope = scope.parent
+        if isinstance(key, ast.Name) and isinstance(scope, ModuleScope):
+            name = scope.actual.get(key.id)
+        module = sys.modules.get(name) if isinstance(name, str) else None
+        return None if module is None else self.resolved(module)
 
     def item(self, value: Value, key: Any) -> Value:
         """What an element of objects may be."""

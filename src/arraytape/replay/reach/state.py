@@ -453,10 +453,17 @@ class State:
             return
         if value.__dict__ or not library:
             self.parts_of_dict(f"{name}.__dict__", path, value.__dict__, depth, ".{}")
+        self.held_by_function(name, path, value, depth)
+        if not library:
+            self.names_in(f"{name}.__globals__", code, value.__globals__, depth)
+            self.functions.append((name, path, value))
+
+    def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Compare a function's defaults and what its closure holds."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
-        cells = value.__closure__ or ()
+        code, cells = value.__code__, value.__closure__ or ()
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
             place = f"{name}.__closure__[{i}]"
             if code.co_filename.startswith(PACKAGE) and type(content_of(cell)) is dict:
@@ -465,9 +472,6 @@ class State:
                 self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
             else:
                 self.demand(f"content_of({place}) is MISSING", label)
-        if not library:
-            self.names_in(f"{name}.__globals__", code, value.__globals__, depth)
-            self.functions.append((name, path, value))
 
     def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
         """What an op of the user's computes, and its rules: it may draw numbers anew in each replay."""
@@ -528,9 +532,9 @@ class State:
         if not own and (isinstance(value, CODE) or look is object):
             self.held(expression, value, path)
             if type(value) is types.FunctionType and not is_installed(value.__code__.co_filename):
-                self.parts_of_dict(
-                    f"{expression}.__dict__", path, value.__dict__, DEPTH // 2, ".{}"
-                )
+                depth = DEPTH // 2
+                self.parts_of_dict(f"{expression}.__dict__", path, value.__dict__, depth, ".{}")
+                self.held_by_function(expression, path, value, depth)
                 self.functions.append((expression, path, value))
             return False
         self.add(expression, path, value, DEPTH // 2)
