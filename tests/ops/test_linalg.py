@@ -142,3 +142,10 @@ def test_cross_takes_the_axis_of_each_operand(axis, near):
 def test_cross_does_not_repeat_a_number_to_a_vector():
     with pytest.raises(ValueError, match="axis -1 must have length 3"):
         xp.linalg.cross(xp.ones((2, 3)), xp.ones((2, 1)))
+
+
+def test_the_examples_of_a_vmapped_solve_are_no_rows_of_a_matrix():
+    with pytest.raises(np.linalg.LinAlgError):
+        xp.vmap(xp.linalg.solve)(xp.eye(3), xp.ones((3, 3)))
+    with pytest.raises(np.linalg.LinAlgError):
+        xp.vmap(xp.linalg.solve)(xp.eye(3), xp.ones((3, 3, 2)))

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..._util.attach import method
 from .data import Batched, aligned, axis_ids_of, namespace_of
 
@@ -97,6 +99,8 @@ def solved_by(solve_of: Callable[[Any], Callable[[Any, Any], Any]], a: Any, b: A
     """``solve`` by the function of the raw namespace."""
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
+    if len(a.shape) < 2:  # hidden axes make no matrix of it
+        raise np.linalg.LinAlgError(f"matrices are needed, got an array of shape {a.shape}")
     vector = len(b.shape) == 1
     columns = b[:, None] if vector else b
     if type(a) is not Batched and len(a.shape) == 2 and len(columns.shape) == 2:
