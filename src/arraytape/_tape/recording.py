@@ -248,14 +248,15 @@ class Recording(BaseRecorder, SeesAssignments):
             self.numerics.forget()
 
     def choose_record(self) -> None:
-        """Have records go to all that want to see them."""
-        self.record = self.records.append
+        """Have records go to all that want to see them; other threads may record meanwhile."""
         if self.observers or self.accounts or self.journal or self.packing is not None:
             self.record = observed(
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
         elif self.watches_large and not self.shared:
             self.record = sweeping(self)
+        else:
+            self.record = self.records.append
         self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:

@@ -627,7 +627,7 @@ class State:
                 users = any(not is_installed(f.__code__.co_filename) for f in functions_in(value))
                 if isinstance(value, types.ModuleType | type) or users:
                     self.add(place, path, value, DEPTH // 2)
-                elif isinstance(value, CODE) or look_of(value) is object:
+                elif callable(value) or look_of(value) is object:
                     self.held(place, value, path)
                 else:
                     self.add(place, path, value, DEPTH // 2)
