@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import builtins
 import functools
+import inspect
 import io
 import logging
 import re
@@ -627,7 +628,7 @@ class State:
                 users = any(not is_installed(f.__code__.co_filename) for f in functions_in(value))
                 if isinstance(value, types.ModuleType | type) or users:
                     self.add(place, path, value, DEPTH // 2)
-                elif callable(value) or look_of(value) is object:
+                elif isinstance(value, CODE) or is_routine(value) or look_of(value) is object:
                     self.held(place, value, path)
                 else:
                     self.add(place, path, value, DEPTH // 2)
@@ -757,6 +758,11 @@ def installed(cls: type) -> bool:
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
     files = [x.__code__.co_filename for x in functions if x.__module__ == cls.__module__]
     return all(map(is_installed, files)) if files else not is_users(cls)
+
+
+def is_routine(value: Any) -> bool:
+    """Return True for functions and methods, also Cython's, which hold no data of a user's."""
+    return inspect.isroutine(value) and not isinstance(value, functools.partial)
 
 
 def slots_of(cls: type) -> Iterator[str]:
