@@ -96,7 +96,7 @@ CONTAINERS = {
     "a mapping proxy": ("import types", "held = types.MappingProxyType({'@N': @V})", "held['@N']"),
     "a heap": ("import heapq", "@N = []\nheapq.heappush(@N, @V)", "heapq.heappop(@N)"),
     "a sorted list": ("import bisect", "@N = [0.0]\nbisect.insort(@N, @V)", "@N[1]"),
-    "a queue": ("import queue", "@N = queue.Queue()\n@N.put(@V)", "@N.get()"),
+    "a queue": ("import queue", "@N = queue.Queue()\n@N.put(@V)", "@N.get(False)"),
     "nested containers": ("", "held = {'a': [{'@N': (1, @V)}]}", "held['a'][0]['@N'][1]"),
 }
 OBJECTS = {
