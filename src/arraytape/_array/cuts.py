@@ -62,7 +62,7 @@ def may_note() -> bool:
 def forget_gone() -> None:
     """Forget the tapes that nothing refers to any more."""
     for awaited in AWAITED, UNSTARTED:
-        for key, reference in [*awaited.items()]:
+        for key, reference in awaited.copy().items():  # in one step, beside other threads
             if reference() is None:
                 awaited.pop(key, None)
 
@@ -76,7 +76,7 @@ def note_cut(
         AWAITED.clear()
         UNSTARTED.clear()
         return
-    for reference in [*AWAITED.values()]:
+    for reference in AWAITED.copy().values():
         if reference() is not None:
             break
     else:
