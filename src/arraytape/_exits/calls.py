@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._util.containers import is_dataclass
 from .._util.places import is_installed
-from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of
+from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of, text_of
 from .known_names import (
     ADDS,
     DICTS,
@@ -483,6 +483,11 @@ class Calls(Interpreter):
         if name in STREAMS and given.positional:
             self.store(self.resolved(sys), STREAMS[name], given.positional[0], node, scope)
             return given.positional[0]
+        if name == "getLogger" and not method:
+            text = text_of(node.args[0], scope) if node.args else "root"
+            known = {**logging.root.manager.loggerDict, "root": logging.root}
+            if isinstance(logger := known.get(text or ""), logging.Logger):
+                return self.resolved(logger)
         if name == "catch_warnings":
             return self.made(node, scope) | frozenset((self.thing("warnings"),))
         if name in ("replace", "_replace") and given.keywords:
@@ -555,7 +560,7 @@ class Calls(Interpreter):
         return made
 
     def replaced(self, given: Arguments, scope: Scope) -> Value:
-        """A copy of an object, with other attributes."""
+        """Return a copy of an object, with other attributes."""
         made = self.made(given.node, scope, kind="replaced")
         for thing in made:
             for before in given.owner.union(*given.positional[:1]):
@@ -566,7 +571,7 @@ class Calls(Interpreter):
         return made
 
     def put_out(self, given: Arguments, scope: Scope) -> None:
-        """What is printed, warned of or logged reaches who listens: a stream, a list, a handler."""
+        """Hand what is printed, warned of or logged to who listens: a stream, a list, a handler."""
         taint = taint_of(given.all)
         if not taint:
             return
@@ -574,16 +579,27 @@ class Calls(Interpreter):
         if given.name == "print":
             listening |= self.attribute(self.resolved(sys), "stdout", given.node, scope)
         elif given.name in ("warn", "warn_explicit"):
+            listening |= self.attribute(self.resolved(sys), "stderr", given.node, scope)
             listening |= frozenset((self.thing("warnings"),))
+        else:
+            for handler in self.handlers(given.owner):
+                listening |= self.resolved(getattr(handler, "stream", None))
+                for emit in self.resolved(handler.emit):
+                    spot = Spot(scope.file, spot_of(given.node))
+                    self.call_of(emit, all_to_each(given), spot, scope)
         for thing in listening:
             self.mark(thing, taint)
-        for actual in [*self.actuals]:
-            if isinstance(actual, logging.Logger) and self.things.get(id(actual)) in given.owner:
-                spot = Spot(scope.file, spot_of(given.node))
-                for emit in [
-                    one for handler in actual.handlers for one in self.resolved(handler.emit)
-                ]:
-                    self.call_of(emit, all_to_each(given), spot, scope)
+
+    def handlers(self, owners: Value) -> list[logging.Handler]:
+        """Return the handlers of loggers, and of those above them; of the module, the root's."""
+        known = [x for x in [*self.actuals, logging] if self.things.get(id(x)) in owners]
+        loggers = [logging.root if x is logging else x for x in known]
+        found: list[logging.Handler] = []
+        for one in loggers:
+            while isinstance(one, logging.Logger):
+                found += one.handlers
+                one = one.parent if one.propagate else None
+        return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
         """A function that is not run may call those that it is given: what they give."""

@@ -842,7 +842,8 @@ class Interpreter(abc.ABC):
             name = "__class_getitem__" if is_class else "__getitem__"
             computed = self.call_method(thing, name, [key], node, scope)
             if thing is self.things.get(id(sys.modules)):
-                computed = self.module_named(node.slice, scope)
+                module = sys.modules.get(text_of(node.slice, scope) or "")
+                computed = None if module is None else self.resolved(module)
             if computed is None:
                 computed = self.item(frozenset((thing,)), constant_key(node.slice))
             found |= computed
@@ -852,16 +853,6 @@ class Interpreter(abc.ABC):
         for thing in value:
             taint |= thing.taint
         return found | self.made(node, scope, taint)
-
-    def module_named(self, key: ast.expr, scope: Scope) -> Value | None:
-        """Return the module that ``sys.modules`` has under a constant, or under ``__name__``."""
-        name: Any = key.value if isinstance(key, ast.Constant) else None
-        while isinstance(key, ast.Name) and key.id == "__name__" and scope.parent is not None:
-            scope = scope.parent
-        if isinstance(key, ast.Name) and isinstance(scope, ModuleScope):
-            name = scope.actual.get(key.id)
-        module = sys.modules.get(name) if isinstance(name, str) else None
-        return None if module is None else self.resolved(module)
 
     def item(self, value: Value, key: Any) -> Value:
         """What an element of objects may be."""
@@ -894,6 +885,17 @@ def file_of(of: type) -> str:
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"
     return getattr(module, "__file__", None) or ("" if module is not None else "<frozen")
+
+
+def text_of(node: ast.AST, scope: Scope) -> str | None:
+    """Return a constant text, or that of the module's ``__name__``; None for others."""
+    if isinstance(node, ast.Name) and node.id == "__name__":
+        while scope.parent is not None:
+            scope = scope.parent
+        found = scope.actual.get(node.id) if isinstance(scope, ModuleScope) else None
+    else:
+        found = node.value if isinstance(node, ast.Constant) else None
+    return found if isinstance(found, str) else None
 
 
 def constant_key(node: ast.AST) -> Any:
