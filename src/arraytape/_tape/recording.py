@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from .._exits.lacks import Doubt
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-NOTHING: Any = frozenset()
+NOTHING: Any = frozenset()  # in the place of a set that has no element yet
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
@@ -227,8 +227,6 @@ class Recording(BaseRecorder, SeesAssignments):
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
             account.restart()
-        if self.observers or self.accounts or self.packing is not None:
-            self.choose_record()
         if self.active:
             self.followed = self.known
         self.used_up = False
@@ -241,9 +239,12 @@ class Recording(BaseRecorder, SeesAssignments):
     def start_records(self) -> None:
         """Begin an empty list of records; without observers, to record is its ``append``."""
         self.records: list[Record] = []
-        self.record: Observer = self.records.append  # no Python frame
         self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
+        if self.observers or self.accounts or self.packing is not None:
+            self.choose_record()
+        else:
+            self.record: Observer = self.records.append  # no Python frame
         if self.numerics is not None:
             self.numerics.forget()
 
