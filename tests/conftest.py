@@ -24,18 +24,15 @@ from arraytape._storage.storage import STORAGES
 from arraytape.testing import storages
 
 pytest.register_assert_rewrite("helpers")
-
-from helpers.left_files import LeftFiles  # noqa: E402
-
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
-LEFT_FILES = pytest.StashKey[LeftFiles]()
+LEFT_FILES = pytest.StashKey[Any]()
 
 # Names of the package's own ops begin with these where the first test that uses them loads them.
 LIBRARIES = ("special.", "scipy.", "sklearn.")
 
 
 class Before(NamedTuple):
-    """What there was before a test: the names of ops, and the default device of another storage."""
+    """State before a test: the names of ops, and the default device of another storage."""
 
     ops: set[str]
     device: Any
@@ -93,6 +90,8 @@ def pytest_runtest_protocol(item, nextitem):
 
 def pytest_sessionstart(session):
     """Watch the repository's root and the working directory: a test writes to its ``tmp_path``."""
+    from helpers.left_files import LeftFiles
+
     session.config.stash[LEFT_FILES] = LeftFiles(session.config.rootpath, os.getcwd())
     len(REGISTRY)  # imports all chapters of ops
 

@@ -345,7 +345,7 @@ def floor_of(case, xs, orders, dtype):
 
 
 def change_by_last_bits(case, xs, orders, want):
-    """How far the true derivative moves with the operands' last bits, if it moves evenly.
+    """Return how far the true derivative moves with the operands' last bits, if it moves evenly.
 
     Near a zero of a derivative, or where operands nearly cancel, no formula of rounded numbers tells
     more.  Of the two neighbours of an operand the one that changes less counts: one side of a jump

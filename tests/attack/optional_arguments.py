@@ -85,7 +85,7 @@ def check(variant, rng):
 
 
 def refused_as_spelled(variant):
-    """How a refusal fared that is NumPy's own for this spelling: ``cond(x, p=array(2))``."""
+    """Return how a refusal fared that is NumPy's own for this spelling: ``cond(x, p=array(2))``."""
     try:
         variant.expected_as_spelled()
     except Exception:

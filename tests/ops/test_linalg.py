@@ -107,7 +107,7 @@ def test_axes_that_tensordot_cannot_take_are_said(axes, error, says):
 
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
 def test_second_derivatives_of_a_pseudoinverse_of_full_rank_lose_few_digits(shape):
-    """Of a square matrix it is the inverse; of others that by the smaller product with itself."""
+    """Compare with the inverse of the square part, which is what a pseudoinverse is there."""
     rng = np.random.default_rng(0)
     rows, columns = shape
     rank = min(shape)

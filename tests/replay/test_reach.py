@@ -719,7 +719,7 @@ def test_a_class_among_the_builtins_is_compared(monkeypatch):
 
     @xp.function
     def f(x):
-        return x * float(HeldOfTests.__name__[1:])  # noqa: F821
+        return x * float(HeldOfTests.__name__[1:])  # noqa: F821 -- a builtin
 
     for _ in range(4):
         assert float(f(xp.asarray(1.0))) == 2.0

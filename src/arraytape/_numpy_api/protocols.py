@@ -45,6 +45,7 @@ from .arguments import OPTIONS, as_arrays, as_data, check_fits, into, mask_of, o
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
+NUMPYS = np.generic | np.ndarray
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
@@ -428,7 +429,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
-    if any(isinstance(x, np.generic | np.ndarray) and not x.ndim for x in args[1:]):
+    if any(isinstance(x, NUMPYS) and not x.ndim for x in args[1:]):
         args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(computed, function, *args, **kwargs)
