@@ -473,6 +473,9 @@ class Calls(Interpreter):
         method = bool(given.owner) and not is_module(given.owner)
         if name in OUTPUTS:
             self.put_out(given, scope)
+        listener = self.listener(given, method, scope)
+        if listener is not None:
+            return listener
         if name in STEPS and self.is_step(given, method):
             return self.made(node, scope)
         if name in ("globals", "locals") and not method:
@@ -480,16 +483,6 @@ class Calls(Interpreter):
         if name in ("eval", "exec") and not method:
             self.run_text(given, scope)
             carried.append(frozenset().union(*scope.names.values()))
-        if name in STREAMS and given.positional:
-            self.store(self.resolved(sys), STREAMS[name], given.positional[0], node, scope)
-            return given.positional[0]
-        if name == "getLogger" and not method:
-            text = text_of(node.args[0], scope) if node.args else "root"
-            known = {**logging.root.manager.loggerDict, "root": logging.root}
-            if isinstance(logger := known.get(text or ""), logging.Logger):
-                return self.resolved(logger)
-        if name == "catch_warnings":
-            return self.made(node, scope) | frozenset((self.thing("warnings"),))
         if name in ("replace", "_replace") and given.keywords:
             carried.append(self.replaced(given, scope))
             return self.of_all(given, carried, method, scope) | carried[-1]
@@ -589,6 +582,21 @@ class Calls(Interpreter):
                     self.call_of(emit, all_to_each(given), spot, scope)
         for thing in listening:
             self.mark(thing, taint)
+
+    def listener(self, given: Arguments, method: bool, scope: Scope) -> Value | None:
+        """Return what listens to outputs, where a call gives that: a stream, a logger, a list."""
+        name, node = given.name, given.node
+        if name in STREAMS and given.positional:
+            self.store(self.resolved(sys), STREAMS[name], given.positional[0], node, scope)
+            return given.positional[0]
+        if name == "getLogger" and not method:
+            text = text_of(node.args[0], scope) if node.args else "root"
+            known = {**logging.root.manager.loggerDict, "root": logging.root}
+            logger = known.get(text or "")
+            return self.resolved(logger) if isinstance(logger, logging.Logger) else None
+        if name == "catch_warnings":
+            return self.made(node, scope) | frozenset((self.thing("warnings"),))
+        return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
         """Return the handlers of loggers, and of those above them; of the module, the root's."""
