@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import reprlib
@@ -127,9 +128,15 @@ def folder_of(kind: str) -> str:
 
 
 @functools.cache
-def installed(package: str = "") -> str:
-    """Where packages are installed, or one of them."""
-    return os.path.join(folder_of("purelib"), package, "")
+def folder_of_package(name: str) -> str:
+    """Return the folder of a package, wherever it was installed; where it would be, if it is not."""
+    import importlib.util
+
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):  # ValueError: a module without a spec
+        spec = importlib.util.find_spec(name)
+    folders = spec and spec.submodule_search_locations
+    return os.path.join(folders[0] if folders else folder_of("purelib") + name, "")
 
 
 def see(anchor: str) -> str:
@@ -145,7 +152,7 @@ def foreign(frame: FrameType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def outside(file: str) -> bool:
     """Whether a file is neither arraytape's own nor NumPy's, with the layer between the two."""
-    between = NUMPY, installed("array_api_compat")
+    between = NUMPY, folder_of_package("array_api_compat")
     inside = file.startswith(between) and os.sep + "tests" + os.sep not in file
     inside = inside or is_in_cython(file)
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
@@ -170,7 +177,7 @@ def is_users(file: str) -> bool:
 
     joblib is what scikit-learn calls fits with.
     """
-    libraries = installed("scipy"), installed("sklearn"), installed("joblib")
+    libraries = tuple([folder_of_package(name) for name in ("scipy", "sklearn", "joblib")])
     between = file.startswith(libraries) and os.sep + "tests" + os.sep not in file
     return outside(file) and not between
 
@@ -385,4 +392,6 @@ def is_users_own(error: Exception) -> bool:
 
 def is_library(file: str) -> bool:
     """Whether a file is of Python's own library."""
-    return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(installed())
+    return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(
+        folder_of("purelib")
+    )

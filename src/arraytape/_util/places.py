@@ -5,10 +5,14 @@ A ``Place`` refers to no frame, so that no local variable of the user's stays al
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
+import os
 import sys
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from contextvars import ContextVar
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -54,16 +58,36 @@ NO_NAMES: dict[str, Any] = {}  # in the place of globals that are no module's
 ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 
-@functools.cache
-def libraries() -> tuple[str, ...]:
-    """How the files of Python and of installed packages begin.  Asked for late: see ``folder_of``."""
-    folders = map(folder_of, ("stdlib", "purelib", "platlib"))
-    return PACKAGE, NUMPY, "<frozen", *folders
+@functools.lru_cache(maxsize=8)
+def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return how the files of Python and of packages installed on ``path`` begin.
+
+    Asked for late: see ``folder_of``.
+    """
+    folders = {*map(folder_of, ("stdlib", "purelib", "platlib"))}
+    others = [
+        entry for entry in path if entry and entry not in folders and "-packages" not in entry
+    ]
+    packages = itertools.chain(*map(packages_in, others))
+    return PACKAGE, NUMPY, "<frozen", *sorted(folders), *packages
+
+
+def packages_in(folder: str) -> Iterator[str]:
+    """Give how the files begin that ``pip install --target`` put into a folder, by its own records."""
+    for record in Path(folder).glob("*.dist-info/RECORD"):
+        with contextlib.suppress(OSError, UnicodeError):
+            files = [line.partition(",")[0] for line in record.read_text("utf-8").splitlines()]
+            for top in {name.partition("/")[0] for name in files}:
+                if not top.endswith((".dist-info", "..")):
+                    yield os.path.join(folder, top) + ("" if top.endswith(".py") else os.sep)
 
 
 def is_installed(file: str) -> bool:
-    """Whether a file belongs to Python or to an installed package."""
-    return file.startswith(libraries()) or "site-packages" in file
+    """Return True if a file belongs to Python or to an installed package."""
+    folders = ("site-packages", "dist-packages")
+    return file.startswith(installed_prefixes(tuple(map(str, sys.path)))) or any(
+        name in file for name in folders
+    )
 
 
 def counts(frame: FrameType) -> bool:
