@@ -457,10 +457,20 @@ def queue_through_map():
     return doing(lambda v: [*map(s.put, [v])], s.qsize)
 
 
+BASES = []  # that were opened in a test, to be closed after it
+
+
+def opened():
+    """Return a database in memory with a table of values."""
+    base = sqlite3.connect(":memory:")
+    BASES.append(base)
+    base.execute("create table t (v)")
+    return base
+
+
 @program
 def database():
-    base = sqlite3.connect(":memory:")
-    base.execute("create table t (v)")
+    base = opened()
     return doing(
         lambda v: base.execute("insert into t values (?)", (v,)),
         lambda: base.execute("select count(*) from t").fetchone(),
@@ -469,8 +479,7 @@ def database():
 
 @program
 def database_through_map():
-    base = sqlite3.connect(":memory:")
-    base.execute("create table t (v)")
+    base = opened()
     run = functools.partial(base.execute, "insert into t values (1)")
     return doing(lambda v: run(), lambda: base.execute("select count(*) from t").fetchone())
 
@@ -689,7 +698,9 @@ def array_shape():
     held = np.zeros((2, 3))
 
     def act(v):
-        held.shape = held.shape[::-1]
+        with warnings.catch_warnings():  # of NumPy 2.5, which does it nevertheless
+            warnings.simplefilter("ignore", DeprecationWarning)
+            held.shape = held.shape[::-1]
 
     return doing(act, lambda: held.shape)
 
@@ -970,6 +981,11 @@ def swallows_everything():
 
 def setup_function():
     doubts.KNOWN.clear()
+
+
+def teardown_function():
+    while BASES:
+        BASES.pop().close()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

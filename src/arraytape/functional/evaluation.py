@@ -243,7 +243,9 @@ class Discarding(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        if getattr(RUNNING, "evaluation", None) is None:
+        if getattr(RUNNING, "evaluation", None) is None and not getattr(
+            self.stream, "closed", False
+        ):
             self.stream.flush()
 
 

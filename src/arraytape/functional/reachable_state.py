@@ -15,6 +15,7 @@ import random
 import re
 import sys
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -335,7 +336,9 @@ def put_back_array(thing: Any, before: Any) -> Callable[[], bool]:
                 del data
                 np.ndarray.resize(thing, before.shape, refcheck=False)
             elif data.shape != before.shape:
-                thing.shape = before.shape
+                with warnings.catch_warnings():  # NumPy 2.5 says that there are better ways
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    thing.shape = before.shape
             np.ndarray.view(thing, np.ndarray)[...] = before
             thing.flags.writeable = was_writeable
         return True
