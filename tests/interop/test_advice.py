@@ -54,7 +54,6 @@ CALLS = {  # what is called, and at what
     "UnivariateSpline": (lambda x: total(interpolate.UnivariateSpline(PLACES, x)(0.3)), X),
     "splrep": (lambda x: total(interpolate.splrep(PLACES, x)[1]), X),
     "dblquad": (lambda w: total(integrate.dblquad(lambda t, s: w * t, 0, 1, 0, 1)[0]), 3.0),
-    "simpson": (lambda x: total(integrate.simpson(x)), X),
     "odeint": (lambda w: total(integrate.odeint(lambda y, t: -w * y, 1.0, [0, 1.0])), 3.0),
     "solve_ivp": (
         lambda w: integrate.solve_ivp(lambda t, y: -w * y, (0, 1.0), [1.0]).y[0, -1] * 1.0, 3.0),
@@ -72,6 +71,8 @@ CALLS = {  # what is called, and at what
     "mean_squared_error": (lambda x: sklearn.metrics.mean_squared_error(x, DATA) * x[0], X),
     "r2_score": (lambda x: sklearn.metrics.r2_score(x, DATA) * x[0], X),
 }  # fmt: skip
+if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18):  # which needs no interop for it
+    CALLS["simpson"] = lambda x: total(integrate.simpson(x)), X
 REFUSED = {"schur", "griddata", "dblquad", "odeint", "SGDRegressor"}  # with errors of their own
 UNKNOWN = {"butter", "kaiser", "UnivariateSpline", "splrep", "nnls", "fsolve", "KDTree", "kmeans2",
            "legendre_p"}  # fmt: skip

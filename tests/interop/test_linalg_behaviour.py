@@ -320,6 +320,9 @@ def test_scikit_learn_finds_the_functions_that_it_imported_earlier(near):
         lambda a: L.solve_triangular(a, B), lambda a: L.eigh(a)[1] ** 2,
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings(
+    "ignore:.*dtype=float16.* is deprecated:DeprecationWarning"
+)  # SciPy 1.18
 def test_gradients_by_half_precision_are_those_by_single_precision(function):
     """SciPy computes of float16 in float32, where NumPy raises."""
 

@@ -142,7 +142,7 @@ def test_lstsq_says_the_rank():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: np.cross(x, x), "length 2 or 3"),
+        (lambda x: np.cross(x, x), "length (2 or )?3"),
         (lambda x: np.gradient(x, edge_order=3), "np.gradient: .*edge_order"),
         (lambda x: np.gradient(x[:, :1], axis=1), "np.gradient: .*too small"),
         (

@@ -185,11 +185,11 @@ def interrupt(*_):
 
 def once(work, seconds):
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.01)  # again: Python drops what a callback raises
         while True:
             work()
     except KeyboardInterrupt:
-        pass
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 signal.signal(signal.SIGALRM, interrupt)
 rng, stale, wrong = random.Random(0), 0, 0
