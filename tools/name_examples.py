@@ -34,6 +34,7 @@ NUMBER = re.compile(r"(?:(?<![\w.])|(?=[-+]))[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 CLOSE = 2e-7  # relative, of numbers that are shown with eight digits
 PARSER = doctest.DocTestParser()
+SECTION = re.compile(r"^(\S+\n=+\n)", re.MULTILINE)
 # Whose examples change the process: ops enter the registry, interop is there to stay.
 APART = {
     "arraytape.define_op",
@@ -144,7 +145,14 @@ def documented(names: Names) -> Iterator[tuple[str, str]]:
 
 # --- writing --------------------------------------------------------------------------------------
 def write(file: Path) -> None:
-    """Write what the examples of a file print, each string literal of the file by itself."""
+    """Write what the examples of a file print: each of a text, each string literal of a module."""
+    if file.suffix == ".txt":
+        first, *parts = SECTION.split(file.read_text(encoding="utf-8"))
+        parts[1::2] = [
+            printed(part, f"{file}:{parts[2 * i]}") for i, part in enumerate(parts[1::2])
+        ]
+        file.write_text(first + "".join(parts), encoding="utf-8")
+        return
     lines = file.read_text(encoding="utf-8").splitlines()
     texts = [
         node

@@ -10,11 +10,12 @@ import sys
 import pytest
 
 import name_examples
-from arraytape._define.examples import EXAMPLES
+from arraytape._define.examples import examples_of
 from arraytape._record.op import REGISTRY
 from helpers.repository import ROOT
 from website import reference
 
+EXAMPLES = examples_of("ops")
 NAMES = reference.public()
 TEXTS = dict(name_examples.documented(NAMES))
 

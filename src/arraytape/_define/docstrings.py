@@ -21,7 +21,7 @@ from typing import Any
 
 from .._record.op import Op
 from .._record.plan import Rule, Unknown, kept_names, same
-from .examples import EXAMPLES
+from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
 # Public names that the standard has not: they name a page of their own, or none.
@@ -299,8 +299,9 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     sections["Notes"] = notes + keeps(op)
     if name not in ELSEWHERE:
         sections["References"] = f"{STANDARD}{name}.html"
-    if name in EXAMPLES:
-        sections["Examples"] = IMPORTED + EXAMPLES[name]
+    example = examples_of("ops").get(name)
+    if example:
+        sections["Examples"] = IMPORTED + example
     parts = [mark + sections[title] for title, mark in HEADINGS.items() if sections.get(title)]
     return "\n".join([sections["Summary"], *parts])
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from .._define.docstrings import with_example
+from .._define.examples import examples_of
 from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
-from ._examples import EXAMPLES
 from ._statement import STATEMENTS, explained
 
 # Each chapter states its functions.
@@ -61,7 +61,7 @@ for _chapter in _chapters:  # compositions of statements: of several results, of
         # What checks its arguments already wraps the function.
         _public = _function if hasattr(_function, "__wrapped__") else entrance(_function)
         _public.__module__, FUNCTIONS[_name] = __name__, _public
-for _name, _example in EXAMPLES.items():
+for _name, _example in examples_of("special").items():
     _function, _statement = FUNCTIONS[_name], STATEMENTS.get(_name)
     _helpers = explained(_statement.op, _function.__doc__) if _statement else ""
     with_example(_function, _example, _helpers)
