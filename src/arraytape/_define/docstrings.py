@@ -24,17 +24,6 @@ from .._record.plan import Rule, Unknown, kept_names, same
 from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
-# Public names that the standard has not: they name a page of their own, or none.
-ELSEWHERE = frozenset((
-    "bincount", "diag", "einsum", "logspace", "median", "pad", "scatter_add",
-))  # fmt: skip
-# Ops behind other names, which are no part of the namespace: their own docstrings are enough.
-BEHIND = frozenset((
-    "cast", "cube_root", "cofactors", "discretized", "getitem", "imag_part", "inverse_again",
-    "matmul_adjoint", "moved", "power_derivative", "real_part", "reinterpreted", "reshaped",
-    "root_of_variance", "scattered", "sinc_derivative", "solve_again", "stop_gradient", "sum_adjoint",
-    "truncated_remainder",
-))  # fmt: skip
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
@@ -79,52 +68,6 @@ DTYPES = {
     "x": "that of x",
 }
 
-
-def each(names: str, takes: str, shape: str, gives: str) -> dict[str, tuple[str, str, str]]:
-    """The same entry of ``RULES`` for several ops."""
-    return dict.fromkeys(names.split(), (takes, shape, gives))
-
-
-RULES = {
-    **each("acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p log2 log10 sin sinh sqrt "
-           "tan tanh", "floating", "x", "floating"),
-    **each("atan2 copysign hypot logaddexp nextafter", "real floating", "broadcast",
-           "promoted floating"),
-    **each("divide", "number", "broadcast", "promoted floating"),
-    **each("add multiply pow", "number", "broadcast", "promoted"),
-    **each("subtract", "numeric", "broadcast", "promoted"),
-    **each("maximum minimum", "ordered", "broadcast", "promoted"),
-    **each("floor_divide remainder", "real", "broadcast", "promoted"),
-    **each("negative positive sign", "numeric", "x", "x"),
-    **each("conj reciprocal round square", "number", "x", "x"),
-    **each("abs imag real", "number", "x", "part"),
-    **each("ceil floor trunc", "real", "x", "x"),
-    **each("bitwise_and bitwise_or bitwise_xor", "integral", "broadcast", "promoted"),
-    **each("bitwise_left_shift bitwise_right_shift", "integer", "broadcast", "promoted"),
-    **each("bitwise_invert", "integral", "x", "x"),
-    **each("equal not_equal", "any", "broadcast", "bool"),
-    **each("greater greater_equal less less_equal", "ordered", "broadcast", "bool"),
-    **each("isfinite isinf isnan", "any", "x", "bool"),
-    **each("logical_and logical_or logical_xor", "boolean", "broadcast", "bool"),
-    **each("logical_not", "boolean", "x", "bool"),
-    **each("signbit", "real", "x", "bool"),
-    **each("prod sum", "number", "reduced", "accumulated"),
-    **each("mean", "floating", "reduced", "floating"),
-    **each("std var", "floating", "reduced", "real"),
-    **each("max min", "ordered", "reduced", "x"),
-    **each("all any", "boolean", "reduced", "bool"),
-    **each("argmax argmin", "ordered", "reduced", "index"),
-    **each("count_nonzero", "any", "reduced", "index"),
-    **each("median", "floating", "reduced", "floating"),
-    **each("linalg.vector_norm", "floating", "reduced", "real"),
-    **each("sort", "ordered", "x", "x"),
-    **each("argsort", "ordered", "x", "index"),
-    **each("flip roll", "any", "x", "x"),
-    **each("empty ones zeros", "any", "given", "default"),
-    **each("empty_like full_like ones_like zeros_like", "any", "x", "like"),
-    **each("tril triu", "any", "x", "x"),
-    **each("fft.fftshift fft.ifftshift", "any", "x", "x"),
-}  # fmt: skip
 
 # --- parameters -----------------------------------------------------------------------------------
 # By name, where an op's own docstring does not describe it.
@@ -176,93 +119,6 @@ ALIASES = {
     "Norm": "{'backward', 'ortho', 'forward'}",
 }
 
-# --- ops of one line ------------------------------------------------------------------------------
-SUMMARIES = {
-    "acos": "Inverse cosine of each element, in radians from 0 to pi.",
-    "acosh": "Inverse hyperbolic cosine of each element.",
-    "add": "Sum x1 + x2, element by element.",
-    "asin": "Inverse sine of each element, in radians from -pi/2 to pi/2.",
-    "asinh": "Inverse hyperbolic sine of each element.",
-    "atan": "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
-    "atan2": "Angle of the point (x2, x1), element by element, in radians from -pi to pi.",
-    "atanh": "Inverse hyperbolic tangent of each element.",
-    "bitwise_and": "Bitwise and, element by element: x1 & x2.",
-    "bitwise_invert": "Invert each bit of each element: ~x.",
-    "bitwise_left_shift": "Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
-    "bitwise_or": "Bitwise or, element by element: x1 | x2.",
-    "bitwise_right_shift": "Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
-    "bitwise_xor": "Bitwise exclusive or, element by element: x1 ^ x2.",
-    "ceil": "Round each element up to an integer.",
-    "copysign": "Magnitude of x1 with the sign of x2, element by element.",
-    "cos": "Cosine of each element, in radians.",
-    "cosh": "Hyperbolic cosine of each element.",
-    "divide": "Quotient x1 / x2, element by element.",
-    "equal": "Compare element by element: x1 == x2.",
-    "exp": "Exponential of each element: e ** x.",
-    "expm1": "Exponential less 1 of each element, precise near 0.",
-    "floor": "Round each element down to an integer.",
-    "floor_divide": "Quotient rounded down to an integer, element by element: x1 // x2.",
-    "greater": "Compare element by element: x1 > x2.",
-    "greater_equal": "Compare element by element: x1 >= x2.",
-    "hypot": "Square root of x1**2 + x2**2, element by element, without overflow.",
-    "isfinite": "Test each element: neither infinite nor NaN.",
-    "isinf": "Test each element: infinite, of either sign.",
-    "isnan": "Test each element: NaN.",
-    "less": "Compare element by element: x1 < x2.",
-    "less_equal": "Compare element by element: x1 <= x2.",
-    "log": "Natural logarithm of each element.",
-    "log10": "Logarithm to base 10 of each element.",
-    "log1p": "Natural logarithm of 1 + x for each element, precise near 0.",
-    "log2": "Logarithm to base 2 of each element.",
-    "logaddexp": "Logarithm of exp(x1) + exp(x2), element by element, without overflow.",
-    "logical_and": "Logical and, element by element.",
-    "logical_not": "Logical not of each element.",
-    "logical_or": "Logical or, element by element.",
-    "logical_xor": "Logical exclusive or, element by element.",
-    "maximum": "Greater of x1 and x2, element by element; NaN where either is NaN.",
-    "minimum": "Lesser of x1 and x2, element by element; NaN where either is NaN.",
-    "multiply": "Product x1 * x2, element by element.",
-    "negative": "Negative of each element: -x.",
-    "nextafter": "Next floating-point number after x1 towards x2, element by element.",
-    "not_equal": "Compare element by element: x1 != x2.",
-    "positive": "Copy of x: +x.",
-    "pow": "Power x1 ** x2, element by element.",
-    "reciprocal": "Reciprocal of each element: 1 / x.",
-    "remainder": "Remainder of x1 / x2 with the sign of x2, element by element: x1 % x2.",
-    "round": "Round each element to the nearest integer, halves to the nearest even one.",
-    "signbit": "Test each element: its sign bit is set, as for negative numbers and -0.0.",
-    "sin": "Sine of each element, in radians.",
-    "sinh": "Hyperbolic sine of each element.",
-    "sqrt": "Square root of each element.",
-    "square": "Square of each element: x * x.",
-    "subtract": "Difference x1 - x2, element by element.",
-    "tan": "Tangent of each element, in radians.",
-    "tanh": "Hyperbolic tangent of each element.",
-    "trunc": "Round each element towards zero to an integer.",
-}
-TIES = (
-    "Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and\n"
-    "so the result, takes it.  What is not taken gets exactly 0, however steep it is."
-)
-AT_ZERO = "The slope at 0 is infinite, and the gradient there inf."
-# The derivative at special points, by the conventions of docs/explanation/numerics.md.
-CONVENTIONS = {
-    "atan2": "Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.",
-    "copysign": "The slope at x1 = 0 is 0, and so is that for x2 everywhere.",
-    "floor_divide": "The gradient is 0 everywhere, also at the steps.",
-    "hypot": "Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.",
-    "log": AT_ZERO,
-    "log10": AT_ZERO,
-    "log2": AT_ZERO,
-    "logaddexp": "An operand that is inf takes the whole gradient; two of them share it evenly.",
-    "maximum": TIES,
-    "minimum": TIES.replace("maximum", "minimum"),
-    "nextafter": "The next number moves with x1, as in TensorFlow; towards x2 it makes a step.",
-    "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.",
-    "remainder": "The gradient at a step is that of the piece on which the result lies.",
-    "sqrt": AT_ZERO,
-}
-
 # --- composing ------------------------------------------------------------------------------------
 HEADINGS = {
     name: f"\n{name}\n{'-' * len(name)}\n"
@@ -283,21 +139,22 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     if sys.flags.optimize > 1:  # python -OO: the user wants none
         return None
     name = op.name
+    if op.origin == "inner":
+        return sections_of(own or op.doc or f"{name} of each element.")["Summary"]
     if own:
         sections = sections_of(own)
-        if name in BEHIND:
-            return sections["Summary"]
         describe(op, signature, sections)
     else:
-        key = op.inputs, RULES.get(name)
+        key = op.inputs, op.takes, op.gives
         if key not in SAME:
             describe(op, signature, SAME.setdefault(key, {}))
-        sections = {"Summary": SUMMARIES.get(name, f"{name} of each element."), **SAME[key]}
-    notes = sections.get("Notes") or CONVENTIONS.get(name, "")
+        summary, _, notes = op.doc.partition("\n\n")
+        sections = {"Summary": summary or f"{name} of each element.", "Notes": notes, **SAME[key]}
+    notes = sections.get("Notes", "")
     if not notes.startswith("Derivative: "):
         notes = f"{derivative(op)}\n\n{notes}" if notes else derivative(op)
     sections["Notes"] = notes + keeps(op)
-    if name not in ELSEWHERE:
+    if op.origin != "extra":
         sections["References"] = f"{STANDARD}{name}.html"
     example = examples_of("ops").get(name)
     if example:
@@ -316,7 +173,7 @@ def with_example(function: Callable[..., Any], example: str, notes: str = "") ->
 
 def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
     """Complete what an op's own docstring says of its parameters, its result and its errors."""
-    takes, shape, gives = RULES.get(op.name, ("", "", ""))
+    takes, (shape, gives) = op.takes, op.gives
     if signature.parameters:
         entries = entries_of(sections.get("Parameters", ""))
         sections["Parameters"] = "\n".join([

@@ -14,10 +14,10 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
 from .._array.array import Array
-from .._record.op import REGISTRY, Cusped, Op, P, R, Sample, register, sample
+from .._record.op import REGISTRY, Cusped, Op, Origin, P, R, Sample, register, sample
 from .._record.plan import Rule, same
 from .._util import errors
 from .._util.options import unwrap_option
@@ -70,6 +70,10 @@ def elementwise(
     cusped: Cusped = False,
     inputs: Sequence[str] = (),
     continuous: bool = True,
+    doc: str = "",
+    takes: str = "",
+    gives: str = "",
+    origin: Origin = "standard",
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
@@ -80,20 +84,38 @@ def elementwise(
     ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0, or a
     function that tells so from what a record keeps.  ``inputs`` names the operands where they are not
     the standard's x, or x1 and x2.  ``continuous`` is False where the result jumps.
+
+    ``doc`` is the docstring: a summary, and paragraphs on the derivative at special points.  ``takes``
+    names the dtypes of the operands, by default floating-point ones (real ones for two operands), and
+    ``gives`` that of the result: see ``docstrings``, and there ``origin``.
     """
     names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
     signature = operands(names)
     default = SHAPES1 if len(rules) == 1 else SHAPES2 if len(rules) == 2 else shapes_of(len(rules))
     op = Op(name, "elementwise", names, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
-            cusped=cusped, continuous=continuous)  # fmt: skip
+            cusped=cusped, continuous=continuous, doc=doc, origin=origin,
+            takes=takes or ("floating" if len(rules) == 1 else "real floating"),
+            gives=("x", gives or "floating") if len(rules) == 1
+            else ("broadcast", gives or "promoted floating"))  # fmt: skip
     return publish(op, signature, convert=convert)
 
 
-def nondifferentiable(name: str, inputs: int = 1) -> Callable[..., Array]:
-    """An elementwise op that has no derivative: its gradient is None."""
+def nondifferentiable(
+    name: str,
+    inputs: int = 1,
+    *,
+    doc: str = "",
+    takes: str = "",
+    gives: str = "",
+    origin: Origin = "standard",
+) -> Callable[..., Array]:
+    """Return an elementwise op that has no derivative: its gradient is None."""
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
-    return publish(Op(name, "nondifferentiable", names, per_element=True), signature)
+    shape = "" if not gives else "x" if inputs == 1 else "broadcast"
+    op = Op(name, "nondifferentiable", names, per_element=True, doc=doc, takes=takes,
+            gives=(shape, gives), origin=origin)  # fmt: skip
+    return publish(op, signature)
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -121,10 +143,18 @@ def primitive(
     return declare
 
 
-def composite(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of other ops: both modes follow from its parts."""
+@overload
+def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def composite(
+    *, takes: str = "", gives: tuple[str, str] = ("", ""), origin: Origin = "standard"
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def composite(function: Any = None, /, **facts: Any) -> Any:
+    """Declare a function of other ops: both modes follow from its parts."""
+    if function is None:
+        return functools.partial(composite, **facts)
     signature = inspect.signature(function)
-    op = Op(public_name(function), "composite", inputs_among(signature)[0])
+    op = Op(public_name(function), "composite", inputs_among(signature)[0], **facts)
     public = with_arrays(op.name, function, signature)
     public.__module__ = public_module(op)
     public.__doc__ = docstring(op, signature, function.__doc__)
@@ -210,9 +240,17 @@ def handed_on(parameter: inspect.Parameter) -> str:
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
-def without_derivative(function: Callable[P, R]) -> Callable[P, R]:
-    """``nondifferentiable`` for a function with parameters: its array results have no gradient."""
-    return from_signature("nondifferentiable", function)
+@overload
+def without_derivative(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def without_derivative(
+    *, takes: str = "", gives: tuple[str, str] = ("", ""), origin: Origin = "standard"
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def without_derivative(function: Any = None, /, **facts: Any) -> Any:
+    """Declare a function with parameters whose array results have no gradient."""
+    if function is None:
+        return functools.partial(without_derivative, **facts)
+    return from_signature("nondifferentiable", function, **facts)
 
 
 def from_signature(
@@ -233,6 +271,9 @@ def from_signature(
     per_element: bool = False,
     cusped: Cusped = False,
     continuous: bool | None = None,
+    takes: str = "",
+    gives: tuple[str, str] = ("", ""),
+    origin: Origin = "standard",
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
@@ -244,6 +285,7 @@ def from_signature(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
         linear_in=linear_in, alone=alone, per_element=per_element, cusped=cusped, continuous=continuous,
+        takes=takes, gives=gives, origin=origin,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, function.__doc__)

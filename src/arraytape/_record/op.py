@@ -23,7 +23,7 @@ import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from .._util.errors import user_line
 from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
@@ -32,6 +32,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Function = Callable[..., Any]
 Cusped = bool | Callable[[Callable[[str], Any]], bool]  # see Op.cusped, Op.selects
+Origin = Literal["standard", "extra", "inner"]  # see Op.origin
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PACKAGE = __name__.partition(".")[0]
@@ -139,6 +140,14 @@ class Op:
         aside.  By default it is so of elementwise and linear ops with rules that are not a user's own.
     own_dtype
         The result may have another dtype than operands of one dtype: complex results of real data.
+    doc
+        The docstring of an op of one line: a summary, and paragraphs on its derivative.
+    takes, gives
+        The dtypes of the operands, and the shape and dtype of the result, in the words of the tables of
+        ``_define.docstrings``; "" where the docstring itself says it.
+    origin
+        Whose function it is: the standard's, a further public one ("extra"), or one behind other names
+        ("inner").
 
     Attributes
     ----------
@@ -172,8 +181,13 @@ class Op:
         per_element: bool = False,
         own_dtype: bool = False,
         continuous: bool | None = None,
+        doc: str = "",
+        takes: str = "",
+        gives: tuple[str, str] = ("", ""),
+        origin: Origin = "standard",
     ) -> None:
         self.name, self.kind, self.variadic = name, kind, variadic
+        self.doc, self.takes, self.gives, self.origin = doc, takes, gives, origin
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.parameters, self.linear_in = tuple(parameters), tuple(linear_in)
         self.saves = saves or {}

@@ -171,25 +171,25 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     return wrap(data)
 
 
-@composite
+@composite(takes="any", gives=("given", "default"))
 def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of zeros."""
     return made("zeros", shape, dtype=dtype, device=device)
 
 
-@composite
+@composite(takes="any", gives=("given", "default"))
 def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of ones."""
     return made("ones", shape, dtype=dtype, device=device)
 
 
-@composite
+@composite(takes="any", gives=("given", "default"))
 def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array whose elements are arbitrary: write before you read."""
     return made("empty", shape, dtype=dtype, device=device)
 
 
-@composite
+@composite(takes="any", gives=("x", "like"))
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of zeros in the shape of x.
 
@@ -200,7 +200,7 @@ def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return like(x, "zeros", dtype, device)
 
 
-@composite
+@composite(takes="any", gives=("x", "like"))
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of ones in the shape of x.
 
@@ -211,7 +211,7 @@ def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return like(x, "ones", dtype, device)
 
 
-@composite
+@composite(takes="any", gives=("x", "like"))
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array in the shape of x whose elements are arbitrary: write before you read.
 
@@ -376,7 +376,7 @@ def full(
     return filled if dtype is None else astype(filled, dtype, copy=False)
 
 
-@composite
+@composite(takes="any", gives=("x", "like"))
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array with one value everywhere, in the shape of x.
 
@@ -521,7 +521,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
     return where(asarray_like(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
 
 
-@composite
+@composite(takes="any", gives=("x", "x"))
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """Lower triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
 
@@ -540,7 +540,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     return _triangle(x, k, upper=False)
 
 
-@composite
+@composite(takes="any", gives=("x", "x"))
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Upper triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
 

@@ -22,6 +22,7 @@ from .._util.errors import entrance, explain, shown, user_line
         sample((3, 4), dtype=np.dtype("float64")),
         sample((2,), dtype=np.dtype("complex128")),
     ),
+    origin="inner",
 )
 def cast(x: Array, /, dtype: Any) -> Array:
     """A copy of x with another dtype."""
@@ -38,6 +39,7 @@ def _back(g, source):
     transpose=_back,
     saves={"source": lambda x, storage: storage.device(x)},
     samples=(sample((3, 4), device="cpu"),),
+    origin="inner",
 )
 def moved(x: Array, /, device: Any) -> Array:
     """A copy of x on another device."""
@@ -56,7 +58,7 @@ def placed(x: Array, device: Any) -> tuple[Array, bool]:
     return moved(x, device), True
 
 
-@without_derivative
+@without_derivative(origin="inner")
 def discretized(x: Array, /, dtype: Any) -> Array:
     """A copy of x with an integer or boolean dtype."""
 
@@ -297,6 +299,7 @@ def iinfo(type: Any, /) -> Any:
     saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
     selects=False,  # its rule needs a cotangent of the right kind, not counts of what is active
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
+    origin="inner",
 )
 def reinterpreted(x: Array, /, into: str) -> Array:
     """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""

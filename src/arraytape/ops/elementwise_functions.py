@@ -71,38 +71,145 @@ def _asin(t: Any, x: Any, xp: Any) -> Any:
     return t / _half_circle(x, xp)
 
 
-acos = elementwise("acos", _acos, domain=UNIT)
-acosh = elementwise(
-    "acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x - -1.0)), domain=(1.2, 4)
+acos = elementwise(
+    "acos", _acos, domain=UNIT, doc="Inverse cosine of each element, in radians from 0 to pi."
 )
-asin = elementwise("asin", _asin, domain=UNIT)
-asinh = elementwise("asinh", _asinh)
-atan = elementwise("atan", _atan)
-atanh = elementwise("atanh", _atanh, domain=UNIT)
-cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x))
-cosh = elementwise("cosh", lambda t, x, xp: t * xp.sinh(x))
-exp = elementwise("exp", lambda t, y: t * y)
-expm1 = elementwise("expm1", lambda t, x, xp: t * xp.exp(x))
-log = elementwise("log", lambda t, x: t / x, domain=POSITIVE)
-log1p = elementwise("log1p", lambda t, x: t / (1.0 + x), domain=(-0.8, 4))
-log2 = elementwise("log2", lambda t, x: t / (x * 0.6931471805599453), domain=POSITIVE)
-log10 = elementwise("log10", lambda t, x: t / (x * 2.302585092994046), domain=POSITIVE)
-negative = elementwise("negative", lambda t: -t)
-positive = elementwise("positive", same)
-reciprocal = elementwise("reciprocal", lambda t, y: -t * (y * y), domain=POSITIVE)
-sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x))
-sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x))
-sqrt = elementwise("sqrt", lambda t, y: t / (2.0 * y), domain=POSITIVE)
-square = elementwise("square", lambda t, x: t * (2.0 * x))
-tan = elementwise("tan", lambda t, y: t * (1.0 + y * y), domain=(-1.2, 1.2))
-tanh = elementwise("tanh", lambda t, y: t * (1.0 - y * y))
+acosh = elementwise(
+    "acosh",
+    lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x - -1.0)),
+    domain=(1.2, 4),
+    doc="Inverse hyperbolic cosine of each element.",
+)
+asin = elementwise(
+    "asin", _asin, domain=UNIT, doc="Inverse sine of each element, in radians from -pi/2 to pi/2."
+)
+asinh = elementwise("asinh", _asinh, doc="Inverse hyperbolic sine of each element.")
+atan = elementwise(
+    "atan", _atan, doc="Inverse tangent of each element, in radians from -pi/2 to pi/2."
+)
+atanh = elementwise("atanh", _atanh, domain=UNIT, doc="Inverse hyperbolic tangent of each element.")
+cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x), doc="Cosine of each element, in radians.")
+cosh = elementwise(
+    "cosh", lambda t, x, xp: t * xp.sinh(x), doc="Hyperbolic cosine of each element."
+)
+exp = elementwise("exp", lambda t, y: t * y, doc="Exponential of each element: e ** x.")
+expm1 = elementwise(
+    "expm1",
+    lambda t, x, xp: t * xp.exp(x),
+    doc="Exponential less 1 of each element, precise near 0.",
+)
+log = elementwise(
+    "log",
+    lambda t, x: t / x,
+    domain=POSITIVE,
+    doc="""Natural logarithm of each element.
+
+The slope at 0 is infinite, and the gradient there inf.""",
+)
+log1p = elementwise(
+    "log1p",
+    lambda t, x: t / (1.0 + x),
+    domain=(-0.8, 4),
+    doc="Natural logarithm of 1 + x for each element, precise near 0.",
+)
+log2 = elementwise(
+    "log2",
+    lambda t, x: t / (x * 0.6931471805599453),
+    domain=POSITIVE,
+    doc="""Logarithm to base 2 of each element.
+
+The slope at 0 is infinite, and the gradient there inf.""",
+)
+log10 = elementwise(
+    "log10",
+    lambda t, x: t / (x * 2.302585092994046),
+    domain=POSITIVE,
+    doc="""Logarithm to base 10 of each element.
+
+The slope at 0 is infinite, and the gradient there inf.""",
+)
+negative = elementwise(
+    "negative",
+    lambda t: -t,
+    doc="Negative of each element: -x.",
+    takes="numeric",
+    gives="x",
+)
+positive = elementwise(
+    "positive",
+    same,
+    doc="Copy of x: +x.",
+    takes="numeric",
+    gives="x",
+)
+reciprocal = elementwise(
+    "reciprocal",
+    lambda t, y: -t * (y * y),
+    domain=POSITIVE,
+    doc="Reciprocal of each element: 1 / x.",
+    takes="number",
+    gives="x",
+)
+sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x), doc="Sine of each element, in radians.")
+sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x), doc="Hyperbolic sine of each element.")
+sqrt = elementwise(
+    "sqrt",
+    lambda t, y: t / (2.0 * y),
+    domain=POSITIVE,
+    doc="""Square root of each element.
+
+The slope at 0 is infinite, and the gradient there inf.""",
+)
+square = elementwise(
+    "square",
+    lambda t, x: t * (2.0 * x),
+    doc="Square of each element: x * x.",
+    takes="number",
+    gives="x",
+)
+tan = elementwise(
+    "tan",
+    lambda t, y: t * (1.0 + y * y),
+    domain=(-1.2, 1.2),
+    doc="Tangent of each element, in radians.",
+)
+tanh = elementwise(
+    "tanh", lambda t, y: t * (1.0 - y * y), doc="Hyperbolic tangent of each element."
+)
 
 # --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
-add = elementwise("add", same, same)
-subtract = elementwise("subtract", same, lambda t: -t)
-multiply = elementwise("multiply", lambda t, x2: t * x2, lambda t, x1: x1 * t)
+add = elementwise(
+    "add",
+    same,
+    same,
+    doc="Sum x1 + x2, element by element.",
+    takes="number",
+    gives="promoted",
+)
+subtract = elementwise(
+    "subtract",
+    same,
+    lambda t: -t,
+    doc="Difference x1 - x2, element by element.",
+    takes="numeric",
+    gives="promoted",
+)
+multiply = elementwise(
+    "multiply",
+    lambda t, x2: t * x2,
+    lambda t, x1: x1 * t,
+    doc="Product x1 * x2, element by element.",
+    takes="number",
+    gives="promoted",
+)
 divide = elementwise(
-    "divide", lambda t, x2: t / x2, lambda t, x2, y: -t * (y / x2), domain=(0.3, 3)
+    "divide",
+    lambda t, x2: t / x2,
+    lambda t, x2, y: -t * (y / x2),
+    domain=(0.3, 3),
+    doc="Quotient x1 / x2, element by element.",
+    takes="number",
+    gives="promoted floating",
 )
 
 
@@ -141,6 +248,11 @@ pow = elementwise(
     domain=(0.3, 3),
     convert=False,
     cusped=lambda kept: not is_whole(kept("x2")),
+    doc="""Power x1 ** x2, element by element.
+
+The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.""",
+    takes="number",
+    gives="promoted",
 )
 
 
@@ -173,6 +285,7 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
         sample((3, 1), (4,), order1=0, order2=1),
         sample((), (3,), order1=2, order2=1),
     ),
+    origin="inner",
 )
 def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array:
     """The derivatives of pow, for its rule: order1 times by x1, order2 times by x2."""
@@ -188,7 +301,16 @@ def _abscissa(t, x1, x2, xp):
     return -t * _over(x1, x1, x2, xp)
 
 
-atan2 = elementwise("atan2", _ordinate, _abscissa, domain=(0.3, 3), cusped=True)
+atan2 = elementwise(
+    "atan2",
+    _ordinate,
+    _abscissa,
+    domain=(0.3, 3),
+    cusped=True,
+    doc="""Angle of the point (x2, x1), element by element, in radians from -pi to pi.
+
+Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
+)
 
 
 def _first_leg(t, x1, y, xp):
@@ -201,7 +323,16 @@ def _second_leg(t, x2, y, xp):
     return t * _share(x2, y, xp)
 
 
-hypot = elementwise("hypot", _first_leg, _second_leg, domain=(0.3, 3), cusped=True)
+hypot = elementwise(
+    "hypot",
+    _first_leg,
+    _second_leg,
+    domain=(0.3, 3),
+    cusped=True,
+    doc="""Square root of x1**2 + x2**2, element by element, without overflow.
+
+Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
+)
 
 
 def _share_of_first(t, x1, x2, xp):
@@ -214,7 +345,14 @@ def _share_of_second(t, x1, x2, xp):
     return t * _weight(x2, x1, xp)
 
 
-logaddexp = elementwise("logaddexp", _share_of_first, _share_of_second)
+logaddexp = elementwise(
+    "logaddexp",
+    _share_of_first,
+    _share_of_second,
+    doc="""Logarithm of exp(x1) + exp(x2), element by element, without overflow.
+
+An operand that is inf takes the whole gradient; two of them share it evenly.""",
+)
 
 
 def _weight(x, other, xp):
@@ -283,6 +421,12 @@ maximum = elementwise(
         "lost": _lost_to_greater,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
+    doc="""Greater of x1 and x2, element by element; NaN where either is NaN.
+
+Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and
+so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
+    takes="ordered",
+    gives="promoted",
 )
 minimum = elementwise(
     "minimum",
@@ -293,12 +437,21 @@ minimum = elementwise(
         "lost": _lost_to_less,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
+    doc="""Lesser of x1 and x2, element by element; NaN where either is NaN.
+
+Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand that is NaN, and
+so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
+    takes="ordered",
+    gives="promoted",
 )
 copysign = elementwise(
     "copysign",
     lambda t, x1, y, xp: t * (xp.sign(x1) * xp.sign(y)),
     lambda t, xp: xp.zeros_like(t),
     continuous=False,
+    doc="""Magnitude of x1 with the sign of x2, element by element.
+
+The slope at x1 = 0 is 0, and so is that for x2 everywhere.""",
 )
 remainder = elementwise(
     "remainder",
@@ -307,6 +460,11 @@ remainder = elementwise(
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
     continuous=False,
+    doc="""Remainder of x1 / x2 with the sign of x2, element by element: x1 % x2.
+
+The gradient at a step is that of the piece on which the result lies.""",
+    takes="real",
+    gives="promoted",
 )
 floor_divide = elementwise(
     "floor_divide",
@@ -314,14 +472,34 @@ floor_divide = elementwise(
     lambda t, xp: xp.zeros_like(t),
     domain=(0.6, 4),
     continuous=False,
+    doc="""Quotient rounded down to an integer, element by element: x1 // x2.
+
+The gradient is 0 everywhere, also at the steps.""",
+    takes="real",
+    gives="promoted",
 )
 # The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
-nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t), continuous=False)
+nextafter = elementwise(
+    "nextafter",
+    same,
+    lambda t, xp: xp.zeros_like(t),
+    continuous=False,
+    doc="""Next floating-point number after x1 towards x2, element by element.
+
+The next number moves with x1, as in TensorFlow; towards x2 it makes a step.""",
+)
 
 
 # --- of NumPy's alone: for its functions on Arrays ---------------------------------------------------
 # Not under NumPy's names, which users take for ops of their own.
-cube_root = elementwise("cube_root", lambda t, y: t / 3.0 / y / y, domain=POSITIVE)
+cube_root = elementwise(
+    "cube_root",
+    lambda t, y: t / 3.0 / y / y,
+    domain=POSITIVE,
+    takes="real floating",
+    gives="floating",
+    origin="inner",
+)
 
 
 def _whole_quotient(t, x1, x2, xp):
@@ -338,6 +516,9 @@ truncated_remainder = elementwise(
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
     continuous=False,
+    takes="real",
+    gives="promoted",
+    origin="inner",
 )
 
 
@@ -346,7 +527,13 @@ def _root_of_variance(t, y, xp):
     return t * flat_at_tip(y == 0, 0.5 / xp.where(y == 0, 1.0, y), y, xp)
 
 
-root_of_variance = elementwise("root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True)
+root_of_variance = elementwise(
+    "root_of_variance",
+    _root_of_variance,
+    domain=POSITIVE,
+    cusped=True,
+    origin="inner",
+)
 
 
 def _next_sinc_derivative(g, x, order, xp):
@@ -359,6 +546,7 @@ def _next_sinc_derivative(g, x, order, xp):
     per_element=True,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
     continuous=True,
+    origin="inner",
 )
 def sinc_derivative(x: Array, /, order: int) -> Array:
     """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
@@ -378,6 +566,8 @@ def _modulus(g, x, xp):
     cusped=lambda kept: is_complex(kept("x")),
     samples=(sample((3, 4)), sample(()), sample((0, 3))),
     continuous=True,
+    takes="number",
+    gives=("x", "part"),
 )
 def abs(x: Array, /) -> Array:
     """Absolute value of each element.
@@ -394,6 +584,8 @@ def abs(x: Array, /) -> Array:
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
+    takes="number",
+    gives=("x", "x"),
 )
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element; real data is copied."""
@@ -405,14 +597,24 @@ def _imag(g, dtype, xp):
 
 
 @primitive(
-    same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())), continuous=True
+    same,
+    per_element=True,
+    linear_in=("x",),
+    samples=(sample((3, 4)), sample(())),
+    continuous=True,
+    origin="inner",
 )
 def real_part(x: Array, /) -> Array:
     """A copy of the real part, where it cannot be a view."""
 
 
 @primitive(
-    _imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())), continuous=True
+    _imag,
+    per_element=True,
+    linear_in=("x",),
+    samples=(sample((3, 4)), sample(())),
+    continuous=True,
+    origin="inner",
 )
 def imag_part(x: Array, /) -> Array:
     """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
@@ -424,7 +626,7 @@ def as_immutable(y: Array, x: Array) -> Array:
     return y
 
 
-@composite
+@composite(takes="number", gives=("x", "part"))
 def real(x: Array, /) -> Array:
     """Real part of each element: of complex data a view, real data itself.
 
@@ -440,7 +642,7 @@ def real(x: Array, /) -> Array:
     return as_immutable(real_part(x), x) if seen is None else seen
 
 
-@composite
+@composite(takes="number", gives=("x", "part"))
 def imag(x: Array, /) -> Array:
     """Imaginary part of each element: of complex data a view, of real data zeros to read.
 
@@ -469,7 +671,9 @@ def _sign(g, x, y, xp):
     return xp.where(r == 0, 0.0, turned / xp.where(r == 0, 1.0, r))
 
 
-@primitive(_sign, per_element=True, samples=(sample((3, 4)), sample(())))
+@primitive(
+    _sign, per_element=True, samples=(sample((3, 4)), sample(())), takes="numeric", gives=("x", "x")
+)
 def sign(x: Array, /) -> Array:
     """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
 
@@ -545,27 +749,161 @@ def clip(
 
 
 # --- no derivative ----------------------------------------------------------------------------
-ceil = nondifferentiable("ceil")
-floor = nondifferentiable("floor")
-round = nondifferentiable("round")
-trunc = nondifferentiable("trunc")
-bitwise_and = nondifferentiable("bitwise_and", 2)
-bitwise_invert = nondifferentiable("bitwise_invert")
-bitwise_left_shift = nondifferentiable("bitwise_left_shift", 2)
-bitwise_or = nondifferentiable("bitwise_or", 2)
-bitwise_right_shift = nondifferentiable("bitwise_right_shift", 2)
-bitwise_xor = nondifferentiable("bitwise_xor", 2)
-equal = nondifferentiable("equal", 2)
-greater = nondifferentiable("greater", 2)
-greater_equal = nondifferentiable("greater_equal", 2)
-isfinite = nondifferentiable("isfinite")
-isinf = nondifferentiable("isinf")
-isnan = nondifferentiable("isnan")
-less = nondifferentiable("less", 2)
-less_equal = nondifferentiable("less_equal", 2)
-logical_and = nondifferentiable("logical_and", 2)
-logical_not = nondifferentiable("logical_not")
-logical_or = nondifferentiable("logical_or", 2)
-logical_xor = nondifferentiable("logical_xor", 2)
-not_equal = nondifferentiable("not_equal", 2)
-signbit = nondifferentiable("signbit")
+ceil = nondifferentiable(
+    "ceil",
+    doc="Round each element up to an integer.",
+    takes="real",
+    gives="x",
+)
+floor = nondifferentiable(
+    "floor",
+    doc="Round each element down to an integer.",
+    takes="real",
+    gives="x",
+)
+round = nondifferentiable(
+    "round",
+    doc="Round each element to the nearest integer, halves to the nearest even one.",
+    takes="number",
+    gives="x",
+)
+trunc = nondifferentiable(
+    "trunc",
+    doc="Round each element towards zero to an integer.",
+    takes="real",
+    gives="x",
+)
+bitwise_and = nondifferentiable(
+    "bitwise_and",
+    2,
+    doc="Bitwise and, element by element: x1 & x2.",
+    takes="integral",
+    gives="promoted",
+)
+bitwise_invert = nondifferentiable(
+    "bitwise_invert",
+    doc="Invert each bit of each element: ~x.",
+    takes="integral",
+    gives="x",
+)
+bitwise_left_shift = nondifferentiable(
+    "bitwise_left_shift",
+    2,
+    doc="Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
+    takes="integer",
+    gives="promoted",
+)
+bitwise_or = nondifferentiable(
+    "bitwise_or",
+    2,
+    doc="Bitwise or, element by element: x1 | x2.",
+    takes="integral",
+    gives="promoted",
+)
+bitwise_right_shift = nondifferentiable(
+    "bitwise_right_shift",
+    2,
+    doc="Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
+    takes="integer",
+    gives="promoted",
+)
+bitwise_xor = nondifferentiable(
+    "bitwise_xor",
+    2,
+    doc="Bitwise exclusive or, element by element: x1 ^ x2.",
+    takes="integral",
+    gives="promoted",
+)
+equal = nondifferentiable(
+    "equal",
+    2,
+    doc="Compare element by element: x1 == x2.",
+    takes="any",
+    gives="bool",
+)
+greater = nondifferentiable(
+    "greater",
+    2,
+    doc="Compare element by element: x1 > x2.",
+    takes="ordered",
+    gives="bool",
+)
+greater_equal = nondifferentiable(
+    "greater_equal",
+    2,
+    doc="Compare element by element: x1 >= x2.",
+    takes="ordered",
+    gives="bool",
+)
+isfinite = nondifferentiable(
+    "isfinite",
+    doc="Test each element: neither infinite nor NaN.",
+    takes="any",
+    gives="bool",
+)
+isinf = nondifferentiable(
+    "isinf",
+    doc="Test each element: infinite, of either sign.",
+    takes="any",
+    gives="bool",
+)
+isnan = nondifferentiable(
+    "isnan",
+    doc="Test each element: NaN.",
+    takes="any",
+    gives="bool",
+)
+less = nondifferentiable(
+    "less",
+    2,
+    doc="Compare element by element: x1 < x2.",
+    takes="ordered",
+    gives="bool",
+)
+less_equal = nondifferentiable(
+    "less_equal",
+    2,
+    doc="Compare element by element: x1 <= x2.",
+    takes="ordered",
+    gives="bool",
+)
+logical_and = nondifferentiable(
+    "logical_and",
+    2,
+    doc="Logical and, element by element.",
+    takes="boolean",
+    gives="bool",
+)
+logical_not = nondifferentiable(
+    "logical_not",
+    doc="Logical not of each element.",
+    takes="boolean",
+    gives="bool",
+)
+logical_or = nondifferentiable(
+    "logical_or",
+    2,
+    doc="Logical or, element by element.",
+    takes="boolean",
+    gives="bool",
+)
+logical_xor = nondifferentiable(
+    "logical_xor",
+    2,
+    doc="Logical exclusive or, element by element.",
+    takes="boolean",
+    gives="bool",
+)
+not_equal = nondifferentiable(
+    "not_equal",
+    2,
+    doc="Compare element by element: x1 != x2.",
+    takes="any",
+    gives="bool",
+)
+signbit = nondifferentiable(
+    "signbit",
+    doc="Test each element: its sign bit is set, as for negative numbers and -0.0.",
+    takes="real",
+    gives="bool",
+)

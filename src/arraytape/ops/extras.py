@@ -21,7 +21,7 @@ from .manipulation_functions import concat, normalize_axis_index, reshape, squee
 from .sorting_functions import sort
 
 
-@composite
+@composite(takes="floating", gives=("reduced", "floating"), origin="extra")
 def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Middle value along an axis, or the mean of the two in the middle; NaN where there is one.
 
@@ -54,7 +54,7 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     return value if keepdims else squeeze(value, at)
 
 
-@composite
+@composite(origin="extra")
 def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each non-negative integer occurs, or the sum of its weights.
 
@@ -101,7 +101,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
     return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), data)
 
 
-@composite
+@composite(origin="extra")
 def diag(x: Array, /, k: int = 0) -> Array:
     """Make a matrix with x on a diagonal, or copy a diagonal of a matrix.
 
@@ -138,7 +138,7 @@ def diag(x: Array, /, k: int = 0) -> Array:
     return matrix
 
 
-@composite
+@composite(origin="extra")
 def logspace(
     start: float | Array,
     stop: float | Array,
@@ -210,7 +210,7 @@ def check_base(base: Any) -> None:
         )
 
 
-@composite
+@composite(origin="extra")
 def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array:
     """Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
 
@@ -248,7 +248,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array
     return contracted(subscripts, operands, optimize)
 
 
-@composite
+@composite(origin="extra")
 def pad(
     x: Array,
     pad_width: Any,

@@ -424,7 +424,7 @@ def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool)
     return roll(x, tuple(half if forward else [-n for n in half]), axis=tuple(at))
 
 
-@composite
+@composite(takes="any", gives=("x", "x"))
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """Put the zero frequency into the middle.
 
@@ -441,7 +441,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("fftshift", x, axes, True)
 
 
-@composite
+@composite(takes="any", gives=("x", "x"))
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     """Put the zero frequency back to the start: the inverse of fftshift.
 

@@ -101,6 +101,7 @@ def _key(key: Any) -> Any:
         sample((3,), key=np.asarray([True, False, True])),
         sample((4, 3), key=np.zeros(4, bool)),
     ),
+    origin="inner",
 )
 def getitem(x: Array, /, key: Any) -> Array:
     """A copy of the elements that ``key`` names: one element, or a key with arrays in it."""
@@ -112,12 +113,13 @@ def getitem(x: Array, /, key: Any) -> Array:
         sample((4, 2), shape=(4, 3), key=(slice(None), np.asarray([2, 2]))),
         sample((2,), shape=(3,), key=np.asarray([True, False, True])),
     ),
+    origin="inner",
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
 
 
-@composite
+@composite(origin="extra")
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of a shape with the elements of x added at the places that a key names.
 

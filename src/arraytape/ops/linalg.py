@@ -727,6 +727,8 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
         sample((3, 4), axis=0, ord=3),
         sample((3, 4), axis=(0, 1), ord=0.5),
     ),
+    takes="floating",
+    gives=("reduced", "real"),
 )
 def vector_norm(
     x: Array,

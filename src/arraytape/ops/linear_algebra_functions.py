@@ -123,6 +123,7 @@ def _adjoint_second(g: Any, x1: Any, shape: Any, first: bool, second: bool, xp: 
         sample((0, 3), (2, 3), first=False, second=True),
     ),
     continuous=True,
+    origin="inner",
 )
 def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     """matmul of matrices, for rules: ``first`` and ``second`` say which is conjugated and transposed."""
@@ -132,6 +133,7 @@ def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     rules.cofactors,
     samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
     continuous=True,
+    origin="inner",
 )
 def cofactors(x: Array, /) -> Array:
     """The derivative of linalg.det, for its rule: exact also where x is singular."""
@@ -151,6 +153,7 @@ def regular(x: Any) -> Any:
         sample((0, 0), (0, 2), prepare=regular, adjoint=True),
     ),
     continuous=True,
+    origin="inner",
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     """linalg.solve with x1 or its conjugate transpose, for rules: by factors that may be known."""
@@ -163,6 +166,7 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
         sample((3, 3), np.asarray([[False]]), prepare=regular),
         sample((2, 2, 2), np.asarray([[[False]], [[True]]]), prepare=regular),
     ),
+    origin="inner",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
     """linalg.inv for rules, by factors that may be known; unit matrices in place of singular ones."""

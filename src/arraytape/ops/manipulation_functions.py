@@ -176,6 +176,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     transpose=lambda g, old, xp: xp.reshape(g, old),
     saves={"old": lambda x: x.shape},
     samples=(sample((3, 4), shape=(2, 6)), sample((1,), shape=()), sample((0, 3), shape=(3, 0))),
+    origin="inner",
 )
 def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
     """A copy of x in another shape."""
@@ -267,7 +268,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     return view("squeeze", x, GETITEM, (*key, ...))
 
 
-@composite
+@composite(takes="any", gives=("x", "x"))
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view in reverse order along the given axes (all by default).
 
@@ -421,7 +422,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """
 
 
-@composite
+@composite(takes="any", gives=("x", "x"))
 def roll(
     x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
 ) -> Array:

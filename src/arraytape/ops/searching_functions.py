@@ -77,7 +77,7 @@ def where_it_holds(condition: Array, x1: Any, x2: Any) -> Any:
     return nonzero(condition)
 
 
-@without_derivative
+@without_derivative(takes="ordered", gives=("reduced", "index"))
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Index of the first maximum along an axis.
 
@@ -93,7 +93,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """
 
 
-@without_derivative
+@without_derivative(takes="ordered", gives=("reduced", "index"))
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Index of the first minimum along an axis.
 
@@ -109,7 +109,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """
 
 
-@without_derivative
+@without_derivative(takes="any", gives=("reduced", "index"))
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:

@@ -55,12 +55,18 @@ def _gathered(g: Any, into: Any, along: Axis, keepdims: bool, xp: Any) -> Any:
         sample((), into=(), along=0, keepdims=False),
         sample((3,), into=(0, 3), along=0, keepdims=False),
     ),
+    origin="inner",
 )
 def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Array:
     """The derivative of sum, for rules: repeated along reduced axes, to the shape ``into``."""
 
 
-@linear(transpose=_spread, samples=(*SAMPLES, sample((0, 3), axis=0)))
+@linear(
+    transpose=_spread,
+    samples=(*SAMPLES, sample((0, 3), axis=0)),
+    takes="number",
+    gives=("reduced", "accumulated"),
+)
 def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Sum over axes (all by default)."""
 
@@ -70,7 +76,7 @@ def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> A
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
 
-@linear(transpose=_spread_evenly, samples=SAMPLES)
+@linear(transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"))
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Arithmetic mean over axes (all by default)."""
 
@@ -101,6 +107,8 @@ extreme = primitive(
     saves={"taken": _taken, "ties": _ties},
     samples=SAMPLES,
     continuous=True,
+    takes="ordered",
+    gives=("reduced", "x"),
 )
 
 
@@ -157,7 +165,13 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     return restore_axes(g, x.shape, axis, keepdims, xp) * others
 
 
-@primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))), continuous=True)
+@primitive(
+    _prod,
+    samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))),
+    continuous=True,
+    takes="number",
+    gives=("reduced", "accumulated"),
+)
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Product over axes (all by default).
 
@@ -180,7 +194,13 @@ def _centred(x: Any, axis: Axis, xp: Any) -> Any:
     return centred - xp.mean(centred, axis=axis, keepdims=True)
 
 
-@primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)), continuous=True)
+@primitive(
+    _variance,
+    samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)),
+    continuous=True,
+    takes="floating",
+    gives=("reduced", "real"),
+)
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
@@ -212,6 +232,8 @@ def _deviation(
     cusped=True,
     samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)),
     continuous=True,
+    takes="floating",
+    gives=("reduced", "real"),
 )
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
