@@ -2,7 +2,7 @@
 
 ``harmful*``: a part of the gradient is lost, since a value left and came back as a constant.
 ``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors
-of a, b and c had not seen the analysis; their programs stand as they wrote them.  Those of d were
+of a, b, c and e had not seen the analysis; their programs stand as they wrote them.  Those of d were
 written to find what it misses.
 """
 
@@ -37,14 +37,12 @@ SILENT = {
     "harmful_c.csv_round_trip": "the value goes through text that another object of the library reads",
 }
 COLUMNS = "columns of one table are not told apart"
-DATABASE = "tables of one database are not told apart"
 OVERWRITTEN = "elements and attributes that are written over still count"
 LIBRARY = "parts of a library's result are not told apart"
 LIMIT = "the analysis ends at its limit"
 KEYS = "entries that are copied key by key are not told apart"
 # Said although the gradient is whole, with the reason.
 ALARMS = {
-    "harmless_a.sqlite_experiment_log": DATABASE,
     "harmless_a.logging_framework": LIMIT,
     "harmless_b.one_list_for_everything": COLUMNS,
     "harmless_c.body_with_a_journal": "attributes with computed names are not told apart",
@@ -60,13 +58,12 @@ ALARMS = {
     "harmless_c.buffered_layer_compared": OVERWRITTEN,
     "harmless_c.validated_copy_with_csv_sniffing": "lines of one text are not told apart",
     "harmless_c.regression_fitted_for_a_report": OVERWRITTEN,
-    "harmless_c.sqlite_with_two_tables": DATABASE,
     "harmless_c.overwritten_after_host_values_were_stored": OVERWRITTEN,
     "harmless_c.history_slot_replaced_by_a_constant": OVERWRITTEN,
 }
 MEANT = {"harmless.stop_gradient_factor"}  # which says itself that a part is a constant
-HARMFUL = ("harmful", "harmful_a", "harmful_b", "harmful_c", "harmful_d")
-HARMLESS = ("harmless", "harmless_a", "harmless_b", "harmless_c", "harmless_d")
+HARMFUL = ("harmful", "harmful_a", "harmful_b", "harmful_c", "harmful_d", "harmful_e")
+HARMLESS = ("harmless", "harmless_a", "harmless_b", "harmless_c", "harmless_d", "harmless_e")
 
 
 def programs(modules, text=""):

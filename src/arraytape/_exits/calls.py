@@ -7,11 +7,13 @@ import inspect
 import itertools
 import logging
 import sys
+from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._util.containers import is_dataclass
-from .._util.places import is_installed
+from .._util.places import Stack, is_installed
+from .databases import tables_of
 from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of, text_of
 from .known_names import (
     ADDS,
@@ -26,6 +28,7 @@ from .known_names import (
     VIEWS,
     WRITES,
     WRITES_ALL,
+    words,
 )
 from .objects import ANY, KEYS, KNOWN, NOTHING, Thing, Value, taint_of
 from .scopes import Scope
@@ -60,7 +63,14 @@ class Arguments(NamedTuple):
 
 
 class Calls(Interpreter):
-    """The part of the interpretation that is about calls."""
+    """The part of the interpretation that is about calls.
+
+    databases : of cursors, the database.
+    """
+
+    def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
+        super().__init__(exits, stacks)
+        self.databases: dict[Thing, Thing] = {}
 
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
         for_effect = node is self.for_effect
@@ -77,11 +87,20 @@ class Calls(Interpreter):
         if not known:
             found |= self.unknown_function(given, scope)
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
+            if self.is_by_key(given):
+                return found
             found |= self.made(node, scope, taint, "left")
             self.wrote_by_call(given, taint)
         if for_effect and not known:
             self.wrote_for_effect(given, taint_of((found,)), scope)
         return found
+
+    def is_by_key(self, given: Arguments) -> bool:
+        """Return True if what left in a call was given to its ``key=``, which only orders elements."""
+        if given.name not in ORDERED or "key" not in given.keywords:
+            return False
+        ordered = NOTHING.union(*given.positional) or given.owner
+        return bool(ordered) and all(thing.is_display for thing in ordered)
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
         """Evaluate what a call is given."""
@@ -488,6 +507,10 @@ class Calls(Interpreter):
             return self.of_all(given, carried, method, scope) | carried[-1]
         if name == "super" and not carried[0]:
             return self.supers_of(scope.lookup("self") or NOTHING)
+        if method and name in ("execute", "executemany", "cursor"):
+            rows = self.of_database(given, scope)
+            if rows is not None:
+                return rows
         if name in ADDS and method:
             self.add_to(given)
         if name in ELEMENT or name in ELEMENTS:
@@ -506,6 +529,10 @@ class Calls(Interpreter):
             return self.mapped(given, scope)
         if name in DICTS:
             return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
+        if name in HEAPS and not method and given.positional:
+            return self.of_heap(given)
+        if any(is_progress(thing) for thing in given.functions) and given.positional:
+            return self.progress(given, scope)
         if name in REORDERED and not method:
             return self.reordered(carried, node, scope)
         if name in SAME and not (method and carried[0]):
@@ -541,7 +568,13 @@ class Calls(Interpreter):
                 self.mark(sent, into)
         if into:
             self.write_out(given, into)
+        if method and given.name in WRITES_ITSELF and (held := taint_of(owners)):
+            for thing in NOTHING.union(*carried):
+                self.mark(thing, held)
         made = self.made(given.node, scope, taint)
+        if given.name.startswith(MAKES_PARTS):
+            for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
+                self.put(thing, "<part>", made)
         spot = Spot(scope.file, spot_of(given.node))
         if given.name in VIEWS and spot not in self.leaving:
             for thing in given.owner if method else frozenset().union(*carried):
@@ -550,6 +583,46 @@ class Calls(Interpreter):
             return made | self.pairs(
                 given.node, scope, [self.item(carried[0], i) for i in range(NDITER)], "arrays"
             )
+        return made
+
+    def of_heap(self, given: Arguments) -> Value:
+        """Put an element into a heap or sorted list, and return what may come out."""
+        heap, *values = given.positional
+        for thing in heap:
+            for value in values[:1]:
+                self.put(thing, ANY, value)
+        return KNOWN if given.name in ("heappush", *INSERTS) else self.elements(heap)
+
+    def of_database(self, given: Arguments, scope: Scope) -> Value | None:
+        """Write to and read from the tables that a statement names; None where its text does not tell.
+
+        A cursor has the tables of its database.
+        """
+        made = self.made(given.node, scope)
+        owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
+        if given.name == "cursor":
+            self.databases |= {one: database for one in made for _, database in owners}
+            return made
+        tables = tables_of(text_of(given.node.args[0], scope) if given.node.args else None)
+        if tables is None:
+            return None
+        written, read = (frozenset(f"<table {name}>" for name in names) for names in tables)
+        for thing, database in owners:
+            rows = NOTHING.union(*[database.fields.get(name, NOTHING) for name in read])
+            for name in written:
+                self.put(database, name, rows.union(*given.all[1:]))
+            for one in made if thing is database else made | {thing}:
+                self.mark(one, database.taint)
+                self.put(one, ANY, rows)
+        return made
+
+    def progress(self, given: Arguments, scope: Scope) -> Value:
+        """Return a progress bar: it gives the elements of what it is about, whatever it shows."""
+        made = self.made(given.node, scope, kind="progress")
+        for thing in made:
+            thing.is_fixed = False
+            self.put(thing, ANY, self.elements(given.positional[0]))
+            thing.is_fixed = True
         return made
 
     def replaced(self, given: Arguments, scope: Scope) -> Value:
@@ -575,6 +648,7 @@ class Calls(Interpreter):
             listening |= self.attribute(self.resolved(sys), "stderr", given.node, scope)
             listening |= frozenset((self.thing("warnings"),))
         else:
+            self.emit(given, taint, scope)
             for handler in self.handlers(given.owner):
                 listening |= self.resolved(getattr(handler, "stream", None))
                 for emit in self.resolved(handler.emit):
@@ -582,6 +656,14 @@ class Calls(Interpreter):
                     self.call_of(emit, all_to_each(given), spot, scope)
         for thing in listening:
             self.mark(thing, taint)
+
+    def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
+        """Hand what is logged to handlers that the function itself adds."""
+        added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
+        record = self.made(given.node, scope, taint, "record")
+        for handler in NOTHING.union(*added):
+            self.mark(handler, taint)
+            self.call_method(handler, "emit", [record], given.node, scope)
 
     def listener(self, given: Arguments, method: bool, scope: Scope) -> Value | None:
         """Return what listens to outputs, where a call gives that: a stream, a logger, a list."""
@@ -594,6 +676,9 @@ class Calls(Interpreter):
             known = {**logging.root.manager.loggerDict, "root": logging.root}
             logger = known.get(text or "")
             return self.resolved(logger) if isinstance(logger, logging.Logger) else None
+        if name == "addHandler" and method:
+            for thing in given.owner:
+                self.put(thing, "<handlers>", NOTHING.union(*given.positional))
         if name == "catch_warnings":
             return self.made(node, scope) | frozenset((self.thing("warnings"),))
         return None
@@ -748,6 +833,16 @@ class Calls(Interpreter):
         return frozenset(found)
 
 
+ORDERED = words("sorted sort min max nlargest nsmallest")
+INSERTS = words("insort insort_left insort_right")
+HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
+MAKES_PARTS = (
+    "add_",
+    "create_",
+    "new_",
+    "Sub",
+)  # functions that give a part of what they are given
+WRITES_ITSELF = words("write writexml dump save savefig")  # methods that write their object
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
 RECURSION = 4  # calls of a function within itself
 NDITER = 8  # operands of an nditer that are told apart
@@ -822,6 +917,11 @@ def is_plain_class(thing: Thing) -> bool:
     return isinstance(tree, ast.ClassDef) and all(
         is_plain_class(base) for base in thing.fields.get("<bases>", NOTHING)
     )
+
+
+def is_progress(thing: Thing) -> bool:
+    """Return True if a function or class makes a progress bar of tqdm's."""
+    return (getattr(thing.actual, "__module__", None) or "").startswith("tqdm")
 
 
 def held_by(functions: Value) -> Value:

@@ -133,6 +133,7 @@ class Interpreter(abc.ABC):
         self.raised: Value = NOTHING  # what any handler may get
         self.visited = VISITED[0]
         self.running: list[ast.AST] = []
+        self.is_first = False  # whether containers may be empty that the code fills further down
         self.only_seen = False  # whether only calls that were seen to run are run
         self.for_effect: ast.expr | None = None  # the call that is a statement, before it runs
 
@@ -182,8 +183,8 @@ class Interpreter(abc.ABC):
             thing.fields[key] = before | value
             self.grown += 1
 
-    def elements(self, value: Value) -> Value:
-        """What iteration may give."""
+    def elements(self, value: Value, keys: bool = True) -> Value:
+        """Return what iteration may give; without ``keys`` what subscripts may give."""
         found: set[Thing] = set()
         for thing in value:
             is_empty = True
@@ -191,10 +192,11 @@ class Interpreter(abc.ABC):
                 found |= frozenset().union(*thing.names.names.values())
             for key, part in thing.fields.items():
                 hidden = (".", "<") if not thing.is_view else ("<",)
-                if key == KEYS or not (type(key) is str and key.startswith(hidden)):
+                if keys if key == KEYS else not (type(key) is str and key.startswith(hidden)):
                     found |= part
                     is_empty = False
-            if thing.taint or is_empty:
+            to_be_filled = thing.is_display and self.is_first
+            if thing.taint or (is_empty and not to_be_filled):
                 found.add(thing)
         return frozenset(found)
 
@@ -278,10 +280,10 @@ class Interpreter(abc.ABC):
         tree = function_of(place.code)
         if tree is None:
             raise Unknown
-        for _ in range(TURNS):
-            grown = self.grown
+        for turn in range(TURNS):
+            grown, self.is_first = self.grown, turn == 0
             self.run_once(tree, place)
-            if grown == self.grown:
+            if turn and grown == self.grown:
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
@@ -458,6 +460,11 @@ class Interpreter(abc.ABC):
                 break
         scope.jumps = jumps
 
+    def ended(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
+        """Run the ``else`` of a loop, which a ``break`` leaves out."""
+        if node.orelse:
+            scope.branch(lambda: None, lambda: self.block(node.orelse, scope))
+
     def do_While(self, node: ast.While, scope: Scope) -> None:
         def turn() -> None:
             self.value(node.test, scope)
@@ -465,7 +472,7 @@ class Interpreter(abc.ABC):
 
         self.value(node.test, scope)
         self.loop(turn, scope)
-        self.block(node.orelse, scope)
+        self.ended(node, scope)
 
     def do_For(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         def turn() -> None:
@@ -473,7 +480,7 @@ class Interpreter(abc.ABC):
             self.block(node.body, scope)
 
         self.loop(turn, scope)
-        self.block(node.orelse, scope)
+        self.ended(node, scope)
 
     do_AsyncFor = do_For
 
@@ -692,8 +699,9 @@ class Interpreter(abc.ABC):
     def of_Tuple(self, node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Value:
         made = self.made(node, scope)
         anywhere = isinstance(node, ast.Set) or any(isinstance(x, ast.Starred) for x in node.elts)
-        for i, part in enumerate(node.elts):
-            for thing in made:
+        for thing in made:
+            thing.is_display = True
+            for i, part in enumerate(node.elts):
                 self.put(thing, ANY if anywhere else i, self.value(part, scope))
         return made
 
@@ -701,6 +709,8 @@ class Interpreter(abc.ABC):
 
     def of_Dict(self, node: ast.Dict, scope: Scope) -> Value:
         made = self.made(node, scope)
+        for thing in made:
+            thing.is_display = True
         for key, part in zip(node.keys, node.values, strict=True):
             value = self.value(part, scope)
             for thing in made:
@@ -725,6 +735,7 @@ class Interpreter(abc.ABC):
         value = self.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner)
         made = self.made(node, scope)
         for thing in made:
+            thing.is_display = not isinstance(node, ast.GeneratorExp)
             self.put(thing, ANY, value)
         return made
 
@@ -847,7 +858,7 @@ class Interpreter(abc.ABC):
             if computed is None:
                 computed = self.item(frozenset((thing,)), constant_key(node.slice))
             found |= computed
-        if not found and value:
+        if not found and value and not (self.is_first and all(t.is_display for t in value)):
             return self.unknown(node, scope)
         taint = 0
         for thing in value:
@@ -857,7 +868,7 @@ class Interpreter(abc.ABC):
     def item(self, value: Value, key: Any) -> Value:
         """What an element of objects may be."""
         if key is ANY or (type(key) is int and key < 0):
-            return self.elements(value)
+            return self.elements(value, keys=False)
         found: set[Thing] = set()
         for thing in value:
             if thing.names is not None:

@@ -47,8 +47,5 @@ VIEWS = words(
 )
 READS = words("item tolist __array__ numpy to_numpy __float__ __complex__ __dlpack__")
 # They write to their first argument, or to one of them.
-WRITES = words(
-    "copyto fill_diagonal heappush heappushpop heapreplace insort insort_left insort_right "
-    "place put putmask"
-)
+WRITES = words("copyto fill_diagonal place put putmask")
 WRITES_ALL = words("at dump pack_into save savetxt savez")

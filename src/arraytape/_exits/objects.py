@@ -23,10 +23,11 @@ class Thing:
     taint : which exits' values it may be made of.  fields : attributes ("." before the name), items.
     actual : the module, class or function that it is.  of : the class of which it is an instance.
     closure : of a function, its tree, scope and file.  me : of a bound method, its ``self``.
-    is_whole : whether all that it has was put there before the analysis' eyes, so that a read that finds
-    nothing shows a write that was missed.  names : of what ``globals()`` gives, the scope.  is_view : of
-    what ``vars(x)`` gives, which shares the fields of x: its items are attributes.  is_fixed : whether
-    nothing can be put there.
+    is_whole : whether all that it has was put there before the analysis' eyes, so that a read that
+    finds nothing shows a write that was missed.  is_display : whether it was written as ``[...]`` or ``{...}``,
+    and may be empty before the code fills it.  names : of what ``globals()`` gives, the scope.
+    is_view : of what ``vars(x)`` gives, which shares the fields of x: its items are attributes.
+    is_fixed : whether nothing can be put there.
     """
 
     __slots__ = (
@@ -34,6 +35,7 @@ class Thing:
         "bases",
         "closure",
         "fields",
+        "is_display",
         "is_fixed",
         "is_view",
         "is_whole",
@@ -49,7 +51,7 @@ class Thing:
         self.actual, self.of = actual, of
         self.closure: tuple[ast.AST, Any, Any] | None = None
         self.me: Value = NOTHING
-        self.is_whole = self.is_view = self.is_fixed = False
+        self.is_whole = self.is_view = self.is_fixed = self.is_display = False
         self.names: Any = None
         self.bases: Value = NOTHING  # of what ``super()`` gives: the classes in place of its own
 

@@ -1,0 +1,23 @@
+"""Statements of databases in the analysis of flow: which tables they write and read."""
+
+from __future__ import annotations
+
+import re
+
+NAME = r"[\"`\[]?(\w+)"
+WRITTEN = re.compile(
+    rf"\b(?:INTO|UPDATE(?:\s+OR\s+\w+)?|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)\s+{NAME}", re.IGNORECASE
+)
+READ = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}|,\s*{NAME}(?=[^()]*\bWHERE\b)", re.IGNORECASE)
+KNOWN = re.compile(
+    r"\s*(?:CREATE\s+TABLE|INSERT|REPLACE|UPDATE|SELECT|DELETE\s+FROM)\b", re.IGNORECASE
+)
+
+
+def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
+    """Return the tables that a statement writes and reads; None where its text does not tell."""
+    if text is None or not KNOWN.match(text):
+        return None
+    written = {name.lower() for name in WRITTEN.findall(text)}
+    read = {name.lower() for pair in READ.findall(text) for name in pair if name}
+    return written, read
