@@ -507,6 +507,25 @@ class Calls(Interpreter):
             return self.of_all(given, carried, method, scope) | carried[-1]
         if name == "super" and not carried[0]:
             return self.supers_of(scope.lookup("self") or NOTHING)
+        moved = self.of_elements(given, carried, method, scope)
+        if moved is not None:
+            return moved
+        if name == "getattr" and given.positional:
+            return self.got(given, scope)
+        if name in ("setattr", "__setattr__") and len(given.positional) > 1:
+            *owner, _, value = given.positional
+            key = constant_key(node.args[len(owner)])
+            owners = owner[0] if owner else given.owner
+            attribute = key[1:] if type(key) is str and key != ANY else ANY
+            self.store(owners, attribute, value, node, scope)
+            return KNOWN
+        return self.of_all(given, carried, method, scope)
+
+    def of_elements(
+        self, given: Arguments, carried: list[Value], method: bool, scope: Scope
+    ) -> Value | None:
+        """Return what functions give that take, give and move elements of containers; None for others."""
+        name, node = given.name, given.node
         if method and name in ("execute", "executemany", "cursor"):
             rows = self.of_database(given, scope)
             if rows is not None:
@@ -537,16 +556,7 @@ class Calls(Interpreter):
             return self.reordered(carried, node, scope)
         if name in SAME and not (method and carried[0]):
             return self.same_as(given, carried, scope)
-        if name == "getattr" and given.positional:
-            return self.got(given, scope)
-        if name in ("setattr", "__setattr__") and len(given.positional) > 1:
-            *owner, _, value = given.positional
-            key = constant_key(node.args[len(owner)])
-            owners = owner[0] if owner else given.owner
-            attribute = key[1:] if type(key) is str and key != ANY else ANY
-            self.store(owners, attribute, value, node, scope)
-            return KNOWN
-        return self.of_all(given, carried, method, scope)
+        return None
 
     def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
         """A result that is made of all arguments and, of a method, of its object."""
