@@ -258,6 +258,8 @@ def fake_cupy(monkeypatch):
 
     def install(devices=2, version="14.0.0"):
         made = FakeCuPy(devices, version)
+        for kind in [kind for kind, storage in STORAGES.items() if storage.name == "cupy"]:
+            del STORAGES[kind]  # the storage of a CuPy that is installed has devices of these names
         for name, module in made.modules.items():
             monkeypatch.setitem(sys.modules, name, module)
         common = sys.modules["array_api_compat"]
