@@ -19,7 +19,7 @@ BINARY = {
     "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
 COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
-ATOMIC = ["int32", "int64", "float16", "float32", "float64", "uint32", "uint64"]
+ATOMIC = ["int32", "float16", "float32", "float64", "uint32", "uint64"]
 CREATION = "arange empty eye full linspace ones zeros empty_like full_like ones_like zeros_like"
 
 
@@ -37,10 +37,13 @@ class Data:
     size = property(lambda x: x.memory.size)
     dtype = property(lambda x: x.memory.dtype)
     strides = property(lambda x: x.memory.strides)
-    real = property(lambda x: x.view(x.memory.real))
-    imag = property(lambda x: x.view(x.memory.imag))
+    real = property(lambda x: x.part(x.memory.real))
+    imag = property(lambda x: x.part(x.memory.imag))
 
-    def view(self, memory):
+    def view(self, dtype):
+        return self.part(self.memory.view(dtype))
+
+    def part(self, memory):
         """A result of an indexing or of a reshaping: it may lie on any device."""
         base = self if self.base is None else self.base
         return type(self)(memory, self.device, base if memory.base is not None else None)
@@ -72,7 +75,7 @@ class Data:
 
     def __getitem__(self, key):
         if self.cupy.basic(key):
-            return self.view(np.asarray(self.memory[key]))
+            return self.part(np.asarray(self.memory[key]))
         return self.cupy.boxed(self.memory[self.cupy.key(key)])
 
     def __setitem__(self, key, value):
@@ -173,12 +176,12 @@ class CUDARuntimeError(RuntimeError):
 
 
 class FakeCuPy:
-    """The modules cupy, cupyx and array_api_compat.cupy, as far as arraytape goes."""
+    """The modules cupy and array_api_compat.cupy, as far as arraytape goes."""
 
     def __init__(self, devices, version):
         self.version, self.devices, self.turn = version, devices, 1
         self.kind = type("ndarray", (Data,), {"__module__": "cupy", "cupy": self})
-        self.modules = {"cupy": self.module("cupy", np), "cupyx": ModuleType("cupyx")}
+        self.modules = {"cupy": self.module("cupy", np)}
         self.modules["array_api_compat.cupy"] = self.module("array_api_compat.cupy", compat)
         cupy, common = self.modules["cupy"], self.modules["array_api_compat.cupy"]
         runtime = SimpleNamespace(getDeviceCount=self.count, CUDARuntimeError=CUDARuntimeError)
@@ -197,7 +200,8 @@ class FakeCuPy:
         common.asarray = self.compat_asarray
         common.fft.fftfreq = common.fft.rfftfreq = self.fftfreq
         common.bool = np.bool
-        self.modules["cupyx"].scatter_add = self.scatter_add
+        cupy.add = functools.partial(self.call, np.add)
+        cupy.add.at = self.add_at
 
     def module(self, name, within):
         module = ModuleType(name)
@@ -300,9 +304,10 @@ class FakeCuPy:
             raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
         return self.call(np.linalg.solve, a, b)
 
-    def scatter_add(self, x, key, value):
-        if not self.basic(key) and x.dtype.name not in ATOMIC:
-            raise TypeError("cupy.add.at only supports int32, int64, float16, float32, ...")
+    def add_at(self, x, key, value):
+        known = [*ATOMIC, *["int64"] * (self.version >= "14")]
+        if not self.basic(key) and x.dtype.name not in known:
+            raise TypeError(f"cupy.add.at only supports {', '.join(known)}, as data type")
         self.check(x, value)
         np.add.at(x.memory, self.key(key), value.memory)
 

@@ -7,7 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from helpers.gpu_programs import PROGRAMS, both, near
+from helpers.gpu_programs import PROGRAMS, added_twice, both, near
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,11 @@ def test_programs_on_a_gpu_give_what_they_give_on_the_cpu(real, program):
     f, x = PROGRAMS[program], np.random.default_rng(1).uniform(0.3, 2.0, (3, 3))
     for a, b in zip(both(f, x, "cpu"), both(f, x, "cuda:0"), strict=True):
         near(b, np.asarray(a), 1e-8)
+
+
+@pytest.mark.parametrize("dtype", "iqIQfdFD")
+def test_what_is_added_to_a_gpus_elements_named_twice_adds_up(real, dtype):
+    near(added_twice("cuda:0", dtype), [1, 2, 15])
 
 
 def test_a_gpus_data_goes_both_ways(real):

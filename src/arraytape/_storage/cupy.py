@@ -46,14 +46,14 @@ class CuPyNamespace(Standard):
         return CuPySpecial(self)
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
-        import cupyx
-
+        value = self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
-            value = self.base.astype(value, x.dtype, copy=False)
-            cupyx.scatter_add(x.real, key, value.real)
-            cupyx.scatter_add(x.imag, key, value.imag)
+            self.cupy.add.at(x.real, key, value.real)
+            self.cupy.add.at(x.imag, key, value.imag)
+        elif x.dtype == np.int64:  # nor does CuPy 13 know these: the bits of a sum are the same
+            self.cupy.add.at(x.view(np.uint64), key, value.view(np.uint64))
         else:
-            cupyx.scatter_add(x, key, value)
+            self.cupy.add.at(x, key, value)
         return x
 
     def clip(self, x: Any, /, min: Any = None, max: Any = None) -> Any:
