@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._util.blocks import Quiet
-from .special import CuPySpecial
+from .special import CuPySpecial, Special
 from .standard import Standard
 from .storage import HERE, ON_DEMAND, Storage
 
@@ -160,7 +160,7 @@ class Placed:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._within, name)
-        if isinstance(found, ModuleType | CuPyLinalg):
+        if isinstance(found, ModuleType | CuPyLinalg | Special):
             found = Placed(found, self._storage)
         elif callable(found) and not isinstance(found, type):
             found = placed(found, self._storage)
