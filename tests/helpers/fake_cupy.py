@@ -1,13 +1,16 @@
 """A CuPy without a GPU: what its sources say, with NumPy's memory."""
 
 import functools
+import json
 import operator
 from types import ModuleType, SimpleNamespace
 
 import array_api_compat.numpy as compat
 import numpy as np
+import scipy.special
 
 import arraytape as xp
+import cupy_names
 
 SCALARS = (bool, int, float, complex, np.generic)
 BINARY = {
@@ -20,6 +23,7 @@ BINARY = {
 }  # fmt: skip
 COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 ATOMIC = ["int32", "float16", "float32", "float64", "uint32", "uint64"]
+FACTS = json.loads(cupy_names.TABLE.read_text(encoding="utf-8"))
 CREATION = "arange empty eye full linspace ones zeros empty_like full_like ones_like zeros_like"
 
 
@@ -175,6 +179,24 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class Ufunc:
+    """A ufunc of CuPy's: SciPy's function, for the dtypes that CuPy has."""
+
+    def __init__(self, cupy, function, loops):
+        self.cupy, self.function = cupy, function
+        self.loops = [loop.partition("->")[0] for loop in loops]
+        self.nin = len(self.loops[0])
+
+    def __call__(self, *operands):
+        given = [getattr(x, "dtype", x) for x in operands]
+        for loop in self.loops:
+            if len(loop) == len(given) and all(
+                np.result_type(x, dtype) == dtype for x, dtype in zip(given, loop, strict=True)
+            ):
+                return self.cupy.call(self.function, *operands)
+        raise TypeError(f"Wrong type {given} of arguments for {self.function.__name__}")
+
+
 class FakeCuPy:
     """The modules cupy and array_api_compat.cupy, as far as arraytape goes."""
 
@@ -182,6 +204,7 @@ class FakeCuPy:
         self.version, self.devices, self.turn = version, devices, 1
         self.kind = type("ndarray", (Data,), {"__module__": "cupy", "cupy": self})
         self.modules = {"cupy": self.module("cupy", np)}
+        self.modules |= self.special_modules()
         self.modules["array_api_compat.cupy"] = self.module("array_api_compat.cupy", compat)
         cupy, common = self.modules["cupy"], self.modules["array_api_compat.cupy"]
         runtime = SimpleNamespace(getDeviceCount=self.count, CUDARuntimeError=CUDARuntimeError)
@@ -216,6 +239,29 @@ class FakeCuPy:
 
         module.__getattr__ = find
         return module
+
+    def special_modules(self):
+        """cupyx.scipy.special as far as a CuPy of the major version has it: SciPy's functions."""
+        version = max(v for v in FACTS if v.partition(".")[0] <= self.version)
+        paths = ["cupyx", "cupyx.scipy", "cupyx.scipy.special"]
+        modules = {path: ModuleType(path) for path in paths}
+        cupyx, within, special = modules.values()
+        cupyx.scipy, within.special = within, special
+        for name, loops in FACTS[version]["cupyx.scipy.special"].items():
+            function = getattr(scipy.special, name, None)
+            if loops == "module":
+                setattr(special, name, ModuleType(name))
+            elif loops == "function":
+                setattr(special, name, functools.partial(self.call_of_data, function))
+            elif function is not None:
+                setattr(special, name, Ufunc(self, function, loops.split()))
+        return modules
+
+    def call_of_data(self, function, *operands, **keywords):
+        for x in operands:
+            if not isinstance(x, Data):
+                raise AttributeError(f"{type(x).__name__!r} object has no attribute 'astype'")
+        return self.call(function, *operands, **keywords)
 
     def count(self):
         if not self.devices:
