@@ -275,6 +275,13 @@ def fake_cupy(monkeypatch):
     assert not Device.before
 
 
+@pytest.fixture
+def host_memory(request):
+    """Skip a test of what the host's memory holds, or of NumPy's warnings, where data is on a GPU."""
+    if request.config.getoption("--storage") == "cupy":
+        pytest.skip("CuPy's data is in the GPU's memory, and CuPy warns of no infinity")
+
+
 @pytest.fixture(scope="session")
 def programs():
     """The generator of random programs."""
