@@ -35,6 +35,22 @@ def test_what_is_added_to_a_gpus_elements_named_twice_adds_up(real, dtype):
     near(added_twice("cuda:0", dtype), [1, 2, 15])
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", ["sign", "reciprocal", "log2"])
+def test_a_gpus_complex_numbers_at_infinities_are_numpys(real, name, dtype):
+    edges = np.asarray([-np.inf, -2.0, -0.0, 0.0, 1.0, np.inf])
+    x = np.zeros((6, 6), dtype)
+    x.real, x.imag = edges[:, None], edges
+    x = x[x != 0]
+    with np.errstate(all="ignore"):
+        expected = np.asarray(getattr(xp, name)(xp.asarray(x)))
+    found = getattr(xp, name)(xp.asarray(x, device="cuda:0"))
+    assert found.dtype == expected.dtype
+    for part in ("real", "imag"):
+        one, other = getattr(np.asarray(found), part), getattr(expected, part)
+        np.testing.assert_allclose(one, other, rtol=4 * np.finfo(dtype).eps)
+
+
 def test_a_gpus_data_goes_both_ways(real):
     x = xp.asarray([0.5, 1.0, 2.0])
     with GradientTape() as tape:
