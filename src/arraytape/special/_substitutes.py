@@ -1,6 +1,7 @@
 """Kernels of functions that SciPy has and CuPy lacks, as far as gradients of CuPy's functions use them.
 
-They call functions that CuPy has.  Data on the host never meets them: see ``_storage.special``.
+The kernels call functions that CuPy has.  Data on the host does not use the kernels: see
+``_storage.special``.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def log_remainder(ratio: Any, x: Any, xp: Any) -> Any:
     """Return log(ratio) - x, where x is ratio - 1."""
     near = xp.abs(x) < 0.5
     small = xp.where(near, x, 0.0)
-    part = small / (2.0 + small)  # log(1 + x) is 2 artanh of it
+    part = small / (2.0 + small)  # log(1 + x) is 2 artanh(part)
     square = part * part
     odd = horner([(2 * k + 3) / (2 * k + 5) for k in range(16)], square, xp)
     return xp.where(near, part * (2.0 / 3.0 * square * odd - small), xp.log(ratio) - x)
@@ -113,7 +114,7 @@ def _beta_pdf(x: Any, a: Any, b: Any, *, xp: Any) -> Any:
 
 @substitute
 def betainccinv(a: Any, b: Any, p: Any, *, xp: Any) -> Any:
-    """Compute it from the complement where that is small, and 1 - p has p's digits."""
+    """Return the quantile by the inverse of 1 - p where that keeps the digits of a small result."""
     complement = xp.special.betaincinv(b, a, p)
     direct = xp.special.betaincinv(a, b, 1.0 - p)
     return xp.where((complement > 0.5) & (p > 1e-4), direct, 1.0 - complement)
@@ -178,7 +179,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
 
 @substitute_by_order(1000)
 def eval_jacobi(n: int, alpha: Any, beta: Any, x: Any, *, xp: Any) -> Any:
-    """Compute it by recurrence from lower degrees.  Source: DLMF 18.9.2."""
+    """Return Jacobi's polynomial by recurrence from lower degrees.  Source: DLMF 18.9.2."""
     both = alpha + beta
     low, high = xp.zeros_like(both + x), xp.ones_like(both + x)
     if n < 0:
