@@ -125,6 +125,7 @@ def kept_by(f, x):
     return kept, peak, g
 
 
+@pytest.mark.usefixtures("host_memory")
 def test_recompute_grad_holds_at_most_a_quarter_of_a_chain_of_100_layers(near):
     x = xp.asarray(np.linspace(-1.0, 1.0, 20_000))
     plain, plain_peak, expected = kept_by(layers(lambda f: f), x)
@@ -134,6 +135,7 @@ def test_recompute_grad_holds_at_most_a_quarter_of_a_chain_of_100_layers(near):
     assert peak < plain_peak / 2
 
 
+@pytest.mark.usefixtures("host_memory")
 def test_recompute_grad_keeps_nothing_but_its_inputs():
     x = xp.asarray(np.linspace(-1.0, 1.0, 20_000))
     kept, _, _ = kept_by(layers(xp.recompute_grad, every=100), x)

@@ -1,13 +1,16 @@
 """A CuPy without a GPU: what its sources say, with NumPy's memory."""
 
 import functools
+import json
 import operator
 from types import ModuleType, SimpleNamespace
 
 import array_api_compat.numpy as compat
 import numpy as np
+import scipy.special
 
 import arraytape as xp
+import cupy_names
 
 SCALARS = (bool, int, float, complex, np.generic)
 BINARY = {
@@ -19,7 +22,8 @@ BINARY = {
     "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
 COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
-ATOMIC = ["int32", "int64", "float16", "float32", "float64", "uint32", "uint64"]
+ATOMIC = ["int32", "float16", "float32", "float64", "uint32", "uint64"]
+FACTS = json.loads(cupy_names.TABLE.read_text(encoding="utf-8"))
 CREATION = "arange empty eye full linspace ones zeros empty_like full_like ones_like zeros_like"
 
 
@@ -37,10 +41,13 @@ class Data:
     size = property(lambda x: x.memory.size)
     dtype = property(lambda x: x.memory.dtype)
     strides = property(lambda x: x.memory.strides)
-    real = property(lambda x: x.view(x.memory.real))
-    imag = property(lambda x: x.view(x.memory.imag))
+    real = property(lambda x: x.part(x.memory.real))
+    imag = property(lambda x: x.part(x.memory.imag))
 
-    def view(self, memory):
+    def view(self, dtype):
+        return self.part(self.memory.view(dtype))
+
+    def part(self, memory):
         """A result of an indexing or of a reshaping: it may lie on any device."""
         base = self if self.base is None else self.base
         return type(self)(memory, self.device, base if memory.base is not None else None)
@@ -72,7 +79,7 @@ class Data:
 
     def __getitem__(self, key):
         if self.cupy.basic(key):
-            return self.view(np.asarray(self.memory[key]))
+            return self.part(np.asarray(self.memory[key]))
         return self.cupy.boxed(self.memory[self.cupy.key(key)])
 
     def __setitem__(self, key, value):
@@ -172,13 +179,32 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class Ufunc:
+    """A ufunc of CuPy's: SciPy's function, for the dtypes that CuPy has."""
+
+    def __init__(self, cupy, function, loops):
+        self.cupy, self.function = cupy, function
+        self.loops = [loop.partition("->")[0] for loop in loops]
+        self.nin = len(self.loops[0])
+
+    def __call__(self, *operands):
+        given = [getattr(x, "dtype", x) for x in operands]
+        for loop in self.loops:
+            if len(loop) == len(given) and all(
+                np.result_type(x, dtype) == dtype for x, dtype in zip(given, loop, strict=True)
+            ):
+                return self.cupy.call(self.function, *operands)
+        raise TypeError(f"Wrong type {given} of arguments for {self.function.__name__}")
+
+
 class FakeCuPy:
-    """The modules cupy, cupyx and array_api_compat.cupy, as far as arraytape goes."""
+    """The modules cupy and array_api_compat.cupy, as far as arraytape goes."""
 
     def __init__(self, devices, version):
         self.version, self.devices, self.turn = version, devices, 1
         self.kind = type("ndarray", (Data,), {"__module__": "cupy", "cupy": self})
-        self.modules = {"cupy": self.module("cupy", np), "cupyx": ModuleType("cupyx")}
+        self.modules = {"cupy": self.module("cupy", np)}
+        self.modules |= self.special_modules()
         self.modules["array_api_compat.cupy"] = self.module("array_api_compat.cupy", compat)
         cupy, common = self.modules["cupy"], self.modules["array_api_compat.cupy"]
         runtime = SimpleNamespace(getDeviceCount=self.count, CUDARuntimeError=CUDARuntimeError)
@@ -197,7 +223,8 @@ class FakeCuPy:
         common.asarray = self.compat_asarray
         common.fft.fftfreq = common.fft.rfftfreq = self.fftfreq
         common.bool = np.bool
-        self.modules["cupyx"].scatter_add = self.scatter_add
+        cupy.add = functools.partial(self.call, np.add)
+        cupy.add.at = self.add_at
 
     def module(self, name, within):
         module = ModuleType(name)
@@ -212,6 +239,29 @@ class FakeCuPy:
 
         module.__getattr__ = find
         return module
+
+    def special_modules(self):
+        """cupyx.scipy.special as far as a CuPy of the major version has it: SciPy's functions."""
+        version = max(v for v in FACTS if v.partition(".")[0] <= self.version)
+        paths = ["cupyx", "cupyx.scipy", "cupyx.scipy.special"]
+        modules = {path: ModuleType(path) for path in paths}
+        cupyx, within, special = modules.values()
+        cupyx.scipy, within.special = within, special
+        for name, loops in FACTS[version]["cupyx.scipy.special"].items():
+            function = getattr(scipy.special, name, None)
+            if loops == "module":
+                setattr(special, name, ModuleType(name))
+            elif loops == "function":
+                setattr(special, name, functools.partial(self.call_of_data, function))
+            elif function is not None:
+                setattr(special, name, Ufunc(self, function, loops.split()))
+        return modules
+
+    def call_of_data(self, function, *operands, **keywords):
+        for x in operands:
+            if not isinstance(x, Data):
+                raise AttributeError(f"{type(x).__name__!r} object has no attribute 'astype'")
+        return self.call(function, *operands, **keywords)
 
     def count(self):
         if not self.devices:
@@ -300,9 +350,10 @@ class FakeCuPy:
             raise ValueError("a must have (..., M, M) shape and b must have (..., M, K)")
         return self.call(np.linalg.solve, a, b)
 
-    def scatter_add(self, x, key, value):
-        if not self.basic(key) and x.dtype.name not in ATOMIC:
-            raise TypeError("cupy.add.at only supports int32, int64, float16, float32, ...")
+    def add_at(self, x, key, value):
+        known = [*ATOMIC, *["int64"] * (self.version >= "14")]
+        if not self.basic(key) and x.dtype.name not in known:
+            raise TypeError(f"cupy.add.at only supports {', '.join(known)}, as data type")
         self.check(x, value)
         np.add.at(x.memory, self.key(key), value.memory)
 

@@ -4,6 +4,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape import GradientTape
+from arraytape._storage.storage import storage_of
 
 
 def near(x, expected, tolerance=1e-12):
@@ -69,3 +70,12 @@ def both(f, x, device):
     assert {a.device for a in (x, y, g)} == {device}
     assert h is None or h.device == device
     return [y, g] + ([] if h is None else [h])
+
+
+def added_twice(device, dtype):
+    """[1, 2, 3] after 5 and 7 were added to the last element, by the storage's own function."""
+    x, value, key = [
+        xp.asarray(values, device=device, dtype=kind)._data
+        for values, kind in (([1, 2, 3], dtype), ([5, 7], dtype), ([2, 2], np.int64))
+    ]
+    return xp.asarray(storage_of(x).add_at(x, key, value))

@@ -89,7 +89,8 @@ def test_case_87_solve_has_gradients_to_the_matrix_and_the_right_hand_side():
 
 
 def test_case_91_the_choice_of_extra_columns_of_a_complete_qr_has_no_gradient():
-    with pytest.raises(ValueError, match="1 of 3 columns"):
+    # Only of NumPy's data are values at hand: of other data the derivative is NaN, with a warning.
+    with pytest.raises((ValueError, xp.TapeWarning), match=r"1 of 3 columns|linalg\.qr is NaN"):
         gradient(lambda x: xp.linalg.qr(x, mode="complete")[0], [[1.0], [2.0], [4.0]])
 
 

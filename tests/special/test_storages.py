@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape import special
 from arraytape.special._statement import STATEMENTS
 from arraytape.testing import storages
 from special.references import elementary, error, exponential, gamma, lambert
@@ -69,3 +70,27 @@ def test_single_precision_stays_and_python_numbers_do_not_widen(name):
         expected = derivatives(statement, [xp.asarray(v) for v in whole], i)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-300)
+
+
+COMPOSED = {
+    "logsumexp": lambda x: special.logsumexp(x, return_sign=True)[0],
+    "weighted logsumexp": lambda x: special.logsumexp(x, b=x),
+    "softmax": special.softmax,
+    "log_softmax": special.log_softmax,
+    "softplus": special.softplus,
+    "sinc": special.sinc,
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_functions_made_of_ops_take_no_constants_from_the_host(name, monkeypatch):
+    storage = storages.hostile()
+    with storages.on(storage):
+        x = xp.asarray([0.5, 1.5])
+
+    def refuse(value, *_):
+        raise AssertionError(f"{value!r} was moved from the host")
+
+    monkeypatch.setattr(storage, "asarray", refuse)
+    g = xp.grad(lambda x: xp.sum(COMPOSED[name](x)))(x)
+    assert g.device == storage.devices()[0]

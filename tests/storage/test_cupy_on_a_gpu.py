@@ -7,7 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from helpers.gpu_programs import PROGRAMS, both, near
+from helpers.gpu_programs import PROGRAMS, added_twice, both, near
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,27 @@ def test_programs_on_a_gpu_give_what_they_give_on_the_cpu(real, program):
     f, x = PROGRAMS[program], np.random.default_rng(1).uniform(0.3, 2.0, (3, 3))
     for a, b in zip(both(f, x, "cpu"), both(f, x, "cuda:0"), strict=True):
         near(b, np.asarray(a), 1e-8)
+
+
+@pytest.mark.parametrize("dtype", "iqIQfdFD")
+def test_what_is_added_to_a_gpus_elements_named_twice_adds_up(real, dtype):
+    near(added_twice("cuda:0", dtype), [1, 2, 15])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", ["sign", "reciprocal", "log2"])
+def test_a_gpus_complex_numbers_at_infinities_are_numpys(real, name, dtype):
+    edges = np.asarray([-np.inf, -2.0, -0.0, 0.0, 1.0, np.inf])
+    x = np.zeros((6, 6), dtype)
+    x.real, x.imag = edges[:, None], edges
+    x = x[x != 0]
+    with np.errstate(all="ignore"):
+        expected = np.asarray(getattr(xp, name)(xp.asarray(x)))
+    found = getattr(xp, name)(xp.asarray(x, device="cuda:0"))
+    assert found.dtype == expected.dtype
+    for part in ("real", "imag"):
+        one, other = getattr(np.asarray(found), part), getattr(expected, part)
+        np.testing.assert_allclose(one, other, rtol=4 * np.finfo(dtype).eps)
 
 
 def test_a_gpus_data_goes_both_ways(real):

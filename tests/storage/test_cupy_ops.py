@@ -7,11 +7,11 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from helpers.gpu_programs import PROGRAMS, both, near, on_gpu
+from helpers.gpu_programs import PROGRAMS, added_twice, both, near, on_gpu
 
 
-@pytest.mark.filterwarnings("ignore:use the values alone:arraytape.TapeWarning")
 # --- ops ------------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:use the values alone:arraytape.TapeWarning")
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_give_what_they_give_on_the_cpu(fake_cupy, program, devices):
@@ -185,3 +185,10 @@ def test_the_gradient_of_repeated_complex_elements_adds_up(fake_cupy):
         tape.watch(x)
         y = xp.sum(xp.abs(x[xp.asarray([0, 1, 1], device="cuda:1")]) ** 2)
     near(tape.gradient(y, x), np.asarray([2 + 4j, 2 * (6 - 2j)]))
+
+
+@pytest.mark.parametrize("version", ["13.4.1", "14.0.0"])
+@pytest.mark.parametrize("dtype", "iqIQfdFD")
+def test_what_is_added_to_elements_named_twice_adds_up(fake_cupy, version, dtype):
+    fake_cupy(version=version)
+    near(added_twice("cuda:1", dtype), [1, 2, 15])

@@ -219,7 +219,7 @@ def test_scalars_join_any_storage(scalar, device):
         np.testing.assert_array_equal(np.asarray(y), [2.0, 4.0, 6.0])
 
 
-@pytest.mark.parametrize("device", ["gpu", "cuda:0", 3, "hostile:1"])
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", 3, "hostile:1"])
 def test_an_unknown_device_is_a_value_error_that_names_it(device):
     with pytest.raises(ValueError, match=str(device)):
         xp.zeros(3, device=device)

@@ -8,6 +8,7 @@ what cuSOLVER leaves behind unless ``cupyx.errstate(linalg="raise")`` asks for a
 from __future__ import annotations
 
 import functools
+import math
 from collections import namedtuple
 from collections.abc import Callable
 from types import ModuleType
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._util.blocks import Quiet
-from .special import CuPySpecial
+from .special import CuPySpecial, Special
 from .standard import Standard
 from .storage import HERE, ON_DEMAND, Storage
 
@@ -46,14 +47,14 @@ class CuPyNamespace(Standard):
         return CuPySpecial(self)
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
-        import cupyx
-
+        value = self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
-            value = self.base.astype(value, x.dtype, copy=False)
-            cupyx.scatter_add(x.real, key, value.real)
-            cupyx.scatter_add(x.imag, key, value.imag)
+            self.cupy.add.at(x.real, key, value.real)
+            self.cupy.add.at(x.imag, key, value.imag)
+        elif x.dtype == np.int64:  # nor does CuPy 13 know these: the bits of a sum are the same
+            self.cupy.add.at(x.view(np.uint64), key, value.view(np.uint64))
         else:
-            cupyx.scatter_add(x, key, value)
+            self.cupy.add.at(x, key, value)
         return x
 
     def clip(self, x: Any, /, min: Any = None, max: Any = None) -> Any:
@@ -104,14 +105,42 @@ class CuPyNamespace(Standard):
         rest = self.cupy.where(turned, rest + x2, rest)
         return self.cupy.where(rest == 0, self.cupy.copysign(rest, x2), rest)
 
+    def infinities(self, x: Any) -> tuple[Any, Any]:
+        """Return where complex data has an infinite part, and where both are infinite."""
+        first, second = self.cupy.isinf(x.real), self.cupy.isinf(x.imag)
+        return first | second, first & second
+
+    def infinite_sign(self, x: Any) -> Any:
+        """Return the sign of real data where that is infinite, and 0 elsewhere."""
+        return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
+
+    def reciprocal(self, x: Any, /) -> Any:
+        found = self.cupy.reciprocal(x)
+        if x.dtype.kind == "c":  # CuPy's is NaN at infinities
+            far, both = self.infinities(x)
+            for part, zero in ((found.real, x.real), (found.imag, -x.imag)):
+                part[...] = self.cupy.where(far & ~both, self.cupy.copysign(0.0, zero), part)
+        return found
+
+    def log2(self, x: Any, /) -> Any:
+        if x.dtype.kind != "c":
+            return self.cupy.log2(x)
+        found = self.cupy.log(x)
+        for part in (found.real, found.imag):  # CuPy divides complex numbers, NaN at infinities
+            part *= 1.0 / math.log(2.0)
+        return found
+
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
         x2 = x2 if hasattr(x2, "dtype") else self.cupy.asarray(x2)
         return self.cupy.searchsorted(x1, x2, side=side, sorter=sorter)
 
     def sign(self, x: Any, /) -> Any:
         if x.dtype.kind == "c":
-            size = self.cupy.abs(x)
-            return x / self.cupy.where(size == 0, size.dtype.type(1), size)
+            size, far, both = self.cupy.abs(x), *self.infinities(x)
+            found = x / self.cupy.where(size == 0, size.dtype.type(1), size)
+            limit = self.infinite_sign(x.real) + 1j * self.infinite_sign(x.imag)
+            limit = self.cupy.where(both, complex(math.nan, math.nan), limit)
+            return self.cupy.where(far, self.base.astype(limit, x.dtype), found)
         signs = self.cupy.sign(x)  # CuPy 13 says that NaN has the sign 0
         return self.cupy.where(x == x, signs, x) if x.dtype.kind == "f" else signs
 
@@ -160,7 +189,7 @@ class Placed:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._within, name)
-        if isinstance(found, ModuleType | CuPyLinalg):
+        if isinstance(found, ModuleType | CuPyLinalg | Special):
             found = Placed(found, self._storage)
         elif callable(found) and not isinstance(found, type):
             found = placed(found, self._storage)

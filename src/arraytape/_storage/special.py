@@ -17,12 +17,19 @@ from .._util.errors import user_line
 from .storage import storage_of
 
 KERNELS: dict[str, Callable[..., Any]] = {}  # name -> what computes it, called with xp by name
+SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # the same, where the library of the data has none
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Enter a kernel under its name.  It gets its operands as data of one floating-point dtype, and does
     not warn."""
     KERNELS[function.__name__] = of_one_dtype(function)
+    return function
+
+
+def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter a kernel that computes a function of SciPy's for data whose library lacks the function."""
+    SUBSTITUTES[function.__name__] = of_one_dtype(function)
     return function
 
 
@@ -112,7 +119,9 @@ class BorrowedSpecial(Special):
         function = of_scipy(name)
 
         def call(*operands: Any, **keywords: Any) -> Any:
-            like = next(x for x in operands if hasattr(x, "shape"))
+            like = next((x for x in operands if hasattr(x, "shape")), None)
+            if like is None:  # numbers alone: a number of NumPy's, which joins any data
+                return function(*operands, **keywords)
             storage = storage_of(like)
             given = [storage_of(x).host(x) if hasattr(x, "shape") else x for x in operands]
             found = function(*given, **keywords)
@@ -125,15 +134,35 @@ class BorrowedSpecial(Special):
 
 
 class CuPySpecial(Special):
-    """CuPy's, on CUDA devices."""
+    """CuPy's, on CUDA devices; substitutes for some that CuPy lacks."""
 
     def native(self, name: str) -> Any:
-        import cupyx.scipy.special as cupy_special
+        import cupyx.scipy.special as library
 
-        found = getattr(cupy_special, name, None)
-        if found is None:
-            raise TypeError(
-                f"special.{name} is not in CuPy {self.xp.cupy.__version__}: move the Arrays to the host "
-                f'with to_device("cpu") [at {user_line()}]'
-            )
-        return found
+        return self.found_in(library, name)
+
+    def found_in(self, library: Any, name: str) -> Any:
+        """Return the library's function of this name, or of SciPy's public name for a private ufunc.
+
+        Numbers become data for functions that are no ufuncs: polygamma of CuPy's takes nothing else.
+        """
+        for known in (name, name.removeprefix("_")):
+            found = getattr(library, known, None)
+            if callable(found):  # _zeta is a module
+                return found if hasattr(found, "nin") else functools.partial(self.of_data, found)
+        if name in SUBSTITUTES:
+            return functools.partial(SUBSTITUTES[name], xp=self.xp)
+        raise TypeError(not_in_cupy(f"special.{name}", self.xp))
+
+    def of_data(self, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
+        """Call a function with its operands as data."""
+        given = [x if hasattr(x, "dtype") else self.xp.full((), x) for x in operands]
+        return function(*given, **keywords)
+
+
+def not_in_cupy(what: str, xp: Any) -> str:
+    """Return the message of the error that CuPy has no such function."""
+    return (
+        f"{what} is not in CuPy {xp.cupy.__version__}: move the Arrays to the host "
+        f'with to_device("cpu") [at {user_line()}]'
+    )

@@ -25,7 +25,7 @@ from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
 from ._statement import STATEMENTS, explained
 
-# Each chapter states its functions.
+# Each chapter states its functions; the last one has kernels that CuPy lacks.
 CHAPTERS = (
     "_gamma",
     "_elementary",
@@ -51,6 +51,7 @@ CHAPTERS = (
     "_stats",
     "_counting",
     "_harmonics",
+    "_substitutes",
 )
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 

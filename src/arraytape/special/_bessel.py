@@ -51,7 +51,7 @@ special(
     summary="Bessel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "yn", "n x", None, lambda t, n, x, xp: t * falling(xp.special.yv, n, x),
+    "yn", "n x", None, lambda t, n, x, xp: t * falling(xp.special.yn, n, x),
     domains=[WHOLE, ARGUMENTS], integers="n",
     summary="Bessel function of the second kind of integer order", source="DLMF 10.6.1",
 )  # fmt: skip

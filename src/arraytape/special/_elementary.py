@@ -269,7 +269,7 @@ xlogy = special(
 xlog1py = special(
     "xlog1py",
     "x1 x2",
-    lambda t, x2, xp: t * xp.special.log1p(x2),
+    lambda t, x2, xp: t * xp.special.log1p(as_data(x2, t, xp)),
     lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp),
     complex=True,
     domains=[POSITIVE, (-0.8, 4.0)],

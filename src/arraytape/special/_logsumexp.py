@@ -105,7 +105,7 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
     nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
     loud = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
     # The total is 1 but for rounding, of the value, too; or whatever cancellation has left of that.
-    rounded = absolute(value) * np.finfo(value.dtype).eps > 0.01
+    rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, loud))
     rest = log(total)  # where the value is infinite, the plain formula, loud where it is undefined

@@ -46,7 +46,9 @@ def greatest_of(n: Any) -> int:
     return int(storage_of(n).host(n).max(initial=0)) if hasattr(n, "dtype") else int(n)
 
 
-def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
+def by_order(
+    function: Callable[..., Any], kernels: dict[str, Callable[..., Any]] = KERNELS
+) -> Callable[..., Any]:
     """Enter a kernel of one order at a time, which it gets as a Python int; orders may be data."""
 
     @functools.wraps(function)
@@ -58,7 +60,7 @@ def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
             found = xp.where(n == order, call(order, *operands, xp=xp), found)
         return found
 
-    KERNELS[function.__name__] = call
+    kernels[function.__name__] = call
     return function
 
 

@@ -1,0 +1,272 @@
+"""Kernels of functions that SciPy has and CuPy lacks, as far as gradients of CuPy's functions use them.
+
+The kernels call functions that CuPy has.  Data on the host does not use the kernels: see
+``_storage.special``.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._storage.special import SUBSTITUTES, not_in_cupy, substitute
+from .._storage.storage import is_complex, storage_of
+from ._gamma import LANCZOS
+from ._rules import by_order, horner
+
+# Of Lanczos's sum: the numerator, and x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
+NUMERATOR = (
+    56906521.91347156388090791033559122686859, 103794043.1163445451906271053616070238554,
+    86363131.28813859145546927288977868422342, 43338889.32467613834773723740590533316085,
+    14605578.08768506808414169982791359218571, 3481712.15498064590882071018964774556468,
+    601859.6171681098786670226533699352302507, 75999.29304014542649875303443598909137092,
+    6955.999602515376140356310115515198987526, 449.9445569063168119446858607650988409623,
+    19.51992788247617482847860966235652136208, 0.5098416655656676188125178644804694509993,
+    0.006061842346248906525783753964555936883222,
+)  # fmt: skip
+DENOMINATOR = tuple(float(c) for c in np.poly1d(-np.arange(12), True).coef[::-1])
+DUPLICATIONS = 16  # from then on three arguments of any sizes are equal up to 1 in 1000
+HIGHEST = 30  # order of the Bessel functions of the first kind
+
+
+# --- sines ----------------------------------------------------------------------------------------
+def sine_of_turn(x: Any, xp: Any) -> Any:
+    """Return sin(pi x) of real x, exact at whole and half numbers."""
+    x = x - 2.0 * xp.round(0.5 * x)
+    return xp.sin(math.pi * xp.where(xp.abs(x) > 0.5, xp.sign(x) - x, x))
+
+
+def cosine_of_turn(x: Any, xp: Any) -> Any:
+    """Return cos(pi x) of real x, exact at whole and half numbers."""
+    return xp.sin(math.pi * (0.5 - xp.abs(x - 2.0 * xp.round(0.5 * x))))
+
+
+@substitute
+def _sinpi(x: Any, *, xp: Any) -> Any:
+    if not is_complex(x):
+        return sine_of_turn(x, xp)
+    turn, angle = xp.real(x), math.pi * xp.imag(x)
+    imaginary = cosine_of_turn(turn, xp) * xp.sinh(angle)
+    return sine_of_turn(turn, xp) * xp.cosh(angle) + 1j * imaginary
+
+
+@substitute
+def _cospi(x: Any, *, xp: Any) -> Any:
+    if not is_complex(x):
+        return cosine_of_turn(x, xp)
+    turn, angle = xp.real(x), math.pi * xp.imag(x)
+    imaginary = sine_of_turn(turn, xp) * xp.sinh(angle)
+    return cosine_of_turn(turn, xp) * xp.cosh(angle) - 1j * imaginary
+
+
+# --- gamma, beta and zeta functions -----------------------------------------------------------------
+@substitute
+def _lanczos_sum_expg_scaled(x: Any, *, xp: Any) -> Any:
+    far = xp.abs(x) > 1.0
+    argument = xp.where(far, 1.0 / xp.where(far, x, 1.0), x)
+
+    def polynomial(coefficients: tuple[float, ...]) -> Any:
+        total = xp.zeros_like(x)
+        for low, high in zip(reversed(coefficients), coefficients, strict=True):
+            total = total * argument + xp.where(far, high, low)
+        return total
+
+    return polynomial(NUMERATOR) / polynomial(DENOMINATOR)
+
+
+def log_remainder(ratio: Any, x: Any, xp: Any) -> Any:
+    """Return log(ratio) - x, where x is ratio - 1."""
+    near = xp.abs(x) < 0.5
+    small = xp.where(near, x, 0.0)
+    part = small / (2.0 + small)  # log(1 + x) is 2 artanh(part)
+    square = part * part
+    odd = horner([(2 * k + 3) / (2 * k + 5) for k in range(16)], square, xp)
+    return xp.where(near, part * (2.0 / 3.0 * square * odd - small), xp.log(ratio) - x)
+
+
+@substitute
+def _igam_fac(a: Any, x: Any, *, xp: Any) -> Any:
+    shift = LANCZOS - 0.5
+    base = a + shift
+    exponent = a * log_remainder(x / base, (x - base) / base, xp) - x * shift / base
+    scale = xp.sqrt(base / math.e) / xp.special._lanczos_sum_expg_scaled(a)
+    return xp.where(x == math.inf, 0.0, scale * xp.exp(exponent))
+
+
+@substitute
+def _beta_pdf(x: Any, a: Any, b: Any, *, xp: Any) -> Any:
+    shift, lanczos = LANCZOS - 0.5, xp.special._lanczos_sum_expg_scaled
+    first, second, both, y = a + shift, b + shift, a + b + shift, 1.0 - x
+    part = log_remainder(x * both / first, (x * b - y * first) / first, xp)
+    exponent = a * part - shift * (x * b / first)
+    part = log_remainder(y * both / second, (y * a - x * second) / second, xp)
+    exponent = exponent + b * part - shift * (y * a / second)
+    scale = xp.sqrt(first / both * (second / math.e)) * lanczos(a + b)
+    inside = (x > 0) & (x < 1)
+    found = scale / (lanczos(a) * lanczos(b)) * xp.exp(exponent) / xp.where(inside, x * y, 1.0)
+    at_end = xp.special.xlogy(a - 1.0, x) + xp.special.xlog1py(b - 1.0, -x)
+    return xp.where(inside, found, xp.exp(at_end - xp.special.betaln(a, b)))
+
+
+@substitute
+def betainccinv(a: Any, b: Any, p: Any, *, xp: Any) -> Any:
+    """Return the quantile by the inverse of 1 - p where that keeps the digits of a small result."""
+    complement = xp.special.betaincinv(b, a, p)
+    direct = xp.special.betaincinv(a, b, 1.0 - p)
+    return xp.where((complement > 0.5) & (p > 1e-4), direct, 1.0 - complement)
+
+
+@substitute
+def _riemann_zeta(x: Any, *, xp: Any) -> Any:
+    return xp.special.zetac(x) + 1.0
+
+
+# --- elliptic integrals -----------------------------------------------------------------------------
+@substitute
+def elliprd(x: Any, y: Any, z: Any, *, xp: Any) -> Any:
+    """Duplicate until the arguments are nearly equal.  Source: DLMF 19.36.2."""
+    x, y, z = xp.broadcast_arrays(x, y, z)
+    infinite = xp.isinf(x) | xp.isinf(y) | xp.isinf(z)
+    poles = ((x == 0) & (y == 0)) | (z == 0)
+    total, scale = xp.zeros_like(x), 1.0
+    for _ in range(DUPLICATIONS):
+        roots = [xp.sqrt(v) for v in (x, y, z)]
+        step = roots[0] * (roots[1] + roots[2]) + roots[1] * roots[2]
+        total = total + scale / (roots[2] * (z + step))
+        scale, x, y, z = scale / 4.0, (x + step) / 4.0, (y + step) / 4.0, (z + step) / 4.0
+    mean = (x + y + 3.0 * z) / 5.0
+    x, y = (mean - x) / mean, (mean - y) / mean
+    z = (x + y) / -3.0
+    xy, z2 = x * y, z * z
+    e2, e3, e4, e5 = xy - 6.0 * z2, (3.0 * xy - 8.0 * z2) * z, 3.0 * (xy - z2) * z2, xy * z2 * z
+    series = 1.0 - 3 * e2 / 14 + e3 / 6 + 9 * e2 * e2 / 88 - 3 * e4 / 22 - 9 * e2 * e3 / 52
+    series = series + 3 * e5 / 26 - e2 * e2 * e2 / 16 + 3 * e3 * e3 / 40 + 3 * e2 * e4 / 20
+    series = series + 45 * e2 * e2 * e3 / 272 - 9 * (e3 * e4 + e2 * e5) / 68
+    found = 3.0 * total + scale * series / (mean * xp.sqrt(mean))
+    return xp.where(infinite, 0.0, xp.where(poles, math.inf, found))
+
+
+# --- functions of whole orders ----------------------------------------------------------------------
+def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
+    """Enter a substitute that gets its order as a Python int.
+
+    Raises TypeError for complex data and for orders that are no whole numbers up to ``highest``.
+    """
+
+    def entered(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = function.__name__
+        by_order(function, SUBSTITUTES)
+        compute = SUBSTITUTES[name]
+
+        @functools.wraps(function)
+        def call(v: Any, *operands: Any, xp: Any) -> Any:
+            orders = storage_of(v).host(v).ravel() if hasattr(v, "dtype") else np.asarray([v])
+            other = np.any((orders % 1 != 0) | (np.abs(orders) > highest))
+            if other or any(is_complex(x) for x in operands):
+                what = f"special.{name} of complex data, or of orders beyond 0, 1, ..., {highest},"
+                raise TypeError(not_in_cupy(what, xp))
+            return compute(v, *operands, xp=xp)
+
+        SUBSTITUTES[name] = call
+        return function
+
+    return entered
+
+
+@substitute_by_order(1000)
+def eval_jacobi(n: int, alpha: Any, beta: Any, x: Any, *, xp: Any) -> Any:
+    """Return Jacobi's polynomial by recurrence from lower degrees.  Source: DLMF 18.9.2."""
+    both = alpha + beta
+    low, high = xp.zeros_like(both + x), xp.ones_like(both + x)
+    if n < 0:
+        return low
+    for k in range(n):
+        if k:
+            middle = 2.0 * k + both
+            first = 2.0 * (k + 1.0) * (k + both + 1.0) * middle
+            second = (middle + 1.0) * ((middle + 2.0) * middle * x + (alpha - beta) * both)
+            third = 2.0 * (k + alpha) * (k + beta) * (middle + 2.0)
+            following = (second * high - third * low) / first
+        else:
+            following = alpha + 1.0 + 0.5 * (both + 2.0) * (x - 1.0)
+        low, high = high, following
+    return high
+
+
+def of_next_orders(n: int, low: Any, high: Any, x: Any, signs: tuple[int, int], xp: Any) -> Any:
+    """Return f of order n from those of orders 0 and 1, by f(k + 1) = +-2 k / x f(k) +- f(k - 1)."""
+    for k in range(1, n):
+        following = signs[0] * (2.0 * k / x) * high + signs[1] * low
+        infinite = xp.where(x < 0, -high, high)
+        low, high = high, xp.where(xp.isinf(high), infinite, following)
+    return high if n else low
+
+
+def of_first_kind(
+    n: int, low: Any, high: Any, x: Any, sign: int, far: float, scale: Any, xp: Any
+) -> Any:
+    """Return J or I of order n, times ``scale``, from those of orders 0 and 1.
+
+    The recurrence is stable beyond ``far``, the series in ``sign * (x / 2) ** 2`` precise below.
+    """
+    if n < 2:
+        return high if n else low
+    ratios: list[float] = []
+    size = 1.0
+    while size > 1e-18:
+        divisor = 4.0 * (len(ratios) + 1) * (n + len(ratios) + 1)
+        ratios.append(sign / divisor)
+        size *= far * far / divisor
+    near = xp.abs(x) <= far
+    small, large = xp.where(near, x, 0.0), xp.where(near, far, x)
+    series = (0.5 * small) ** n / math.factorial(n) * horner(ratios, small * small, xp)
+    beyond = of_next_orders(n, low, high, large, (-sign, sign), xp)
+    return xp.where(near, scale * series, beyond)
+
+
+def reflected(n: int, found: Any) -> Any:
+    """Return J or Y of order n from that of order abs(n)."""
+    return -found if n < 0 and n % 2 else found
+
+
+def modified_far(n: int) -> float:
+    """Return the argument from which the recurrence of I loses at most a digit up to order n."""
+    return max(12.0, 0.5 * n * n)
+
+
+@substitute_by_order(HIGHEST)
+def jv(n: int, x: Any, *, xp: Any) -> Any:
+    m, low, high = abs(n), xp.special.j0(x), xp.special.j1(x)
+    return reflected(n, of_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
+
+
+@substitute_by_order(HIGHEST)
+def yv(n: int, x: Any, *, xp: Any) -> Any:
+    low, high = xp.special.y0(x), xp.special.y1(x)
+    return reflected(n, of_next_orders(abs(n), low, high, x, (1, -1), xp))
+
+
+@substitute_by_order(HIGHEST)
+def iv(n: int, x: Any, *, xp: Any) -> Any:
+    m, low, high = abs(n), xp.special.i0(x), xp.special.i1(x)
+    return of_first_kind(m, low, high, x, 1, modified_far(m), 1.0, xp)
+
+
+@substitute_by_order(HIGHEST)
+def ive(n: int, x: Any, *, xp: Any) -> Any:
+    m, low, high = abs(n), xp.special.i0e(x), xp.special.i1e(x)
+    return of_first_kind(m, low, high, x, 1, modified_far(m), xp.exp(-xp.abs(x)), xp)
+
+
+@substitute_by_order(HIGHEST)
+def kv(n: int, x: Any, *, xp: Any) -> Any:
+    return of_next_orders(abs(n), xp.special.k0(x), xp.special.k1(x), x, (1, 1), xp)
+
+
+@substitute_by_order(HIGHEST)
+def kve(n: int, x: Any, *, xp: Any) -> Any:
+    return of_next_orders(abs(n), xp.special.k0e(x), xp.special.k1e(x), x, (1, 1), xp)

@@ -1,0 +1,121 @@
+"""Write tests/storage/cupy_names.json: what the names are in CuPy that arraytape takes from CuPy.
+
+    python tools/cupy_names.py      # where CuPy is installed, with a GPU or without: adds its version
+
+Tests compare the table with what the sources call, so that they need no CuPy: run this with the oldest
+CuPy that is supported and with the newest, whenever the sources take another name or keyword.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "tests" / "storage" / "cupy_names.json"
+SOURCES = sorted((ROOT / "src" / "arraytape").rglob("*.py"))
+SPECIAL = "cupyx.scipy.special"
+
+
+def path_of(node: ast.AST) -> str | None:
+    """Return the dotted path that is taken from a variable or attribute named cupy, or None."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute) and node.attr != "cupy":
+        names.append(node.attr)
+        node = node.value
+    of_cupy = (isinstance(node, ast.Name) and node.id == "cupy") or isinstance(node, ast.Attribute)
+    return ".".join(reversed(names)) if of_cupy and names else None
+
+
+def taken(source: str) -> Iterator[tuple[str, bool, list[str]]]:
+    """Yield the longest paths in CuPy that a source names, whether each is called, and by which
+    keywords."""
+    tree = ast.parse(source)
+    inner = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    calls = {id(n.func): n for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    for node in ast.walk(tree):
+        path = path_of(node) if id(node) not in inner else None
+        if path:
+            call = calls.get(id(node))
+            keywords = [k.arg for k in call.keywords if k.arg] if call else []
+            yield path, call is not None, keywords
+
+
+def all_taken() -> list[tuple[str, bool, list[str]]]:
+    """Return what all sources take from CuPy."""
+    found = []
+    for path in SOURCES:
+        source = path.read_text(encoding="utf-8")
+        if "cupy" in source:
+            found += taken(source)
+    return found
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is: a module, a type, a ufunc, another function or none of these."""
+    if isinstance(value, ModuleType):
+        return "module"
+    if isinstance(value, type):
+        return "type"
+    if hasattr(value, "nin"):
+        return "ufunc"
+    return "function" if callable(value) else "value"
+
+
+def keywords_of(value: Any) -> list[str]:
+    """Return the names of a function's parameters; those of a ufunc stand in its documentation."""
+    try:
+        return list(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        first = (inspect.getdoc(value) or "").partition("\n")[0].rpartition("(")[2]
+        names = [part.strip().partition("=")[0] for part in first.rstrip(")").split(",")]
+        return [name for name in names if name.isidentifier()]
+
+
+def facts(library: Any, path: str) -> dict[str, Any] | None:
+    """Return the kind and keywords of what a path leads to; None where it leads nowhere."""
+    for part in path.split("."):
+        library = getattr(library, part, None)
+        if library is None:
+            return None
+    kind = kind_of(library)
+    found: dict[str, Any] = {"kind": kind}
+    return found | {"keywords": keywords_of(library)} if kind in ("function", "ufunc") else found
+
+
+def loops(value: Any) -> Any:
+    """Return the dtypes that a ufunc computes with; of another value its kind."""
+    kind = kind_of(value)
+    return " ".join(dict.fromkeys(value.types)) if kind == "ufunc" else kind
+
+
+def main() -> None:
+    """Add the facts of the CuPy that is installed to the table."""
+    import cupy
+
+    special = importlib.import_module(SPECIAL)
+    names = [name for name in dir(special) if not name.startswith("__")]
+    paths = sorted({path for path, _, _ in all_taken()} | set(dynamic()))
+    table = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
+    table[cupy.__version__] = {
+        "cupy": {path: facts(cupy, path) for path in paths},
+        SPECIAL: {name: loops(getattr(special, name)) for name in names},
+    }
+    TABLE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def dynamic() -> tuple[str, ...]:
+    """Return the paths that the storage takes by ``getattr``."""
+    from arraytape._storage.cupy import SINCE_14
+
+    return SINCE_14
+
+
+if __name__ == "__main__":
+    main()
