@@ -524,7 +524,7 @@ class Calls(Interpreter):
     def of_elements(
         self, given: Arguments, carried: list[Value], method: bool, scope: Scope
     ) -> Value | None:
-        """Return what functions give that take, give and move elements of containers; None for others."""
+        """Return what functions give that move elements of containers; None for others."""
         name, node = given.name, given.node
         if method and name in ("execute", "executemany", "cursor"):
             rows = self.of_database(given, scope)

@@ -24,9 +24,9 @@ class Thing:
     actual : the module, class or function that it is.  of : the class of which it is an instance.
     closure : of a function, its tree, scope and file.  me : of a bound method, its ``self``.
     is_whole : whether all that it has was put there before the analysis' eyes, so that a read that
-    finds nothing shows a write that was missed.  is_display : whether it was written as ``[...]`` or ``{...}``,
-    and may be empty before the code fills it.  names : of what ``globals()`` gives, the scope.
-    is_view : of what ``vars(x)`` gives, which shares the fields of x: its items are attributes.
+    finds nothing shows a write that was missed.  is_display : whether it was written as ``[...]`` or
+    ``{...}``, and may be empty before the code fills it.  names : of what ``globals()`` gives, the
+    scope.  is_view : of what ``vars(x)`` gives, which shares the fields of x: its items are attributes.
     is_fixed : whether nothing can be put there.
     """
 
