@@ -295,8 +295,14 @@ def test_cond_of_what_is_not_finite_has_no_slope(p):
     """NaN there, also in a stack, whose other matrices have the slope that they have alone."""
     data = np.asarray([[[1.0, 2.0], [3.0, 4.5]], [[np.nan, 1.0], [2.0, 3.0]]])
     x, alone = xp.asarray(data), xp.asarray(data[0])
+    try:
+        expected = np.linalg.cond(data, p)
+    except np.linalg.LinAlgError as error:  # that of some builds' LAPACK
+        with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+            np.linalg.cond(x, p)
+        return
     y = np.linalg.cond(x, p)
-    np.testing.assert_array_equal(np.asarray(y), np.linalg.cond(data, p))
+    np.testing.assert_array_equal(np.asarray(y), expected)
     g = xp.grad(lambda x: xp.sum(np.linalg.cond(x, p)))(x)
     np.testing.assert_allclose(g[0], xp.grad(lambda x: np.linalg.cond(x, p))(alone), rtol=1e-12)
     assert not np.isfinite(np.asarray(g[1])).all()

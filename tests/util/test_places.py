@@ -61,7 +61,6 @@ def test_functions_replay_and_errors_name_the_users_line_beside_a_target_folder(
     package = Path(array_api_compat.__file__).parent
     shutil.copytree(package, target / "array_api_compat", ignore=shutil.ignore_patterns("tests"))
     (target / "wheels-1.0.dist-info" / "RECORD").write_text("array_api_compat/__init__.py,,\n")
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM.format(folder=str(target))],
-        check=True, timeout=60, env=os.environ | {"PYTHONPATH": str(target)},
-    )  # fmt: skip
+    path = os.pathsep.join([str(target), *filter(None, sys.path)])
+    command = [sys.executable, "-W", "error", "-c", PROGRAM.format(folder=str(target))]
+    subprocess.run(command, check=True, timeout=60, env=os.environ | {"PYTHONPATH": path})
