@@ -292,7 +292,11 @@ def launches() -> Iterator[str]:
             call()
             wait()
         names = [event.name for event in seen.events()]
-        kernels = [n for n in names if not n.startswith(("Memcpy", "Memset", "cu", "Activity"))]
+        kernels = [
+            n
+            for n in names
+            if not n.startswith(("Memcpy", "Memset", "cuda", "cuLaunch", "Activity"))
+        ]
         copies = [sum(n.startswith(f"Memcpy {way}") for n in names) for way in ("DtoH", "HtoD")]
         yield f"| {name} | {len(kernels)} | {copies[0]} | {copies[1]} |"
 
