@@ -37,6 +37,7 @@ def gradients(f):
 @pytest.mark.parametrize(("op", "sample"), CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize("mapped", ["all", "first", "last"])
+@pytest.mark.every(4)
 def test_every_op_and_its_gradient_equal_a_loop(op, sample, dtype, mapped):
     if dtype is np.complex128 and op.name in REAL_ONLY:
         return

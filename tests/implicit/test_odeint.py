@@ -54,6 +54,7 @@ def differences(f, x, h=1e-5):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau"])
 @pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.every(3)
 def test_values_steps_and_counts_are_those_of_solve_ivp(problem, method):
     f, span, y0, p = PROBLEMS[problem]
     times = np.linspace(*span, 13)[1:-1]
@@ -190,6 +191,7 @@ def weighted_outputs(q, options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.every(3)
 def test_gradients_by_y0_args_and_times_agree_with_differences(way):
     q = np.array([0.5, 0.1, 1.0, 2.0, 0.3, 0.7, 1.2, 0.1, 0.8])
 
