@@ -402,7 +402,23 @@ BAD_OPTIONS = (
     ("counterfactuals.py", ["--patients", "0"], "not an integer of at least 1"),
     ("register_images.py", ["--out", "plot.txt"], "must end in one of"),
     ("canonical_correlations.py", ["--draws", "1"], "not an integer of at least 2"),
+    ("burgers_viscosity.py", ["--out", "plot.txt"], "must end in one of"),
+    ("custom_layer.py", ["--out", "plot.txt"], "must end in one of"),
+    ("design_filters.py", ["--out", "plot.txt"], "must end in one of"),
+    ("gaussian_process.py", ["--out", "plot.txt"], "must end in one of"),
+    ("kepler_orbit.py", ["--out", "plot.txt"], "must end in one of"),
+    ("larger_than_memory.py", ["--out", "plot.txt"], "must end in one of"),
+    ("lynx_and_hares.py", ["--out", "plot.txt"], "must end in one of"),
+    ("metric_learning.py", ["--out", "plot.txt"], "must end in one of"),
+    ("pca_influence.py", ["--out", "plot.txt"], "must end in one of"),
+    ("posterior_of_betas.py", ["--out", "plot.txt"], "must end in one of"),
 )
+
+
+def test_each_example_has_a_bad_option():
+    """So that each is at least imported on each run: the longest run at night alone."""
+    programs = {path.name for path in EXAMPLES.glob("*.py")} - {"command_line.py"}
+    assert {name for name, *_ in BAD_OPTIONS} == programs
 
 
 def test_a_bad_option_gets_a_clear_message():
