@@ -59,6 +59,7 @@ def test_every_op_and_its_gradient_equal_a_loop(op, sample, dtype, mapped):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(3)
 def test_curvature_inside_equals_a_loop(op, sample):
     f, arguments, axes = examples(op, sample, np.float64)
     if not arguments or any(x.size == 0 for x in arguments):
@@ -78,6 +79,7 @@ def test_curvature_inside_equals_a_loop(op, sample):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(3)
 def test_forward_mode_inside_and_outside_equals_a_loop(op, sample):
     f, arguments, axes = examples(op, sample, np.float64)
     if not arguments:

@@ -81,6 +81,7 @@ def test_values_steps_and_counts_are_those_of_solve_ivp(problem, method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+@pytest.mark.every(3)
 def test_the_steps_on_arrays_are_scipys_steps(method, monkeypatch):
     from arraytape.implicit import ode
 
@@ -280,6 +281,7 @@ def test_a_harmonic_oscillator_to_second_order():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_lorenz_gradients_agree_with_both_adjoints_and_differences():
     f, span, y0, p = PROBLEMS["lorenz"]
 

@@ -557,6 +557,7 @@ def is_regular(call, function, x):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("function", [f for f in COMPOSED if f in exact.COMPOSED], ids=name_of)
+@pytest.mark.every(3)
 def test_a_tape_changes_no_value_and_gradients_have_their_sources_dtype(function, dtype):
     for (kind, values), (i, call) in itertools.product(VALUES.items(), enumerate(CALLS[function])):
         x = of_dtype(values, dtype)

@@ -383,6 +383,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+@pytest.mark.every(3)
 def test_the_program_is_linear(run):
     check(run, RUNS[run])
 

@@ -66,6 +66,7 @@ def figures(output, name):
     return [float(word) for word in re.findall(r"[-+]?\d[\d.]*(?:e[-+]\d+)?", line[len(name) :])]
 
 
+@pytest.mark.nightly
 def test_one_gradient_says_what_leaving_out_each_wine_does_to_a_pca(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("pca_influence.py", "--checks", "5", "--out", str(picture))
@@ -203,6 +204,7 @@ def finished(name, folder, *options):
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_the_smallest_changes_of_measurements_turn_the_decision_of_a_pipeline(tmp_path):
     said = finished("counterfactuals.py", tmp_path, "--patients", "6")
     assert "(<= 1e-06)" in said
@@ -226,6 +228,7 @@ def test_a_metric_is_learned_to_scikit_learns_own_objective(tmp_path):
     assert few[3] < 45 < theirs[3]  # pixels
 
 
+@pytest.mark.nightly
 def test_keplers_orbit_of_mars_is_nearly_that_of_today(tmp_path):
     said = finished("kepler_orbit.py", tmp_path)
     assert "(<= 1e-06)" in said
