@@ -262,6 +262,7 @@ def test_a_linear_system_has_the_derivatives_of_the_matrix_exponential():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_harmonic_oscillator_to_second_order():
     """y = cos(w t): d2/dw2 = -t^2 cos(w t), d2/dw dt = -sin(w t) - w t cos(w t)."""
 

@@ -190,7 +190,7 @@ OF_PLACES = ("pdf", "logpdf", "cdf", "logcdf", "ccdf", "logccdf", "icdf", "iccdf
 @pytest.mark.parametrize("method", [*OF_PLACES, *MOMENTS, "median"])
 @pytest.mark.parametrize("name", OBJECTS)
 @pytest.mark.filterwarnings("ignore")  # SciPy's own, and that a part of a gradient is 0
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 def test_methods_of_the_new_infrastructure(name, method):
     """By a parameter that only the distribution holds; moments by a quadrature may be NaN."""
 
