@@ -20,7 +20,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,complex_derivative float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint newest lowest numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean
+.PHONY: help demo quick test nightly lint newest lowest numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,10 +30,13 @@ demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sk
 	$(BIN)/python examples/differentiate_sklearn.py --out build/differentiate_sklearn.png
 
 quick: .venv/.dev  ## Run the tests of tapes, recorders, writes, transformations and rules: 20 seconds
-	$(PARALLEL) -m "not slow" $(QUICK)
+	$(PARALLEL) -m "not slow and not nightly" $(QUICK)
 
-test: lint  ## Run the linters and type checker, then the tests
+test: lint  ## Run the linters and type checker, then the tests but for those marked nightly
 	$(PARALLEL)
+
+nightly: .venv/.dev  ## Run all tests (TESTS="tests/tape ..."), those marked nightly included
+	$(PARALLEL) -m "" $(TESTS)
 
 lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
 	$(BIN)/ruff check .
@@ -43,16 +46,16 @@ lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
 	$(BIN)/python tools/public_names.py --check
 
 newest lowest: BIN = build/$@/bin
-newest:  ## Run the tests (TESTS="tests/tape ...") with the newest release of each dependency, in a new environment
+newest:  ## Run all tests (TESTS="tests/tape ...") with the newest release of each dependency, in a new environment
 	$(PYTHON) -m venv --clear build/$@
 	$(PIP_INSTALL) --upgrade --upgrade-strategy eager --editable ".[dev]"
-	$(PARALLEL) $(TESTS)
+	$(PARALLEL) -m "" $(TESTS)
 
-lowest:  ## Run the tests with the lowest release of each dependency that pyproject.toml allows
+lowest:  ## Run all tests with the lowest release of each dependency that pyproject.toml allows
 	$(PYTHON) -m venv --clear build/$@
 	$(PIP_INSTALL) --editable ".[dev]"
 	$(PIP_INSTALL) --no-deps $$($(BIN)/python tools/lowest_releases.py)  # array-api-extra asks for more than we do
-	$(PARALLEL) $(TESTS)
+	$(PARALLEL) -m "" $(TESTS)
 
 numpy: .venv/.dev  ## Run NumPy's own tests with its functions called on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/run_numpy.py

@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import zlib
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,12 +51,27 @@ def pytest_addoption(parser):
     )
 
 
+def leave_to_nightly_runs(items):
+    """Mark as nightly all but each n-th test of a function that is marked ``every(n)``."""
+    counts = Counter()
+    for item in items:
+        every = item.get_closest_marker("every")
+        if every is not None:
+            function = item.nodeid.partition("[")[0]
+            if counts[function] % every.args[0]:
+                item.add_marker(pytest.mark.nightly)
+            counts[function] += 1
+
+
+# Before pytest's own, which reads the marks.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """On another storage than NumPy's, skip what is not marked ``any_storage``.
 
     Such tests look into NumPy's memory, count its frames or compare its bits.  Slow tests come first, so
     that no worker has one left when the others are done.
     """
+    leave_to_nightly_runs(items)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.getoption("--storage") == "numpy":
         return

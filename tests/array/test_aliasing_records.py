@@ -107,6 +107,7 @@ def runs(lines, dtype):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.every(3)
 def test_the_fast_path_gives_what_the_rule_gives_but_for_the_order_of_sums(
     dtype, near, monkeypatch
 ):

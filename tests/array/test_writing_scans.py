@@ -54,4 +54,4 @@ def test_a_row_of_a_scan_costs_the_same_however_many_there_are(mode):
 
     few = min(seconds(100) for _ in range(10))
     for rows in (1000, 10_000):
-        assert min(seconds(rows) for _ in range(3)) < 3.0 * few
+        assert any(seconds(rows) < 3.0 * few for _ in range(3))

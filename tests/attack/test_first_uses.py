@@ -35,6 +35,7 @@ for found in pkgutil.walk_packages(arraytape.__path__, "arraytape."):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no os.fork")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 11])
+@pytest.mark.every(3)
 def test_children_beside_threads_that_begin_to_use_the_package_end(seed):
     assert first_uses.run(seed) == first_uses.FORKS
 

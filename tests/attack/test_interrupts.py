@@ -10,6 +10,7 @@ FEW = 6
 
 
 @pytest.mark.parametrize("name", sorted(interrupts.TABLE))
+@pytest.mark.every(4)
 def test_an_interrupted_entry_leaves_nothing_and_state_that_is_old_or_new(name):
     count, findings = interrupts.sweep(name, most=FEW)
     assert count
@@ -18,6 +19,7 @@ def test_an_interrupted_entry_leaves_nothing_and_state_that_is_old_or_new(name):
 
 @pytest.mark.parametrize("recorder", interrupted_writes.RECORDERS)
 @pytest.mark.parametrize("name", sorted(interrupted_writes.TABLE))
+@pytest.mark.every(5)
 def test_an_interrupted_write_leaves_data_and_derivative_old_or_new(name, recorder, monkeypatch):
     monkeypatch.setattr(interrupted_writes, "SAMPLE", FEW)
     count, findings = interrupted_writes.sweep(name, random.Random(name), recorder)

@@ -13,6 +13,7 @@ BLOCKS, PROGRAMS = 4, 16
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.every(4)
 def test_rules_are_scipys_on_data_that_no_table_has(block):
     for seed in range(block, PROGRAMS, BLOCKS):
         library_rules.run(seed)

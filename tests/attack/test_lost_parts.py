@@ -8,6 +8,7 @@ BLOCKS, PROGRAMS = 8, 320
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.every(8)
 def test_no_part_is_lost_in_silence(block):
     alarms = 0
     for seed in range(block, PROGRAMS, BLOCKS):

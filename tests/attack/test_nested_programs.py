@@ -14,6 +14,7 @@ SEEDS, PARTS = 200, 8
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.every(4)
 def test_programs_have_the_derivatives_of_differences_in_all_nestings(part):
     skipped = [seed for seed in range(part, SEEDS, PARTS) if replay(seed)]
     assert len(skipped) < 0.2 * SEEDS / PARTS

@@ -6,6 +6,7 @@ from .replayed_state import COUNTS, run
 
 
 @pytest.mark.parametrize("start", range(0, 160, 20))
+@pytest.mark.every(8)
 def test_programs_that_hold_state_somehow(start):
     COUNTS.clear()
     assert sum(run(seed) for seed in range(start, start + 20)) == 20

@@ -16,6 +16,7 @@ WRAPS = [None, None, xp.recompute_grad, xp.recompute_grad, *RULES]
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.every(4)
 def test_a_wrapped_program_has_the_derivatives_of_the_bare_one(block):
     for seed in range(block, PROGRAMS, BLOCKS):
         variables, x = inputs()

@@ -97,6 +97,7 @@ def test_workers_that_die_of_a_partition(cluster, data, w, monkeypatch):
     assert distributed.map_sum(loss, data)(w).shape == ()  # the cluster goes on
 
 
+@pytest.mark.nightly
 def test_memory_that_is_exhausted(w, private_cluster):
     def f(w, X, y):
         kept = []
@@ -173,6 +174,7 @@ def test_a_worker_that_leaves_and_one_that_joins(cluster, client, data, w):
     mover.join()
 
 
+@pytest.mark.every(3)
 def test_ctrl_c_leaves_no_tasks(client, data, w):
     step = distributed.value_and_grad(slow_loss, data.persist())
     right = bits(*step(w))

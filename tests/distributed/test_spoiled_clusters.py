@@ -69,6 +69,7 @@ def lazy(blocks):
 
 # --- workers ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.every(2)
 def test_a_cluster_that_has_given_up_its_workers(private_cluster, blocks, w, right, order):
     """What came of kills under load: a step that waits for workers that nobody starts again."""
     with private_cluster() as cluster, Client(cluster):
@@ -133,6 +134,7 @@ def test_an_error_of_the_function_that_is_a_timeout(private_cluster, w, blocks):
         assert "of 6 (blocks of shapes (5, 4))" in caught.value.__notes__[0]
 
 
+@pytest.mark.nightly
 def test_a_worker_that_answers_no_more(private_cluster, blocks, w, right):
     """A machine that is frozen, or cut off: given up after Dask's worker-ttl."""
     quick = dask.config.set({"distributed.scheduler.worker-ttl": "2s"})  # heartbeats make it 5 s
@@ -151,6 +153,7 @@ def test_a_worker_that_answers_no_more(private_cluster, blocks, w, right):
 
 
 @pytest.mark.parametrize("persisted", [False, True])
+@pytest.mark.every(2)
 def test_reading_a_partition_kills_until_it_does_not(
     private_cluster, blocks, w, right, tmp_path, persisted
 ):
@@ -199,6 +202,7 @@ def test_a_cluster_that_is_restarted(private_cluster, blocks, w, right):
         assert bits(distributed.value_and_grad(loss, given.persist())(w)) == right
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_comes_back(started, blocks, w, right):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -239,6 +243,7 @@ def wait_until(condition):
         ("", OLDER, r"tcp://[^;]*: 0\.0\.1"),
     ],
 )
+@pytest.mark.every(3)
 def test_a_process_without_arraytape_or_with_another(
     started, tmp_path, blocks, w, right, scheduler, worker, words
 ):

@@ -116,6 +116,7 @@ def is_whole(f, found):
 
 
 @pytest.mark.parametrize("f", [*programs(HARMFUL)])
+@pytest.mark.every(3)
 def test_what_is_lost_is_said(f, request):
     is_said(f, request)
 
@@ -149,6 +150,7 @@ def skip_what_scipy_cannot(request):
 
 
 @pytest.mark.parametrize("f", [*programs(HARMLESS)])
+@pytest.mark.every(3)
 def test_what_is_only_looked_at_is_not_said(f, request):
     skip_what_scipy_cannot(request)
     found, said = gradient(f)
@@ -159,6 +161,7 @@ def test_what_is_only_looked_at_is_not_said(f, request):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("f", [*programs(HARMLESS)])
+@pytest.mark.every(3)
 def test_gradients_of_what_is_only_looked_at_are_whole(f, request):
     skip_what_scipy_cannot(request)
     assert is_whole(f, gradient(f)[0]) is (request.node.callspec.id not in MEANT)

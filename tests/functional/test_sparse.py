@@ -309,6 +309,7 @@ def test_a_sparse_matrix_under_another_derivative_is_an_error():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.every(3)
 def test_a_sparse_matrix_in_a_replayed_function_is_that_of_each_call(name):
     f, *_ = PROGRAMS[name]
     asked = xp.function(lambda x: xp.asarray(xp.sparse_jacobian(f)(x).toarray()) @ x)

@@ -78,6 +78,7 @@ PRODUCTS = {
 @pytest.mark.parametrize("by", PRODUCTS)
 @pytest.mark.parametrize("inside", INSIDE)
 @pytest.mark.parametrize("of", FUNCTIONS)
+@pytest.mark.every(3)
 def test_second_derivatives_under_vmap_equal_those_of_a_loop(of, inside, by):
     F, product = INSIDE[inside](FUNCTIONS[of]), PRODUCTS[by]
     found = xp.vmap(lambda v: product(F, v))(DIRECTIONS)

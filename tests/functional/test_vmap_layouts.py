@@ -69,6 +69,7 @@ def of_a_loop(f, x, axis):
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.every(3)
 def test_a_write_is_seen_under_vmap_where_a_loop_sees_it(layout, value, part):
     x, axis = LAYOUTS[layout]
 

@@ -37,6 +37,7 @@ def gradients(f):
 @pytest.mark.parametrize(("op", "sample"), CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize("mapped", ["all", "first", "last"])
+@pytest.mark.every(4)
 def test_every_op_and_its_gradient_equal_a_loop(op, sample, dtype, mapped):
     if dtype is np.complex128 and op.name in REAL_ONLY:
         return
@@ -58,6 +59,7 @@ def test_every_op_and_its_gradient_equal_a_loop(op, sample, dtype, mapped):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(3)
 def test_curvature_inside_equals_a_loop(op, sample):
     f, arguments, axes = examples(op, sample, np.float64)
     if not arguments or any(x.size == 0 for x in arguments):
@@ -77,6 +79,7 @@ def test_curvature_inside_equals_a_loop(op, sample):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(3)
 def test_forward_mode_inside_and_outside_equals_a_loop(op, sample):
     f, arguments, axes = examples(op, sample, np.float64)
     if not arguments:

@@ -15,6 +15,7 @@ FEW = settings(
     suppress_health_check=list(HealthCheck),
 )
 FEWER = settings(FEW, max_examples=10)
+FEWEST = settings(FEW, max_examples=5)
 
 
 # --- dtypes and elements --------------------------------------------------------------------------

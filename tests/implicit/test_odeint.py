@@ -54,6 +54,7 @@ def differences(f, x, h=1e-5):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau"])
 @pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.every(3)
 def test_values_steps_and_counts_are_those_of_solve_ivp(problem, method):
     f, span, y0, p = PROBLEMS[problem]
     times = np.linspace(*span, 13)[1:-1]
@@ -80,6 +81,7 @@ def test_values_steps_and_counts_are_those_of_solve_ivp(problem, method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+@pytest.mark.every(3)
 def test_the_steps_on_arrays_are_scipys_steps(method, monkeypatch):
     from arraytape.implicit import ode
 
@@ -190,6 +192,7 @@ def weighted_outputs(q, options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.every(3)
 def test_gradients_by_y0_args_and_times_agree_with_differences(way):
     q = np.array([0.5, 0.1, 1.0, 2.0, 0.3, 0.7, 1.2, 0.1, 0.8])
 
@@ -259,6 +262,7 @@ def test_a_linear_system_has_the_derivatives_of_the_matrix_exponential():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_harmonic_oscillator_to_second_order():
     """y = cos(w t): d2/dw2 = -t^2 cos(w t), d2/dw dt = -sin(w t) - w t cos(w t)."""
 
@@ -278,6 +282,7 @@ def test_a_harmonic_oscillator_to_second_order():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_lorenz_gradients_agree_with_both_adjoints_and_differences():
     f, span, y0, p = PROBLEMS["lorenz"]
 

@@ -62,6 +62,7 @@ def forward(end):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.every(3)
 def test_a_switch_at_a_followed_time_is_said_once(name, way):
     (said,) = warnings_of(SWITCHES[name], way, in_reverse)
     assert said.startswith("odeint: integrate in pieces")

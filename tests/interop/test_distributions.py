@@ -29,6 +29,7 @@ SLOW = {
 
 @pytest.mark.parametrize("method", ["logpdf", "cdf", "logsf"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.every(4)
 def test_a_method_is_right_by_everything_or_says_why_not(name, method):
     """By the place, the shapes, loc and scale; nothing is wrong in silence."""
     if name in SLOW and method != "logpdf":
@@ -40,6 +41,7 @@ def test_a_method_is_right_by_everything_or_says_why_not(name, method):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.every(3)
 def test_quantiles(name):
     if name in SLOW:
         pytest.skip("SciPy's own root finding takes seconds: tools/distribution_table.py has them")
@@ -51,6 +53,7 @@ def test_quantiles(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.every(3)
 def test_second_order_of_logpdf(name):
     what = table.curvature(name, table.distributions()[name], 0.3)
     assert what == RIGHT or (name in WITHOUT and what.startswith(LOUD)), what
@@ -187,6 +190,7 @@ OF_PLACES = ("pdf", "logpdf", "cdf", "logcdf", "ccdf", "logccdf", "icdf", "iccdf
 @pytest.mark.parametrize("method", [*OF_PLACES, *MOMENTS, "median"])
 @pytest.mark.parametrize("name", OBJECTS)
 @pytest.mark.filterwarnings("ignore")  # SciPy's own, and that a part of a gradient is 0
+@pytest.mark.every(7)
 def test_methods_of_the_new_infrastructure(name, method):
     """By a parameter that only the distribution holds; moments by a quadrature may be NaN."""
 

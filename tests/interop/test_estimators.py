@@ -101,6 +101,7 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
+@pytest.mark.every(2)
 def test_a_fit_differentiates_as_refits_change(name):
     make, output = FITS[name]
     check_fit(make, output, {"X": X}, forward=name not in ("KMeans.score",))

@@ -51,6 +51,7 @@ def test_a_transform_of_planes(name):
     ("type", "norm", "orthogonalize"),
     [*itertools.product((1, 2, 3, 4), NORMS, (None, True, False))],
 )
+@pytest.mark.every(5)
 def test_cosines_and_sines_of_each_type(name, type, norm, orthogonalize):
     options = {"type": type, "norm": norm, "orthogonalize": orthogonalize}
     for x in (REAL, COMPLEX):

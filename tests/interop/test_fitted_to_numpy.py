@@ -70,6 +70,7 @@ def answer(ask, at):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "kind"), all_estimators())
+@pytest.mark.every(3)
 def test_answers_have_their_slopes_or_a_reason(name, kind):
     estimator = fitted(kind)
     if estimator is None:

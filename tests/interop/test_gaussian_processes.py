@@ -58,6 +58,7 @@ OUTPUTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.every(3)
 def test_what_a_searched_process_says(name):
     check_fit(searched, OUTPUTS[name], OF_ONE, {"alpha": 0.05}, forward=name == "hyperparameters")
 

@@ -439,6 +439,7 @@ def results(found):
 
 @pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
 @pytest.mark.parametrize(("function", "arrays", "complex", "stack"), [*ids()])
+@pytest.mark.every(4)
 def test_values_are_scipys_bits_and_derivatives_are_right(function, arrays, complex, stack):
     inputs = [make(complex, stack) for make in arrays]
     expected = results(function(*inputs))

@@ -62,6 +62,7 @@ LEAST_SQUARES = {
 
 
 @pytest.mark.parametrize("name", LEAST_SQUARES)
+@pytest.mark.every(3)
 def test_least_squares(name):
     kind, data, hyper, parameters = LEAST_SQUARES[name]
     check(kind, data, hyper, **parameters)
@@ -104,6 +105,7 @@ ACTIVE_SETS = {
 
 
 @pytest.mark.parametrize("name", ACTIVE_SETS)
+@pytest.mark.every(3)
 def test_the_lasso_and_its_kin_by_their_active_set(name):
     kind, data, hyper, parameters = ACTIVE_SETS[name]
     check(kind, data, hyper, **parameters)
@@ -125,6 +127,7 @@ LOGISTIC = {
 
 
 @pytest.mark.parametrize("name", LOGISTIC)
+@pytest.mark.every(2)
 def test_logistic_regression(name):
     data, hyper, parameters = LOGISTIC[name]
     method = "predict_proba" if name == "no penalty" else "decision_function"
@@ -161,6 +164,7 @@ GENERALIZED = {
 
 
 @pytest.mark.parametrize("name", GENERALIZED)
+@pytest.mark.every(3)
 def test_generalized_linear_models(name):
     kind, data, hyper, parameters = GENERALIZED[name]
     check(kind, data, hyper, **{**NEWTON, "tol": 1e-14, **parameters})

@@ -115,6 +115,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("error")
+@pytest.mark.every(3)
 def test_values_are_scikit_learns_and_slopes_those_of_refits(name):
     f = PROGRAMS[name]
     directions = RNG.normal(size=X.shape), RNG.normal(size=Y.shape)

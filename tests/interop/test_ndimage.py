@@ -151,6 +151,7 @@ def test_numpys_output_is_refused():
 # --- interpolation ------------------------------------------------------------------------------------
 @pytest.mark.parametrize("mode", ALL_BORDERS)
 @pytest.mark.parametrize("order", range(6))
+@pytest.mark.every(5)
 def test_a_map_by_image_and_by_coordinates(mode, order):
     check(
         applied("map_coordinates", order=order, mode=mode, cval=0.7, prefilter=False), IMAGE, PLACES
@@ -192,6 +193,7 @@ def test_a_map_with_its_filter_to_second_order(mode):
         ("gaussian_laplace", {"axes": (1,)}),
     ],
 )
+@pytest.mark.every(3)
 def test_derivatives_of_gaussians_by_their_width(name, options, mode):
     # SciPy asks a width how many elements it reaches, so vmap has no form of it.
     check(applied(name, mode=mode, **options), IMAGE, np.asarray(1.3), vmap=False)

@@ -83,6 +83,7 @@ def test_recursive_filters_that_look_at_values(name):
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("method", ["direct", "fft", "auto"])
 @pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.every(5)
 def test_convolutions(name, mode, method):
     def f(x, w):
         return getattr(signal, name)(x, w, mode, method)

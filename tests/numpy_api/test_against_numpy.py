@@ -495,6 +495,7 @@ def name_of(function):
 
 
 @pytest.mark.parametrize("function", CALLS, ids=name_of)
+@pytest.mark.every(3)
 def test_values_dtypes_shapes_and_warnings_are_numpys(function):
     allowed = set(DIFFERENT.get(function, ("", ""))[0].split())
     sometimes = SOMETIMES.get(function, set())
@@ -520,6 +521,7 @@ STEPS = np.divmod, np.floor_divide, np.fmod, np.remainder  # which jump where th
 
 
 @pytest.mark.parametrize("function", [f for f in COMPOSED if f not in STEPS], ids=name_of)
+@pytest.mark.every(3)
 def test_derivatives_belong_to_the_values(function):
     """NumPy computes the one, our ops the other: compared by differences."""
     for x, call in itertools.product(REGULAR, CALLS[function]):
@@ -555,6 +557,7 @@ def is_regular(call, function, x):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("function", [f for f in COMPOSED if f in exact.COMPOSED], ids=name_of)
+@pytest.mark.every(3)
 def test_a_tape_changes_no_value_and_gradients_have_their_sources_dtype(function, dtype):
     for (kind, values), (i, call) in itertools.product(VALUES.items(), enumerate(CALLS[function])):
         x = of_dtype(values, dtype)

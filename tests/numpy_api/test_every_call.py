@@ -66,6 +66,7 @@ def test_values_are_numpys(name, i):
 
 
 @pytest.mark.parametrize(("name", "i"), EVERY)
+@pytest.mark.every(3)
 def test_one_array_is_enough(name, i):
     """The others may be NumPy's.  Where NumPy does not ask the one, a gradient through it says so."""
     call = CALLS[name][i]
@@ -129,6 +130,7 @@ def differentiable(name, call):
 
 
 @pytest.mark.parametrize(("name", "i"), EVERY)
+@pytest.mark.every(3)
 def test_gradients_are_right_to_second_order(name, i):
     call = CALLS[name][i]
     data, places = arrays_of(call), differentiable(name, call)
@@ -166,6 +168,7 @@ def said(name, place, call):
 
 
 @pytest.mark.parametrize(("name", "i"), EVERY)
+@pytest.mark.every(3)
 def test_keywords_may_be_given_at_their_positions(name, i):
     call = in_positions(name, CALLS[name][i])
     if call is None:
@@ -248,6 +251,7 @@ def test_a_result_is_not_written_to_numpys_array(name):
 
 
 @pytest.mark.parametrize(("name", "i"), EVERY)
+@pytest.mark.every(3)
 def test_examples_under_vmap_are_those_of_a_loop(name, i):
     """Or vmap is refused: where results are no Arrays, or their shapes hang on values."""
     call = CALLS[name][i]

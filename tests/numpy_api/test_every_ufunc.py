@@ -101,12 +101,14 @@ def check(call, u, data, recorded=True, close=False):
 
 @pytest.mark.parametrize("how", CALLS)
 @pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.every(3)
 def test_a_call(name, how):
     check(CALLS[how], UFUNCS[name], arguments(UFUNCS[name]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.every(3)
 def test_a_dtype(name, dtype):
     data = [(x * 10 if dtype != "bool" else x > 0.5).astype(dtype) for x in (X, Y)]
     check(CALLS["call"], UFUNCS[name], data[: UFUNCS[name].nin])

@@ -136,6 +136,7 @@ PLOTS = {
 
 
 @pytest.mark.parametrize("name", PLOTS)
+@pytest.mark.every(3)
 def test_a_plot_of_arrays_is_the_picture_of_numpys_arrays(arrays, name):
     pictures = []
     for x, t in ((VALUES, TABLE), (arrays(VALUES), arrays(TABLE))):

@@ -111,6 +111,7 @@ def result(call, x, options):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.every(4)
 def test_a_reduction_has_numpys_values_in_numpys_layout(name, dtype):
     """Each layout along each axis with every other dtype."""
     for turn, (x, axis) in enumerate(itertools.product(layouts(dtype), AXES)):

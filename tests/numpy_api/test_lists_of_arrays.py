@@ -76,6 +76,7 @@ def compare(found, reference):
 
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize(("name", "i", "at"), LISTED)
+@pytest.mark.every(5)
 def test_a_list_of_arrays_is_an_array(name, i, at, how):
     call, function = CALLS[name][i], FUNCTIONS[name]
     given = (function, call.args, call.keywords, at)

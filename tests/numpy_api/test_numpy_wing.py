@@ -102,6 +102,7 @@ def test_work_in_the_standards_own_names_loads_nothing():
         "xp.set_default_device('cpu'); np.zeros(3, like=x)",
     ],
 )
+@pytest.mark.every(4)
 def test_a_first_use_loads_it_and_does_what_the_next_does(use):
     run(f"{use}\nassert loaded()\n{use}")
 

@@ -46,6 +46,7 @@ def gradients(name, call, is_plain, overwritten):
 
 @pytest.mark.parametrize("plain", ["all but one", "no floats", "none"])
 @pytest.mark.parametrize(("name", "i"), EVERY)
+@pytest.mark.every(5)
 def test_a_write_to_an_argument_comes_too_late(name, i, plain):
     call = CALLS[name][i]
     floats = [j for j, x in enumerate(arrays_of(call)) if x.dtype.kind in "fc"]

@@ -102,6 +102,7 @@ def attempt(call, operands):
 
 @pytest.mark.filterwarnings("ignore:future versions will not create a writeable array")
 @pytest.mark.parametrize(("kind", "call"), CALLS, ids=[call for _, call in CALLS])
+@pytest.mark.every(3)
 def test_a_result_shares_memory_and_lies_in_it_as_numpys(kind, call):
     for shape in SHAPES[kind]:
         for layout, data in layouts(shape).items():
@@ -241,6 +242,7 @@ def is_smooth(call):
 
 
 @pytest.mark.parametrize("call", [call for call in SHAPES_OF if is_smooth(call)])
+@pytest.mark.every(3)
 def test_writes_through_a_result_and_its_source_are_seen_as_numpys_are(call):
     for layout, data in layouts(SHAPES_OF[call]).items():
         if not data.size or attempt(call, Operands(fresh(data), False))[1]:

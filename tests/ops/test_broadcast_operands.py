@@ -237,6 +237,7 @@ def scalar(case: Case) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.every(3)
 def test_derivatives_of_operands_that_broadcast(case):
     function = scalar(case)
     for shapes in case.shapes:
@@ -247,6 +248,7 @@ def test_derivatives_of_operands_that_broadcast(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.every(3)
 def test_both_modes_are_transposes_of_each_other(case):
     """<w, J v> = <J^T w, v>, with cotangents in the results' own shapes."""
     for shapes in case.shapes:
@@ -262,6 +264,7 @@ def test_both_modes_are_transposes_of_each_other(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.every(3)
 def test_one_followed_operand_gets_what_it_gets_among_all(case):
     function = scalar(case)
     for shapes in case.shapes:
@@ -278,6 +281,7 @@ def test_one_followed_operand_gets_what_it_gets_among_all(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.every(3)
 def test_single_precision_beside_double_precision(case):
     """Each operand alone in float32: gradients keep shape and dtype and stay near."""
     function = scalar(case)

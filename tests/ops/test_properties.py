@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import arraytape as xp
-from helpers.drawn_arrays import FEW, FEWER
+from helpers.drawn_arrays import FEW, FEWER, FEWEST
 from helpers.rows import ROWS
 from helpers.same_values import arrays_in, as_numpy, assert_same, function_of, ours, quiet
 
@@ -74,15 +74,22 @@ def numbered(rows):
         yield row.name if seen[row.name] == 1 else f"{row.name}-{seen[row.name]}"
 
 
+def draws_id(settings):
+    return f"{settings.max_examples} draws"
+
+
 every_row = pytest.mark.parametrize("row", ROWS, ids=numbered(ROWS))
 
 
+@pytest.mark.parametrize(
+    "draws", [FEWEST, pytest.param(FEW, marks=pytest.mark.nightly)], ids=draws_id
+)
 @every_row
-def test_the_value_is_numpys(row):
+def test_the_value_is_numpys(row, draws):
     function, show = function_of(xp, row.name), row.show or (lambda result: result)
     reference = row.reference or function_of(compat, row.name)
 
-    @FEW
+    @draws
     @given(row.calls)
     def check(drawn):
         arguments, keywords = ours(drawn.arguments), {k: ours(v) for k, v in drawn.keywords.items()}
@@ -96,11 +103,14 @@ def test_the_value_is_numpys(row):
     check()
 
 
+@pytest.mark.parametrize(
+    "draws", [FEWEST, pytest.param(FEWER, marks=pytest.mark.nightly)], ids=draws_id
+)
 @every_row
-def test_the_value_is_the_same_while_a_persistent_tape_watches_the_inputs(row):
+def test_the_value_is_the_same_while_a_persistent_tape_watches_the_inputs(row, draws):
     function, show = function_of(xp, row.name), row.show or (lambda result: result)
 
-    @FEWER
+    @draws
     @given(row.calls)
     def check(drawn):
         plain, watched = (

@@ -61,6 +61,7 @@ def test_ten_thousand_deep_to_second_order(wrap):
     assert (float(first[0]), float(outer.gradient(first, x)[0])) == (27.0, 18.0)
 
 
+@pytest.mark.nightly
 def test_five_thousand_checkpointed_pieces():
     """pytorch/pytorch/issues/6959."""
     piece = xp.recompute_grad(lambda y, w: y + w * y * 1e-4)
@@ -130,6 +131,7 @@ def test_the_results_of_custom_gradients_die_with_their_tapes():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_memory_is_constant_over_ten_thousand_steps():
     """tensorflow/tensorflow/issues/32276, /34379."""
     rng = np.random.default_rng(0)

@@ -158,6 +158,7 @@ def check(run, n, calls=LINEAR, held=LINEAR):
         for key, n in READING.items()
     ],
 )
+@pytest.mark.every(3)
 def test_reads_and_writes_of_parts_cost_what_the_parts_do(f, mode, n):
     check(lambda n: mode(f, wide(n)), n)
 
@@ -170,6 +171,7 @@ PASSES = {gradient: 120, jacobian: 350, hvp: 350}
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", PASSES)
 @pytest.mark.parametrize("f", [reads, writes, gathers, sums])
+@pytest.mark.every(4)
 def test_no_pass_over_the_whole_is_made_for_each_part(f, mode):
     """What more parts of one array cost, in passes over the whole."""
     if mode is hvp and f is gathers:
@@ -381,6 +383,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+@pytest.mark.every(3)
 def test_the_program_is_linear(run):
     check(run, RUNS[run])
 

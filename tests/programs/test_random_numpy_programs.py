@@ -24,6 +24,7 @@ SKIPPED = 0.01  # of the programs: at kinks, mostly
 @pytest.mark.slow
 @pytest.mark.timeout(max(120, PROGRAMS // 2))
 @pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.every(4)
 def test_random_programs_of_numpys_functions_give_what_they_give_on_numpys_arrays(block):
     seeds = range(block, PROGRAMS, BLOCKS)
     skipped = [seed for seed in seeds if random_numpy_programs.replay(seed)]

@@ -29,6 +29,7 @@ def block_of(count, block):
 @pytest.mark.slow
 @pytest.mark.timeout(max(120, PROGRAMS // 10))
 @pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.every(7)
 def test_random_programs_have_numpys_values_and_the_complex_steps_gradients(programs, block):
     for seed in block_of(PROGRAMS, block):
         programs.replay(seed)
@@ -38,6 +39,7 @@ def test_random_programs_have_numpys_values_and_the_complex_steps_gradients(prog
 @pytest.mark.timeout(max(120, PROGRAMS // 10))
 @pytest.mark.parametrize("block", range(BLOCKS))
 @pytest.mark.parametrize("storage", [storages.strict, storages.frozen], ids=lambda s: s.__name__)
+@pytest.mark.every(7)
 def test_random_programs_give_the_same_on_other_storages(programs, storage, block):
     for seed in block_of(PROGRAMS // 15, block):
         programs.replay(seed, storage())

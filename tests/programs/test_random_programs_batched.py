@@ -96,6 +96,7 @@ def check_jacobian(programs, program, monkeypatch):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.every(4)
 def test_random_programs_under_vmap_equal_loops(programs, block, monkeypatch):
     ran, size = 0, PROGRAMS // BLOCKS
     for seed in range(block * size, (block + 1) * size):

@@ -139,6 +139,7 @@ def run_check(head, only):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.nightly
 def test_a_planted_slowdown_is_found(tmp_path):
     source = tmp_path / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))

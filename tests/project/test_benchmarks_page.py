@@ -47,6 +47,7 @@ def elsewhere(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_example_is_measured_and_shown(elsewhere):
     repository, call = elsewhere
     asv = [sys.executable, "-m", "asv"]

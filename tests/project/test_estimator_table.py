@@ -14,7 +14,8 @@ FAST = (
     "AffinityPropagation", "BisectingKMeans", "DecisionTreeRegressor", "KMeans", "KernelDensity",
     "NearestCentroid", "StandardScaler", "TSNE",
 )  # fmt: skip
-SLOW = ("GaussianMixture", "PowerTransformer", "RobustScaler", "SplineTransformer")
+SLOW = ("GaussianMixture", "RobustScaler", "SplineTransformer")
+NIGHTLY = pytest.param("PowerTransformer", marks=[pytest.mark.slow, pytest.mark.nightly])
 METRICS = (
     "davies_bouldin_score",
     "f1_score",
@@ -52,7 +53,7 @@ def without_errors(line):
 
 
 @pytest.mark.parametrize(
-    "name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+    "name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW), NIGHTLY]
 )
 def test_the_row_of_an_estimator_is_not_stale(tool, name):
     found = rows.estimator_row(name)

@@ -66,6 +66,7 @@ def figures(output, name):
     return [float(word) for word in re.findall(r"[-+]?\d[\d.]*(?:e[-+]\d+)?", line[len(name) :])]
 
 
+@pytest.mark.nightly
 def test_one_gradient_says_what_leaving_out_each_wine_does_to_a_pca(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("pca_influence.py", "--checks", "5", "--out", str(picture))
@@ -79,6 +80,7 @@ def test_one_gradient_says_what_leaving_out_each_wine_does_to_a_pca(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 def test_the_gradient_through_a_fit_finds_better_hyperparameters_than_a_grid(tmp_path):
     picture = tmp_path / "plot.png"
     done = run(
@@ -96,6 +98,7 @@ def test_the_gradient_through_a_fit_finds_better_hyperparameters_than_a_grid(tmp
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 def test_one_gradient_says_what_leaving_out_each_training_point_does(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("influence_of_training_points.py", "--checks", "2", "--out", str(picture))
@@ -107,6 +110,7 @@ def test_one_gradient_says_what_leaving_out_each_training_point_does(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 def test_an_epidemic_is_fitted_and_all_that_follows_has_its_error(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("fit_an_epidemic.py", "--out", str(picture))
@@ -137,6 +141,7 @@ def test_a_robust_fit_of_the_continents_is_nearer_to_the_published_one(tmp_path)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 def test_a_gaussian_process_reaches_the_likelihood_of_scikit_learns(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("gaussian_process.py", "--out", str(picture))
@@ -164,6 +169,7 @@ def likelihood(tmp_path_factory):
     return done.stdout.split("\n\n")
 
 
+@pytest.mark.nightly
 def test_distributions_are_fitted_to_scipys_own_optimum(likelihood):
     """And to a likelihood that is at least as high as SciPy's fit finds when it stops by itself."""
     *fits, _, _, end = likelihood
@@ -177,6 +183,7 @@ def test_distributions_are_fitted_to_scipys_own_optimum(likelihood):
         assert by_tape >= scipys
 
 
+@pytest.mark.nightly
 def test_a_hierarchical_model_has_its_exact_posterior(likelihood):
     schools, checks = likelihood[-3:-1]
     for name in "ABCDEFGH":
@@ -197,6 +204,7 @@ def finished(name, folder, *options):
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_the_smallest_changes_of_measurements_turn_the_decision_of_a_pipeline(tmp_path):
     said = finished("counterfactuals.py", tmp_path, "--patients", "6")
     assert "(<= 1e-06)" in said
@@ -209,6 +217,7 @@ def test_the_smallest_changes_of_measurements_turn_the_decision_of_a_pipeline(tm
     assert found < 0.5 * nearest
 
 
+@pytest.mark.nightly
 def test_a_metric_is_learned_to_scikit_learns_own_objective(tmp_path):
     said = finished("metric_learning.py", tmp_path, "--steps", "60")
     assert "(<= 1e-06)" in said
@@ -219,6 +228,7 @@ def test_a_metric_is_learned_to_scikit_learns_own_objective(tmp_path):
     assert few[3] < 45 < theirs[3]  # pixels
 
 
+@pytest.mark.nightly
 def test_keplers_orbit_of_mars_is_nearly_that_of_today(tmp_path):
     said = finished("kepler_orbit.py", tmp_path)
     assert "(<= 1e-06)" in said
@@ -230,6 +240,7 @@ def test_keplers_orbit_of_mars_is_nearly_that_of_today(tmp_path):
     assert figures(said, "even circle")[1] > 20.0
 
 
+@pytest.mark.nightly
 def test_a_crumpled_photograph_is_straightened(tmp_path):
     said = finished("register_images.py", tmp_path, "--steps", "25", "--checks", "5")
     assert "(<= 1e-06)" in said
@@ -238,6 +249,7 @@ def test_a_crumpled_photograph_is_straightened(tmp_path):
     assert after[0] < 0.3  # pixels
 
 
+@pytest.mark.nightly
 def test_filters_end_at_the_known_optimum_and_go_beyond_it(tmp_path):
     said = finished("design_filters.py", tmp_path)
     assert "(<= 1e-05)" in said
@@ -253,6 +265,7 @@ def test_filters_end_at_the_known_optimum_and_go_beyond_it(tmp_path):
     assert "(stable)" in weighting
 
 
+@pytest.mark.nightly
 def test_a_neural_ode_tells_lynx_and_hares_as_well_as_the_equations(tmp_path):
     said = finished("lynx_and_hares.py", tmp_path)
     assert "(<= 1e-06)" in said
@@ -263,6 +276,7 @@ def test_a_neural_ode_tells_lynx_and_hares_as_well_as_the_equations(tmp_path):
         assert all(one < 0.65 * other for one, other in zip(after, before, strict=True))
 
 
+@pytest.mark.nightly
 def test_a_viscosity_is_read_off_noisy_velocities(tmp_path):
     said = finished("burgers_viscosity.py", tmp_path, "--steps", "400")
     assert "(<= 1e-06)" in said
@@ -271,6 +285,7 @@ def test_a_viscosity_is_read_off_noisy_velocities(tmp_path):
     assert figures(said, "velocity at 2000 other places, off by (rms)")[0] < 0.01  # the noise
 
 
+@pytest.mark.nightly
 def test_canonical_correlations_have_the_errors_that_drawing_again_finds(tmp_path):
     said = finished("canonical_correlations.py", tmp_path, "--draws", "400", "--checks", "5")
     assert "(<= 1e-06)" in said
@@ -286,6 +301,7 @@ def test_canonical_correlations_have_the_errors_that_drawing_again_finds(tmp_pat
     assert min(figures(said, "    correlation with the slopes")) > 0.99
 
 
+@pytest.mark.nightly
 def test_a_posterior_is_the_exact_one_where_that_is_known(tmp_path):
     said = finished("posterior_of_betas.py", tmp_path, "--steps", "200")
     assert "(<= 1e-05)" in said
@@ -389,7 +405,23 @@ BAD_OPTIONS = (
     ("counterfactuals.py", ["--patients", "0"], "not an integer of at least 1"),
     ("register_images.py", ["--out", "plot.txt"], "must end in one of"),
     ("canonical_correlations.py", ["--draws", "1"], "not an integer of at least 2"),
+    ("burgers_viscosity.py", ["--out", "plot.txt"], "must end in one of"),
+    ("custom_layer.py", ["--out", "plot.txt"], "must end in one of"),
+    ("design_filters.py", ["--out", "plot.txt"], "must end in one of"),
+    ("gaussian_process.py", ["--out", "plot.txt"], "must end in one of"),
+    ("kepler_orbit.py", ["--out", "plot.txt"], "must end in one of"),
+    ("larger_than_memory.py", ["--out", "plot.txt"], "must end in one of"),
+    ("lynx_and_hares.py", ["--out", "plot.txt"], "must end in one of"),
+    ("metric_learning.py", ["--out", "plot.txt"], "must end in one of"),
+    ("pca_influence.py", ["--out", "plot.txt"], "must end in one of"),
+    ("posterior_of_betas.py", ["--out", "plot.txt"], "must end in one of"),
 )
+
+
+def test_each_example_has_a_bad_option():
+    """So that each is at least imported on each run: the longest run at night alone."""
+    programs = {path.name for path in EXAMPLES.glob("*.py")} - {"command_line.py"}
+    assert {name for name, *_ in BAD_OPTIONS} == programs
 
 
 def test_a_bad_option_gets_a_clear_message():
@@ -410,6 +442,7 @@ def test_a_bad_option_ends_the_program():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_fit_to_data_larger_than_memory_is_resumed_to_the_same_weights(tmp_path):
     small = ("--partitions", "3", "--rows", "500")
 

@@ -82,6 +82,7 @@ def attempt(program, x, inside):
 @pytest.mark.parametrize(
     ("where", "count"), [("forward", OPS), ("rule", OPS // 2), ("custom", OPS // 2)]
 )
+@pytest.mark.every(3)
 def test_an_exception_at_any_op_leaves_the_stack_as_it_was_and_the_next_gradient_right(
     where, count, inside, places, near
 ):

@@ -37,6 +37,7 @@ def with_gradient(f):
 @pytest.mark.parametrize(
     ("op", "sample", "name"), [pytest.param(*case.values, case.id, id=case.id) for case in CASES]
 )
+@pytest.mark.every(3)
 def test_samples_of_ops(op, sample, name):
     f, floats = testing.as_function(op, sample, testing.materialise(op, sample, np.float64))
     function = xp.function(with_gradient(f))

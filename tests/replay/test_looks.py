@@ -190,6 +190,7 @@ def of_random_steps(seed, dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("block", range(4))
+@pytest.mark.every(3)
 def test_lazy_looks_find_what_looks_find(block, dtype):
     """Exactly: a program that runs on has no NaN, and none is held up for nothing."""
     lazy = failed = 0

@@ -155,6 +155,7 @@ def data(seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
+@pytest.mark.every(4)
 def test_simplified_programs_and_their_source_compute_the_same_on_other_inputs(
     small_choices, block
 ):
@@ -780,6 +781,7 @@ def test_a_row_of_nan_stays_nan():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(3))
+@pytest.mark.every(3)
 def test_rounded_programs_compute_the_same(small_choices, part):
     shorter = 0
     for seed in range(part, 120, 3):
@@ -885,6 +887,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(3))
+@pytest.mark.every(3)
 def test_programs_in_blocks_compute_the_same(small_blocks, small_choices, part):
     loops = 0
     for seed in range(part, 150, 3):

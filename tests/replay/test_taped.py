@@ -32,6 +32,7 @@ def arguments(op, sample, seed):
         for i, case in enumerate(CASES)
     ],
 )
+@pytest.mark.every(3)
 def test_samples_of_ops(op, sample, use):
     f, _ = arguments(op, sample, 0)
     calls = [arguments(op, sample, seed)[1] for seed in range(4)]

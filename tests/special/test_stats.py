@@ -55,6 +55,7 @@ def along(function, start, direction):
 
 @pytest.mark.parametrize("name", sorted(INVERSES))
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.every(3)
 def test_the_function_of_its_inverse_is_the_identity(name, seed):
     forward, place, value = INVERSES[name]
     start = point(name, seed)

@@ -31,6 +31,7 @@ def derivatives(statement, arrays, i):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.every(3)
 def test_derivatives_are_those_on_numpys_data(name):
     statement = STATEMENTS[name]
     # Counts as Python numbers: storages like array_api_strict's do not mix integers with floats.

@@ -68,6 +68,7 @@ def check(op, sample, dtype):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.every(3)
 def test_a_batched_pass_equals_the_row_loop(op, sample, dtype):
     if dtype is np.complex128 and op.name in REAL_ONLY:
         return

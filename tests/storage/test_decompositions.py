@@ -127,7 +127,7 @@ def in_one_thread(name, shapes):
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("n", [WHOLE, 150, 500])
+@pytest.mark.parametrize("n", [WHOLE, 150, pytest.param(500, marks=pytest.mark.nightly)])
 def test_scipys_blas_uses_one_thread(asked, n, monkeypatch):
     """Its threads would wait for cores that NumPy's hold after each product: 20 times as long."""
     routine, wrong = decompositions.routine, []

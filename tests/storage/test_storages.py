@@ -55,6 +55,7 @@ def derivatives(op, sample, dtype, storage=None):
 
 @pytest.mark.parametrize(("op", "sample", "dtype"), CASES)
 @pytest.mark.parametrize("storage", [HOSTILE, FROZEN, STRICT], ids=["hostile", "frozen", "strict"])
+@pytest.mark.every(5)
 def test_derivatives_are_those_of_numpys_storage(storage, op, sample, dtype):
     try:
         with storages.on(NUMPY):

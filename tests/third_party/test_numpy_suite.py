@@ -20,7 +20,7 @@ def run(*arguments):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", ["", "--taped"])
+@pytest.mark.parametrize("mode", [pytest.param("", marks=pytest.mark.nightly), "--taped"])
 def test_numpys_own_tests_pass_on_arrays(mode):
     """Also when everything is followed: no result, dtype, shape or error changes by that."""
     done = run(*filter(None, [mode]), *PARTS)

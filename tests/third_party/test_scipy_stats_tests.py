@@ -138,6 +138,7 @@ def test_pearsonrs_confidence_interval_differentiates(differentiates):
         ),  # the p-value's terms in array API terms
     ],
 )
+@pytest.mark.every(2)
 def test_a_distance_to_a_distribution_differentiates(differentiates, leaves, test, at, stays):
     differentiates(lambda x: test(x, logistic, axis=0).statistic, X, warns=at)
     (found,) = leaves(lambda x: test(x, logistic, axis=0).pvalue, X, at=at, how="np.asarray")

@@ -16,6 +16,7 @@ TARGETS = {"two classes": BINARY, "three classes": CLASSES}
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.every(2)
 def test_linear_discriminant_analysis(differentiates, target):
     def f(X, new, y):
         model = LinearDiscriminantAnalysis(solver="svd").fit(X, y)
@@ -34,6 +35,7 @@ def test_linear_discriminant_analysis(differentiates, target):
 
 
 @pytest.mark.parametrize("n_components", [None, 1])
+@pytest.mark.every(2)
 def test_what_discriminates(differentiates, n_components):
     def f(X, new, y):
         model = LinearDiscriminantAnalysis(n_components=n_components).fit(X, y)
@@ -70,6 +72,7 @@ def outputs(model, X):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.every(2)
 def test_gaussian_naive_bayes(differentiates, target):
     def f(X, new, y):
         return outputs(GaussianNB().fit(X, y), new)
@@ -78,6 +81,7 @@ def test_gaussian_naive_bayes(differentiates, target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.every(2)
 def test_gaussian_naive_bayes_with_sample_weights(differentiates, target):
     def f(X, weights, y):
         return outputs(GaussianNB().fit(X, y, sample_weight=weights), X)

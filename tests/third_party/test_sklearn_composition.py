@@ -149,6 +149,7 @@ def test_scores_of_folds_are_floats(leaves):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_search_chooses_by_floats_and_fits_with_gradients(differentiates):
     def f(X, y):
         search = model_selection.GridSearchCV(ridge(), {"alpha": [0.1, 10.0]}, cv=FOLDS)

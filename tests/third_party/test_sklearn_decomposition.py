@@ -34,6 +34,7 @@ def attributes(model):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("whiten", [True, False])
+@pytest.mark.every(5)
 def test_pca_transforms_there_and_back(differentiates, solver, whiten):
     def f(X):
         model = pca(2, solver, whiten=whiten).fit(X)
@@ -50,6 +51,7 @@ def test_what_pca_finds(differentiates, solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("whiten", [True, False])
+@pytest.mark.every(5)
 def test_pcas_model_of_the_data(differentiates, solver, whiten):
     def f(X):
         model = pca(2, solver, whiten=whiten).fit(X)
@@ -122,6 +124,7 @@ def test_pca_writes_into_its_input_when_told_to(differentiates):
 
 @pytest.mark.parametrize("normalizer", ["QR", "none"])
 @pytest.mark.parametrize("data", [NOISE, NOISE.T], ids=["tall", "wide"])
+@pytest.mark.every(3)
 def test_the_randomized_svd(differentiates, data, normalizer):
     def f(X):
         return randomized_svd(

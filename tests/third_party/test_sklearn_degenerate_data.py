@@ -89,6 +89,7 @@ MODELS = {
 
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.every(3)
 def test_features_that_say_nothing_new(differentiates, model, data):
     def f(X, y, classes):
         return MODELS[model](DATA[data](X), y, classes)
@@ -105,6 +106,7 @@ def test_features_that_say_nothing_new(differentiates, model, data):
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.every(3)
 def test_samples_that_come_twice(differentiates, model):
     def f(X, y, classes):
         here = array_namespace(X)

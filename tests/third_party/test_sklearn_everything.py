@@ -29,6 +29,20 @@ METHODS = (
 )
 SEARCHES = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV", "GridSearchCV"}
 SLOW = {"LogisticRegressionCV", "TunedThresholdClassifierCV"}
+# They fit what has a row of its own, often, or search at length.
+NIGHTLY = {
+    "CCA",
+    "EllipticEnvelope",
+    "FixedThresholdClassifier",
+    "LogisticRegressionCV",
+    "PLSRegression",
+    "PowerTransformer",
+    "RANSACRegressor",
+    "RFE",
+    "RFECV",
+    "SelfTrainingClassifier",
+    "TunedThresholdClassifierCV",
+}
 
 
 def fitted(estimator, X, y):
@@ -46,7 +60,8 @@ def instances():
             estimator = next(iter(_construct_instances(kind)))
         except Exception:  # not everything can be made without arguments
             continue
-        yield pytest.param(estimator, marks=[pytest.mark.slow] if name in SLOW else [])
+        marks = [pytest.mark.slow] * (name in SLOW) + [pytest.mark.nightly] * (name in NIGHTLY)
+        yield pytest.param(estimator, marks=marks)
 
 
 @pytest.fixture(params=[True, False], ids=["dispatching", "not dispatching"])

@@ -24,6 +24,7 @@ def results(model, X):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.every(3)
 def test_ridge(differentiates, target, fit_intercept):
     def f(X, y):
         model = Ridge(alpha=0.5, solver="svd", fit_intercept=fit_intercept).fit(X, y)
@@ -34,6 +35,7 @@ def test_ridge(differentiates, target, fit_intercept):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.every(3)
 def test_ridge_with_sample_weights(differentiates, target, fit_intercept):
     def f(X, y, weights):
         model = Ridge(alpha=0.5, solver="svd", fit_intercept=fit_intercept)
@@ -77,6 +79,7 @@ def test_one_penalty_for_several_targets_leaves_the_tape(leaves):
 @pytest.mark.parametrize("gcv_mode", ["svd", "eigen"])
 @pytest.mark.parametrize("data", ["tall", "wide"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.every(3)
 def test_ridge_with_generalized_cross_validation(differentiates, gcv_mode, data, fit_intercept):
     def f(X, y):
         model = RidgeCV(gcv_mode=gcv_mode, fit_intercept=fit_intercept, store_cv_results=True)

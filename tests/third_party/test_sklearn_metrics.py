@@ -34,6 +34,7 @@ REGRESSION = {
 
 
 @pytest.mark.parametrize("name", REGRESSION)
+@pytest.mark.every(3)
 def test_raw_values_keep_the_gradient(differentiates, name):
     def f(truth, prediction):
         return REGRESSION[name](truth, prediction, multioutput="raw_values")
@@ -42,6 +43,7 @@ def test_raw_values_keep_the_gradient(differentiates, name):
 
 
 @pytest.mark.parametrize("name", REGRESSION)
+@pytest.mark.every(3)
 def test_raw_values_with_sample_weights(differentiates, name):
     def f(truth, prediction, weights):
         return REGRESSION[name](truth, prediction, sample_weight=weights, multioutput="raw_values")

@@ -36,12 +36,14 @@ def parameters(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.every(3)
 def test_the_parameters_of_a_mixture(differentiates, kind):
     differentiates(lambda X: parameters(fitted(X, kind)), X, rtol=1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.every(3)
 def test_the_likelihood_of_a_mixture(differentiates, kind):
     def f(X, new):
         model = fitted(X, kind)
@@ -52,6 +54,7 @@ def test_the_likelihood_of_a_mixture(differentiates, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.every(3)
 def test_curvature_through_the_iterations(differentiates, kind):
     differentiates(lambda X: fitted(X, kind).lower_bound_, X, order=2, rtol=1e-6)
 

@@ -29,6 +29,7 @@ BOTH = DISTANCES | KERNELS
 
 
 @pytest.mark.parametrize("name", BOTH)
+@pytest.mark.every(3)
 def test_between_two_sets(differentiates, name):
     differentiates(BOTH[name], X, Y, order=2)
 
@@ -135,6 +136,7 @@ def test_nearest_points(has_values):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "polynomial", "cosine"])
+@pytest.mark.every(3)
 def test_the_nystroem_approximation(differentiates, kernel):
     def f(X, Y):
         model = Nystroem(kernel, n_components=3, random_state=0).fit(X)
