@@ -17,6 +17,8 @@ from . import _numpy_hook  # noqa: F401  (for what it attaches to the Array)
 from ._array.array import PUBLIC as _PUBLIC
 from ._storage.storage import ON_DEMAND as _STORAGES
 from ._util import fork_hooks as _fork_hooks  # noqa: F401  (what it registers)
+from ._util.attach import RULES_FOR as _RULES_FOR
+from ._util.attach import UFUNCS_FOR as _UFUNCS_FOR
 from ._util.errors import unknown_name as _unknown_name
 from ._util.locks import LOADING as _LOADING
 from ._version import __version__
@@ -286,6 +288,10 @@ def _cupy() -> _typing.Any:
 
 
 _STORAGES.update(cupy=_cupy, cuda=_cupy)
+_UFUNCS_FOR["scipy.special"] = lambda: _import_module(".special", __name__).ufuncs()
+_RULES_FOR["scipy._lib._array_api"] = lambda: _import_module(
+    ".interop._statements", __name__
+).install("dispatched")
 
 
 # All but constants and data types is imported when it is first asked for, since importing the package

@@ -38,3 +38,22 @@ def test_nothing_reads_pickles(path):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) else []
         assert not {"pickle", "shelve", "marshal", "dill", "joblib"} & {*names}
+
+
+MODULES = {
+    ".".join(["arraytape", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(
+        ".__init__"
+    )
+    for path in FILES
+}
+PRIVATE = [path for path in FILES if path.relative_to(SOURCE).parts[0].startswith("_")]
+
+
+@pytest.mark.parametrize("path", PRIVATE, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_a_private_room_names_no_public_module_in_a_text(path):
+    """Import-linter sees imports alone: what a room loads by a text stands with the public namespace."""
+    public = {name for name in MODULES if name.count(".") and "._" not in name}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert node.value not in public, f"line {node.lineno}"
+            assert not any(node.value.startswith(f"{name}.") for name in public), node.lineno

@@ -6,12 +6,11 @@ What has no op of the same meaning raises a TypeError that names it: nothing lea
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import itertools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from .._array.views import current, laid_out, writable_copy
 from .._define.operands import has_own_operators, is_of_dask, list_beside, no_array
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
+from .._util.attach import UFUNCS_FOR
 from .._util.blocks import Quiet
 from .._util.errors import failure, refuse, see, user_line
 from .._util.options import unwrap_option
@@ -57,9 +57,7 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
-# Libraries whose ufuncs have counterparts in a part of the package that is loaded on demand.
-LIBRARIES = {"scipy.special": "arraytape.special"}
-LOADED: dict[str, dict[np.ufunc, Callable[..., Any]]] = {}
+LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}  # those of other libraries
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -263,9 +261,9 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The op that runs in a ufunc's place, also in that of another library's; None if there is none."""
     if ufunc in UFUNCS:
         return UFUNCS[ufunc]
-    for library, ours in LIBRARIES.items():
+    for library, load in UFUNCS_FOR.items():
         if library in sys.modules and library not in LOADED:
-            LOADED[library] = importlib.import_module(ours).ufuncs()
+            LOADED[library] = load()
     return next((ours[ufunc] for ours in LOADED.values() if ufunc in ours), None)
 
 

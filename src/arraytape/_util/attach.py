@@ -1,4 +1,4 @@
-"""Methods that are attached to a class from another room.
+"""What a lower room gets from a higher one, which it does not know: methods, parts loaded on demand.
 
 A class of a lower room knows no op; the room that has the function attaches it as a method.
 """
@@ -11,6 +11,11 @@ from typing import Any, NoReturn, TypeVar
 from .errors import user_line
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# By another library's module: what gives our ufuncs in place of its own, and what makes our rules act on
+# its functions.  The public namespace enters both, which load higher rooms when they are called.
+UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
+RULES_FOR: dict[str, Callable[[], None]] = {}
 
 
 def method(cls: type, name: str) -> Callable[[F], F]:
