@@ -14,10 +14,10 @@ import numpy as np
 
 import arraytape as xp
 from arraytape._record.op import Op
-from arraytape._storage.batched import indexing, namespace
-from arraytape._storage.batched.data import NoBatchedForm
-from arraytape._storage.batched.names import IN_PART, ONE_BY_ONE, REFUSED
-from arraytape._storage.batched.storage import BATCHED
+from arraytape._storage.batched import batched_namespace, indexing
+from arraytape._storage.batched.batched_data import NoBatchedForm
+from arraytape._storage.batched.batched_forms import IN_PART, ONE_BY_ONE, REFUSED
+from arraytape._storage.batched.batched_storage import BATCHED
 from gradient_status import Call, call
 
 YES, LOOP, NO = "yes", "one by one", "refused"
@@ -46,7 +46,7 @@ def of_call(example: Call) -> str:
 
     with (
         mock.patch.object(indexing, "each_one", loop),
-        mock.patch.object(namespace, "each_one", loop),
+        mock.patch.object(batched_namespace, "each_one", loop),
     ):
         try:
             xp.vmap(function)(*inputs)

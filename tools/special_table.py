@@ -31,7 +31,7 @@ from scipy.special import _ufuncs
 import arraytape as xp
 import pages
 from arraytape._record.plan import Unknown
-from arraytape.interop.namespace import COUNTERPARTS
+from arraytape.interop.special_functions import COUNTERPARTS
 from arraytape.special import FUNCTIONS, OTHER_NAMES, computed
 from arraytape.special._statement import STATEMENTS, Statement
 

@@ -47,7 +47,7 @@ if _typing.TYPE_CHECKING:
     from ._tape.accumulator import ForwardAccumulator
     from ._tape.arguments import UnconnectedGradients
     from ._tape.tape import GradientTape
-    from ._util.containers import register_nesting
+    from ._util.container_kinds import register_nesting
     from ._util.errors import LostGradientError, TapeWarning
     from .functional.derivatives import (
         grad,
@@ -332,7 +332,7 @@ _NAMES = {
     "._tape.accumulator": ("ForwardAccumulator",),
     "._tape.arguments": ("UnconnectedGradients",),
     "._tape.tape": ("GradientTape",),
-    "._util.containers": ("register_nesting",),
+    "._util.container_kinds": ("register_nesting",),
     "._util.errors": ("LostGradientError", "TapeWarning"),
     ".functional.derivatives": (
         "grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad",

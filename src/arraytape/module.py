@@ -11,7 +11,7 @@ from typing import Any
 
 from ._record.stack import only_recorders
 from ._util import nest
-from ._util.containers import keep_whole
+from ._util.container_kinds import keep_whole
 from ._util.errors import entrance, failure, user_line
 from .variable import Variable
 

@@ -10,7 +10,7 @@ import numpy as np
 from arraytape._exits import modes
 from arraytape._numpy_api import exact, implementations
 from arraytape._record.stack import EMPTY, OPEN, STACK, recorders
-from arraytape._storage.batched.data import ACTIVE
+from arraytape._storage.batched.batched_data import ACTIVE
 from arraytape._storage.storage import DEFAULT
 from arraytape._tape.packing import PACKING
 from arraytape._util import locks

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from arraytape.replay.passes import blocks
+from arraytape.replay.passes import block_by_block
 from helpers import replayed_programs
 from helpers.replaying import fared
 
@@ -14,12 +14,12 @@ SMALL = {"LEAST": 4, "BLOCK": 7}  # so that small programs are computed in block
 
 def run(seed):
     """One program, in NumPy's terms or in the standard's; now and then in blocks."""
-    before = {name: getattr(blocks, name) for name in SMALL}
-    vars(blocks).update(SMALL if seed % 8 > 5 else {})
+    before = {name: getattr(block_by_block, name) for name in SMALL}
+    vars(block_by_block).update(SMALL if seed % 8 > 5 else {})
     try:
         outcome = replayed_programs.replay("array" if seed % 2 else "numpy", seed // 2)
     finally:
-        vars(blocks).update(before)
+        vars(block_by_block).update(before)
     COUNTS.update(fared(outcome))
     return 1
 

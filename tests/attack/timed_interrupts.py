@@ -36,7 +36,7 @@ import numpy as np
 import arraytape as xp
 from arraytape import checkpoint, diagnose, functional, interop, optimizers
 from arraytape._record.stack import OPEN, recorders
-from arraytape._storage.batched.data import ACTIVE
+from arraytape._storage.batched.batched_data import ACTIVE
 from arraytape._tape.packing import PACKING
 from arraytape.interop._context import ENTERED
 

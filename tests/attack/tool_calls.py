@@ -84,10 +84,10 @@ def put_in(cls, parts):
 
 def registered(take_apart, put_together):
     """What becomes of an object of a class that is registered so."""
-    from arraytape._util import containers
+    from arraytape._util import container_kinds
 
     cls = type("Box", (), {"inside": 1.0})
-    before = {name: dict(value) for name, value in vars(containers).items() if type(value) is dict}
+    before = {name: dict(value) for name, value in vars(container_kinds).items() if type(value) is dict}
     try:
         xp.register_nesting(cls, take_apart, put_together)
         box = cls()
@@ -98,7 +98,7 @@ def registered(take_apart, put_together):
         return tape.gradient(y, box)
     finally:
         for name, value in before.items():
-            table = getattr(containers, name)
+            table = getattr(container_kinds, name)
             table.clear()
             table.update(value)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape._custom.calls import CUSTOM, CallRecord
 from arraytape._custom.recompute import RECOMPUTED
+from arraytape._custom.recorded_calls import CUSTOM, CallRecord
 from arraytape._record.plan import inputs_of, results_of
 
 pytestmark = pytest.mark.any_storage

@@ -9,7 +9,7 @@ import arraytape as xp
 from arraytape._record.op import REGISTRY
 from arraytape._record.plan import inputs_of, plan_of
 from arraytape.functional import index_sets, linearization
-from arraytape.functional.arguments import Inputs
+from arraytape.functional.inputs import Inputs
 from arraytape.functional.sparse import structure_of
 from arraytape.testing.samples import materialise
 from helpers.namespace_ops import recorded_ops

@@ -11,7 +11,7 @@ from scipy.optimize import rosen_hess
 
 import arraytape as xp
 from arraytape.functional import linearization
-from arraytape.functional.arguments import Inputs
+from arraytape.functional.inputs import Inputs
 from arraytape.functional.sparse import Colouring, structure_of
 
 N = 12

@@ -5,7 +5,7 @@ import pytest
 
 import arraytape as xp
 from arraytape._array.array import KEPT
-from arraytape._storage.batched.data import active, new_axis_id
+from arraytape._storage.batched.batched_data import active, new_axis_id
 from arraytape._tape.hidden_axes import batched, unbatched
 
 X = [1.0, 1.0]

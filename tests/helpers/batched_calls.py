@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 
 import arraytape as xp
-from arraytape._storage.batched.data import NoBatchedForm
+from arraytape._storage.batched.batched_data import NoBatchedForm
 from arraytape._util import nest
 
 from .replayed_calls import by_name, is_ours

@@ -10,7 +10,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape._array.array import SCALAR
-from arraytape._numpy_api import flat, selection
+from arraytape._numpy_api import flat_iterator, selection
 from arraytape.ops import writing
 from random_programs.checks import weights
 
@@ -183,11 +183,11 @@ def noting_writes_to_scalars():
         check(x, data)
 
     try:
-        for module in (writing, selection, flat):
+        for module in (writing, selection, flat_iterator):
             module.check_writeable = noting
         yield noted
     finally:
-        for module in (writing, selection, flat):
+        for module in (writing, selection, flat_iterator):
             module.check_writeable = check
 
 

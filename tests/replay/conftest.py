@@ -2,10 +2,10 @@
 
 import pytest
 
-from arraytape.replay import plan
+from arraytape.replay import program_plan
 
 
 @pytest.fixture
 def with_all_bits(monkeypatch):
     """Programs without the pass that changes last bits."""
-    monkeypatch.setattr(plan, "rounded", lambda program: program)
+    monkeypatch.setattr(program_plan, "rounded", lambda program: program)

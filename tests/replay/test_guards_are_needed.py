@@ -11,10 +11,10 @@ import pytest
 
 import arraytape as xp
 from arraytape import TapeWarning, diagnose, interop
-from arraytape.replay import arguments, call, plan_text
+from arraytape.replay import bound_arguments, call, plan_text
 from arraytape.replay.reach import moving
 from arraytape.replay.reach import state as state_module
-from arraytape.replay.text import source
+from arraytape.replay.text import program_source
 from arraytape.replay.tracing import lent, lift, trace
 from helpers.replaying import bits
 
@@ -435,7 +435,7 @@ def known_without_a_look(self, call):
 
 
 def arguments_unseen(self, call):
-    leaves = [*arguments.leaves_of(call.values)]
+    leaves = [*bound_arguments.leaves_of(call.values)]
     names = "".join(f"x{i}, " for i in range(len(leaves)))
     self.lines.append(f"{names}= leaves(values)" if leaves else "pass")
     for i, leaf in enumerate(leaves):
@@ -471,9 +471,9 @@ def not_for(*words):
 
 function = sys.modules["arraytape.replay.function"]  # not the decorator of this name
 PlanText = plan_text.PlanText
-SIGNATURE = (arguments, "key_of", by_type), (PlanText, "arguments", arguments_unseen)
+SIGNATURE = (bound_arguments, "key_of", by_type), (PlanText, "arguments", arguments_unseen)
 STATE = (state_module.State, "demand", nothing)
-UNSHARED = [(module, "check_apart", nothing) for module in (arguments, call, plan_text)]
+UNSHARED = [(module, "check_apart", nothing) for module in (bound_arguments, call, plan_text)]
 GUARDS = {  # a function that needs it; what takes it out
     "layouts": (layouts, *SIGNATURE, (PlanText, "layout", only_data)),
     "dtypes": (dtypes, *SIGNATURE, (PlanText, "layout", only_data)),
@@ -485,7 +485,7 @@ GUARDS = {  # a function that needs it; what takes it out
     "NaN": (nans, (trace.Trace, "guard", without("no NaN"))),
     "writes": (writes, (plan_text, "commit", nothing)),
     "copies of writes": (
-        writes_in_turn, (source.Source, "to_write", lambda self, node: self.text_of(node, True)),
+        writes_in_turn, (program_source.Source, "to_write", lambda self, node: self.text_of(node, True)),
     ),
     "paths of Arrays": (names_bound_anew, (PlanText, "state", found_by_themselves)),
     "state": (python_state, STATE),
@@ -513,9 +513,9 @@ GUARDS = {  # a function that needs it; what takes it out
     "error states": (error_states_inside, (trace.Trace, "look_around", nothing)),
     "recorders": (recorders_around, (function, "watched", nothing)),
     "packing": (packing_around, (function, "packing", nothing)),
-    "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (arguments, plan_text)]),
+    "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (bound_arguments, plan_text)]),
     "Variables": (
-        variables, (arguments, "marks_of", lambda x: ()), (plan_text, "Variable", Nobody),
+        variables, (bound_arguments, "marks_of", lambda x: ()), (plan_text, "Variable", Nobody),
     ),
     "threads": (threads_inside, (lift, "STARTERS", ())),
     "locks": (locks, (state_module, "LOCK_TYPES", ())),

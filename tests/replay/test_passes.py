@@ -12,21 +12,21 @@ import pytest
 
 import arraytape
 from arraytape._storage.factors import LEAST
-from arraytape.replay.passes import blocks as blocks_module
+from arraytape.replay.passes import block_by_block as blocks_module
 from arraytape.replay.passes import simplify as simplify_module
-from arraytape.replay.passes.blocks import ADDED, BLOCKED, blocked
-from arraytape.replay.passes.factors import factored
+from arraytape.replay.passes.block_by_block import ADDED, BLOCKED, blocked
+from arraytape.replay.passes.factored_once import factored
 from arraytape.replay.passes.rounding import deciding, rounded
 from arraytape.replay.passes.simplify import simplified
-from arraytape.replay.passes.sums import with_dots, with_products
+from arraytape.replay.passes.sums_by_blas import with_dots, with_products
 from arraytape.replay.passes.ties import add_to_extremes, with_rare_ties
-from arraytape.replay.passes.ufuncs import same_beside_numbers
+from arraytape.replay.passes.ufunc_calls import same_beside_numbers
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
-from arraytape.replay.text import source as source_module
-from arraytape.replay.text.source import Source
-from arraytape.replay.tracing.storage import TRACED
+from arraytape.replay.text import program_source as source_module
+from arraytape.replay.text.program_source import Source
 from arraytape.replay.tracing.trace import Trace
 from arraytape.replay.tracing.traced import ACTIVE
+from arraytape.replay.tracing.traced_storage import TRACED
 from helpers.raw_programs import same, traced
 
 xp = TRACED.xp
@@ -501,7 +501,7 @@ def test_choices_by_bits_keep_all_values(small_choices, dtype):
 @pytest.mark.parametrize("blocks", [False, True])
 def test_choices_between_two_keep_all_bits(small_choices, dtype, blocks, monkeypatch):
     if blocks:
-        monkeypatch.setattr("arraytape.replay.passes.blocks.LEAST", 2)
+        monkeypatch.setattr("arraytape.replay.passes.block_by_block.LEAST", 2)
 
     def calls(x, y, z):
         new, other = (
@@ -595,7 +595,7 @@ def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
 
 @pytest.mark.parametrize("shape", [(400,), (20, 20)])
 def test_new_zeros_are_made_only_where_nothing_is_written(monkeypatch, shape):
-    monkeypatch.setattr("arraytape.replay.text.source.LARGE", 1)
+    monkeypatch.setattr("arraytape.replay.text.program_source.LARGE", 1)
     n, made = shape[0], 0
     keys = [
         slice(a, b, c) for a in (None, 0, 1, -2) for b in (None, n, -1, 3, 0) for c in (None, 1, 2)

@@ -8,8 +8,8 @@ import pytest
 import arraytape
 from arraytape.replay.passes.rounding import rounded
 from arraytape.replay.passes.simplify import simplified
-from arraytape.replay.text.source import Source
-from arraytape.replay.tracing.storage import TRACED
+from arraytape.replay.text.program_source import Source
+from arraytape.replay.tracing.traced_storage import TRACED
 from helpers.raw_programs import same, traced
 
 xp = TRACED.xp

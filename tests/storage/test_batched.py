@@ -8,7 +8,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, testing
 from arraytape._record.op import REGISTRY
-from arraytape._storage.batched import data, namespace
+from arraytape._storage.batched import batched_data, batched_namespace
 from arraytape._tape import differentiation, guard, jacobian
 from arraytape.testing.samples import materialise
 from helpers.namespace_ops import recorded_ops
@@ -251,8 +251,8 @@ def test_batch_jacobians_are_one_pass_for_each_row_of_an_entry(monkeypatch):
 
 def test_elementwise_ops_carry_the_diagonal_alone(monkeypatch):
     made = []
-    dense = data.dense
-    for module in (data, namespace):
+    dense = batched_data.dense
+    for module in (batched_data, batched_namespace):
         monkeypatch.setattr(module, "dense", lambda *a: made.append(1) or dense(*a))
     x = matrix(50)
     with GradientTape() as tape:
@@ -269,8 +269,8 @@ ELEMENTWISE = [op.name for op in recorded_ops() if op.diagonal]
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_each_elementwise_rule_carries_the_diagonal_alone(name, monkeypatch):
     op, made = REGISTRY[name], []
-    dense = data.dense
-    for module in (data, namespace):
+    dense = batched_data.dense
+    for module in (batched_data, batched_namespace):
         monkeypatch.setattr(module, "dense", lambda *a: made.append(1) or dense(*a))
     for sample in op.samples[:1]:
         arguments = materialise(op, sample)

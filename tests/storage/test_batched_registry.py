@@ -14,8 +14,8 @@ import batched_status
 import coverage_table
 from arraytape import testing, vmap
 from arraytape._record.op import REGISTRY
-from arraytape._storage.batched import indexing, names, namespace
-from arraytape._storage.batched.storage import BATCHED
+from arraytape._storage.batched import batched_forms, batched_namespace, indexing
+from arraytape._storage.batched.batched_storage import BATCHED
 from helpers.batches import close, loop
 from helpers.namespace_ops import namespace_ops
 
@@ -43,25 +43,27 @@ def loops():
     spy = mock.Mock(side_effect=indexing.each_one)
     with (
         mock.patch.object(indexing, "each_one", spy),
-        mock.patch.object(namespace, "each_one", spy),
+        mock.patch.object(batched_namespace, "each_one", spy),
     ):
         yield spy
 
 
 @pytest.mark.parametrize("op", BY_RULE, ids=lambda op: op.name)
 def test_every_op_has_a_batched_form_or_is_refused(op):
-    assert BATCHED.xp.form(op.name) != names.ONE_BY_ONE, (
+    assert BATCHED.xp.form(op.name) != batched_forms.ONE_BY_ONE, (
         f"{op.name} would run in a Python loop under vmap: declare it per_element, list it in "
-        "_storage/batched/names.py, or give BatchedNamespace a method of its name"
+        "_storage/batched/batched_forms.py, or give BatchedNamespace a method of its name"
     )
 
 
 def test_each_listed_name_is_an_op_with_one_form():
-    listed = [name for form in names.BY_FORM.values() for name in form]
+    listed = [name for form in batched_forms.BY_FORM.values() for name in form]
     assert len(listed) == len(set(listed))
     assert set(listed) <= {op.name for op in OURS}
-    assert not [n for n in listed if REGISTRY[n].per_element or BATCHED.xp.form(n) == names.OWN]
-    assert set(names.IN_PART) <= {op.name for op in OURS}
+    assert not [
+        n for n in listed if REGISTRY[n].per_element or BATCHED.xp.form(n) == batched_forms.OWN
+    ]
+    assert set(batched_forms.IN_PART) <= {op.name for op in OURS}
 
 
 def test_every_chapter_of_elementwise_functions_is_per_element():
@@ -100,7 +102,9 @@ def test_no_rule_of_ours_names_a_function_that_is_computed_in_a_loop():
             if name and path.parent.name in ("ops", "_array", "_tape", "_define"):
                 found = getattr(np, name.partition(".")[0], None)
                 if callable(found) and not isinstance(found, type):
-                    unknown |= {name} if BATCHED.xp.form(name) == names.ONE_BY_ONE else set()
+                    unknown |= (
+                        {name} if BATCHED.xp.form(name) == batched_forms.ONE_BY_ONE else set()
+                    )
     assert unknown <= {"finfo", "iinfo"}
 
 

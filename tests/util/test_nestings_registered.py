@@ -9,7 +9,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, Variable
-from arraytape._util import containers, nest
+from arraytape._util import container_kinds, nest
 from arraytape.module import Module
 from helpers.nestings import Bag, Line, Point, Sparse, Unhashable, two, values
 
@@ -111,10 +111,10 @@ WRONG = {
 
 @pytest.mark.parametrize(("act", "error", "says"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_registered_is_said(act, error, says):
-    before = dict(containers.REGISTERED)
+    before = dict(container_kinds.REGISTERED)
     with pytest.raises(error, match=says):
         act()
-    assert before == containers.REGISTERED
+    assert before == container_kinds.REGISTERED
 
 
 ANSWERS = {
@@ -196,9 +196,9 @@ def test_a_subclass_of_a_registered_class_must_be_registered_itself():
 
 
 def test_classes_that_are_met_are_not_kept_without_end():
-    for i in range(containers.CACHED + 10):
+    for i in range(container_kinds.CACHED + 10):
         nest.leaves(type(f"Made{i}", (), {})())
-    assert len(containers.KINDS) <= containers.CACHED
+    assert len(container_kinds.KINDS) <= container_kinds.CACHED
     assert nest.leaves([Point(1.0, 2.0)])[0].shape == ()
 
 

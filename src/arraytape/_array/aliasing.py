@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Protocol
 from numpy import integer, ndarray, zeros
 
 from .._record.plan import Record, Structural
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.batched.indexing import is_mask
 from .paths import (
     GETITEM,

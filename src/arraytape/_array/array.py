@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .._storage.batched.data import Batched, plain
+from .._storage.batched.batched_data import Batched, plain
 from .._storage.storage import storage_of
 from .._util.attach import attach, read_only
 from .._util.errors import shown, user_line

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import ndarray
 
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.batched.indexing import get as picked
 from .._storage.storage import storage_of
 

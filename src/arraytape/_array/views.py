@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders, tell
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .._util.locks import in_one_step

@@ -10,13 +10,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
 from .._record.stack import only_recorders, recorders
-from .._storage.batched.data import axis_ids_of
+from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import HERE, STORAGES
 from .._tape.hidden_axes import settled, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import Arguments, Form, as_private_array, check_results, display_name
-from .calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
+from .private_handles import Arguments, Form, as_private_array, check_results, display_name
+from .recorded_calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
 from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
 
 P = ParamSpec("P")

@@ -13,8 +13,8 @@ from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import display_name
 from .gradient import call_with_rule
+from .private_handles import display_name
 
 
 def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .._array.array import Array, wrap
 from .._define.interception import OpCall, Results
 from .._record.op import REGISTRY, Op
-from .._storage.batched.data import ACTIVE, Batched
+from .._storage.batched.batched_data import ACTIVE, Batched
 from .._util.errors import describe, user_line
 
 Choice = Callable[..., Any]

@@ -15,14 +15,14 @@ from .._array.views import private_handle
 from .._define.interception import intercepting
 from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
-from .._storage.batched.data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, active
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
 from .._util import nest
 from .._util.errors import user_line
-from .arguments import Arguments, check_results, display_name
-from .calls import Call, CallRecord, needs_care, publish
 from .policies import Giving, Keeping, Policy, PolicyLike
+from .private_handles import Arguments, check_results, display_name
+from .recorded_calls import Call, CallRecord, needs_care, publish
 from .recorder import FunctionRecorder, OnCapture, Trace, run_hidden
 
 P = ParamSpec("P")

@@ -33,7 +33,7 @@ from .._tape.cusps import has_cusp
 from .._tape.missing_rules import missing_rule
 from .._util import nest
 from .._util.errors import user_line
-from .arguments import Inputs, check_results
+from .private_handles import Inputs, check_results
 
 
 class OnCapture(enum.Enum):

@@ -56,7 +56,7 @@ from .operands import (
     shape_of,
     wrap_all,
 )
-from .options import is_option, write_option_check
+from .option_checks import is_option, write_option_check
 from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail, overflowing
 from .source import Source
 

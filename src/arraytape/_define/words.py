@@ -26,7 +26,7 @@ from .docstrings import docstring
 from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import an_array
-from .options import is_option, write_option_check
+from .option_checks import is_option, write_option_check
 from .source import Source
 
 

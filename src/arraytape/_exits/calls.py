@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from .._util.containers import is_dataclass
+from .._util.container_kinds import is_dataclass
 from .._util.places import Stack, is_installed
 from .databases import tables_of
 from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of, text_of

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.manipulation_functions import expand_dims, moveaxis
-from .arguments import as_arrays
+from .numpy_arguments import as_arrays
 
 OPTIONS = frozenset(("axes", "axis", "keepdims"))
 

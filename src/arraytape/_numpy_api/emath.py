@@ -12,7 +12,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
-from .arguments import array_of, as_arrays
+from .numpy_arguments import array_of, as_arrays
 
 SINGLE = frozenset(np.dtype(code) for code in "fbhBHF")  # what NumPy makes complex64
 

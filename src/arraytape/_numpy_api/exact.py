@@ -28,7 +28,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
-from .arguments import OPTIONS, as_arrays
+from .numpy_arguments import OPTIONS, as_arrays
 
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((

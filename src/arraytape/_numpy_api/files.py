@@ -13,7 +13,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.exits import leave
-from .arguments import on_host
+from .numpy_arguments import on_host
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:

@@ -30,8 +30,8 @@ from ..ops.elementwise_functions import root_of_variance, sqrt
 from ..ops.manipulation_functions import reshape
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
-from . import exact, examples, sums
-from .arguments import as_data, assembled
+from . import exact, one_by_one, sums
+from .numpy_arguments import as_data, assembled
 
 NUMBERS = "biufc"  # kinds of dtypes
 NEWTON_STEPS = 3  # of roots: derivatives up to the seventh are right
@@ -442,10 +442,10 @@ def program_of(function: Any) -> Callable[..., Any]:
         return as_results(program(*given, **named))
 
     def call(*args: Any, **options: Any) -> Any:
-        home = next((x.device for x in examples.arrays_in((args, options))), DEVICE.get())
+        home = next((x.device for x in one_by_one.arrays_in((args, options))), DEVICE.get())
         try:
             with Setting(DEVICE, home):
-                return examples.together_or_one_by_one(name, run, args, options)
+                return one_by_one.together_or_one_by_one(name, run, args, options)
         except Exception as error:
             if not raised_by_numpy(error):
                 raise

@@ -25,9 +25,9 @@ from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import normalize_axis_index, permute_dims, read_only
 from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, cast, on_axis, shape_of, without_gradient
-from .flat import FlatIterator
-from .products import dot
+from .flat_iterator import FlatIterator
+from .linear_algebra import dot
+from .numpy_arguments import Axis, as_arrays, cast, on_axis, shape_of, without_gradient
 
 
 def position_of(name: str) -> Callable[..., Array]:

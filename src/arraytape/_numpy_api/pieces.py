@@ -31,7 +31,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, as_operands, axes_of, on_axis, on_host, shape_of
+from .numpy_arguments import array_of, as_arrays, as_operands, axes_of, on_axis, on_host, shape_of
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:

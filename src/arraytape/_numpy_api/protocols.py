@@ -33,15 +33,15 @@ from . import (
     exact,
     files,
     implementations,
+    linear_algebra,
     pieces,
-    products,
     reductions,
     selection,
     shapes,
     sums,
     ufuncs,
 )
-from .arguments import OPTIONS, as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
+from .numpy_arguments import OPTIONS, as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -73,7 +73,7 @@ MODULES = (
     files,
     implementations,
     pieces,
-    products,
+    linear_algebra,
     reductions,
     selection,
     shapes,

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like, wrap
 from .._array.views import current, laid_out
-from .._storage.batched.data import holds_anywhere
+from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import storage_of
 from .._util.errors import describe, refuse, shown, user_line
 from .._util.options import unwrap_option
@@ -31,7 +31,8 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import argsort, sort
 from . import exact
-from .arguments import (
+from .implementations import private, program_of
+from .numpy_arguments import (
     Axis,
     array_of,
     as_arrays,
@@ -44,7 +45,6 @@ from .arguments import (
     real_part,
     scalar,
 )
-from .implementations import private, program_of
 
 DOCSTRING = """\
 {summary}

@@ -34,7 +34,7 @@ from ..ops.manipulation_functions import (
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import check_writeable, setitem
-from .arguments import (
+from .numpy_arguments import (
     array_of,
     as_arrays,
     assembled,

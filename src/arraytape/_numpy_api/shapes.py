@@ -14,7 +14,7 @@ from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import array_of, as_arrays, as_operands, cast, into
+from .numpy_arguments import array_of, as_arrays, as_operands, cast, into
 
 NUMBERS = "biufc"  # kinds of dtypes
 

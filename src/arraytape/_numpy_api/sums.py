@@ -15,7 +15,7 @@ from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, reshape
-from .arguments import as_arrays, as_operands, cast
+from .numpy_arguments import as_arrays, as_operands, cast
 
 
 def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:

@@ -22,7 +22,7 @@ from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
 from . import exact
-from .arguments import array_of, as_arrays, scalar
+from .numpy_arguments import array_of, as_arrays, scalar
 
 LOG2 = math.log(2.0)
 

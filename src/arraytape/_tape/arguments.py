@@ -11,7 +11,7 @@ import numpy as np
 
 from .._array.array import Array, namespace, wrap
 from .._record.plan import Record
-from .._storage.batched.data import lengths_of
+from .._storage.batched.batched_data import lengths_of
 from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, failure, see, stacklevel, user_line

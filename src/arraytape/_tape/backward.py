@@ -27,7 +27,7 @@ from .._record.plan import (
     results_of,
     same,
 )
-from .._storage.batched.data import REPLAY, Batched, active
+from .._storage.batched.batched_data import REPLAY, Batched, active
 from .._storage.storage import HERE
 from .data import RawData
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .packing import Packed
 

@@ -16,8 +16,8 @@ from .._array.array import KEPT, Array, namespace, wrap
 from .._array.paths import Path, sum_to, walk
 from .._array.views import current, location, private_handle
 from .._record.plan import Later, Plan, Pull, Record, inputs_of
-from .._storage.batched import data as raw
-from .._storage.batched.data import Batched
+from .._storage.batched import batched_data as raw
+from .._storage.batched.batched_data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import describe, user_line
 from .hidden_axes import settled, spread

@@ -12,7 +12,7 @@ from .._array.cuts import note_cut
 from .._array.paths import Path
 from .._exits.modes import mode_of
 from .._record.stack import AWAITED, UNSTARTED, new_tid, watched
-from .._storage.batched.data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly

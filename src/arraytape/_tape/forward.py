@@ -20,7 +20,7 @@ from .._exits.journal import Journal
 from .._exits.lacks import Doubt, Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
-from .._storage.batched.data import REPLAY, active, axis_ids_of
+from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
 from .._util.places import frame_that_counts

@@ -17,8 +17,8 @@ from .._array.views import current, stable_handle
 from .._define.compile import compile_function
 from .._record.op import Op
 from .._record.plan import Rule
-from .._storage.batched import data as raw
-from .._storage.batched.storage import BATCHED
+from .._storage.batched import batched_data as raw
+from .._storage.batched.batched_storage import BATCHED
 from .._storage.storage import EVERYWHERE, enter
 
 enter(BATCHED)

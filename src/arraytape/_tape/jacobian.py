@@ -8,8 +8,8 @@ from typing import Any
 
 from .._array.array import Array, namespace, wrap
 from .._record.plan import PLANS, Plan
-from .._storage.batched import data as raw
-from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
+from .._storage.batched import batched_data as raw
+from .._storage.batched.batched_data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._array.aliasing import ADD, write_of
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
 from .._util.errors import see, user_line
 from . import recording

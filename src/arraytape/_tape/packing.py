@@ -11,7 +11,7 @@ from .._array.array import KEPT, Array, wrap
 from .._array.views import current
 from .._define.interception import unseen
 from .._record.plan import Plan, Record, plan_of
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .._util.errors import describe, layout, user_line
 

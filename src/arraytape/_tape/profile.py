@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .._record.plan import Record, plan_of, results_of
 from .._util.locks import reentrant_lock
 from .buffers import Buffers
-from .places import Place, Places
+from .record_places import Place, Places
 
 
 class Line(NamedTuple):

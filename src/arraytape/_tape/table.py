@@ -9,8 +9,8 @@ from typing import NamedTuple
 from .._record.plan import plan_of
 from .._util.errors import shown, user_line
 from .buffers import Buffers
-from .places import NOWHERE
 from .profile import Line
+from .record_places import NOWHERE
 from .recording import Recording
 from .texts import aligned, as_text
 

@@ -13,7 +13,7 @@ from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
 from .._array.views import location
-from .._storage.batched.data import axis_ids_of, plain
+from .._storage.batched.batched_data import axis_ids_of, plain
 from .._storage.storage import is_complex, storage_of
 from .data import ArrayData
 

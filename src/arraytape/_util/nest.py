@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .containers import KINDS, REGISTERED, Parts, is_dataclass
+from .container_kinds import KINDS, REGISTERED, Parts, is_dataclass
 from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"

@@ -22,9 +22,9 @@ from .._tape.numerics import NonFiniteError
 from .._util.errors import missing_from
 from .drawing import graph
 from .explanation import explain
+from .first_nan import nans
 from .hooks import on_gradient, save_on_disk, saved_data
 from .line_recorder import lines
-from .numerics import nans
 
 __all__ = [
     "NonFiniteError",

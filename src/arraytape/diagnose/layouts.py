@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
 from .._array.paths import IMAG, REAL, walk
-from .._custom.calls import SAME
+from .._custom.recorded_calls import SAME
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 

@@ -10,12 +10,12 @@ from .._array.aliasing import ADD, PUT, VIEW, WATCH, ViewRecord
 from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
-from .._custom.calls import SAME, CallRecord
+from .._custom.recorded_calls import SAME, CallRecord
 from .._exits.messages import shown
 from .._record.plan import Plan, Record, Structural, inputs_of, made_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
-from .._tape.places import NOWHERE, Place
+from .._tape.record_places import NOWHERE, Place
 from .._tape.recording import Recording
 from .._tape.texts import as_text
 from .layouts import UNKNOWN, Layout, layouts_of

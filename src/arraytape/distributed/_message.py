@@ -18,7 +18,7 @@ import numpy as np
 from .._array.array import KEPT, Array, wrap
 from .._array.exits import followers
 from .._array.views import current, keep
-from .._storage.batched.data import Batched, axis_ids_of
+from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe, user_line

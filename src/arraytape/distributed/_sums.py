@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 from .._array.array import Array, wrap
 from .._array.views import current
-from .._custom.calls import FORWARD
 from .._custom.gradient import custom_gradient
+from .._custom.recorded_calls import FORWARD
 from .._record.stack import recorders
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._tape.arguments import differentiable
 from .._tape.forward import ForwardPass
 from .._tape.recording import Recording
 from .._util import nest
 from .._util.errors import describe, user_line
 from .._util.options import unwrap_option
-from ..functional.arguments import ArgNums, positions
+from ..functional.inputs import ArgNums, positions
 from ..module import Module
 from ..ops.data_type_functions import astype
 from ..variable import Variable

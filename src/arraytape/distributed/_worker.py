@@ -15,7 +15,7 @@ import numpy as np
 
 from .._array.array import Array, namespace
 from .._record.stack import Bystander, new_tid, only_recorders
-from .._storage.batched.data import ACTIVE
+from .._storage.batched.batched_data import ACTIVE
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
 from .._tape.tape import GradientTape

@@ -18,7 +18,8 @@ from .._array.array import Array
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import (
+from .doubts import settle_doubts
+from .inputs import (
     ArgNums,
     Function,
     Inputs,
@@ -30,7 +31,6 @@ from .arguments import (
     with_doubts,
     without_aux,
 )
-from .doubts import settle_doubts
 from .linearization import ZERO, Linearization
 from .verify import Again, along, inner
 

@@ -20,8 +20,8 @@ from .._array.array import namespace
 from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
-from .._storage.batched.data import Batched, Shape
-from .._storage.batched.names import LISTED, STACKS
+from .._storage.batched.batched_data import Batched, Shape
+from .._storage.batched.batched_forms import LISTED, STACKS
 from .._storage.storage import STORAGES, storage_of
 
 Size = tuple[int, ...]

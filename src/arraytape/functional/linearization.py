@@ -10,7 +10,7 @@ from .._array.views import private_handle
 from .._exits.lacks import Doubt, Lacks
 from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
-from .._storage.batched.data import REPLAY, active, new_axis_id
+from .._storage.batched.batched_data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
 from .._tape.arguments import UnconnectedGradients, differentiable, filled
 from .._tape.differentiation import Differentiation, has_nan
@@ -27,7 +27,7 @@ from .._tape.jacobian import (
 from .._tape.tape import GradientTape
 from .._util import nest
 from ..ops.creation_functions import asarray
-from .arguments import Function, Inputs, arrays_in, with_aux
+from .inputs import Function, Inputs, arrays_in, with_aux
 
 ZERO = UnconnectedGradients.ZERO
 # From here on columns by forward mode take less time than rows: measured on elementwise functions, where

@@ -12,7 +12,9 @@ from typing import Any
 from .._array.array import Array
 from .._tape.accumulator import ForwardAccumulator, tangent_of
 from .._util import nest
-from .arguments import (
+from .derivatives import grad
+from .doubts import settle_doubts
+from .inputs import (
     Function,
     Inputs,
     arrays_in,
@@ -22,8 +24,6 @@ from .arguments import (
     with_aux,
     without_aux,
 )
-from .derivatives import grad
-from .doubts import settle_doubts
 from .linearization import ZERO, Linearization
 from .verify import Again, inner, xp_like
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import Array, namespace
-from .._storage.batched.data import active, new_axis_id
+from .._storage.batched.batched_data import active, new_axis_id
 from .._tape.hidden_axes import batched
 from .._tape.jacobian import lacks_batched_form, rows_at_once, rows_in
 from .._util import nest
@@ -25,7 +25,10 @@ from .._util.blocks import Quiet
 from .._util.errors import describe, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
-from .arguments import (
+from .derivatives import check_real, grad
+from .doubts import settle_doubts
+from .index_sets import IndexSets, Sets, csr
+from .inputs import (
     Function,
     Inputs,
     check_chunk_size,
@@ -33,9 +36,6 @@ from .arguments import (
     given_again,
     numpy_data,
 )
-from .derivatives import check_real, grad
-from .doubts import settle_doubts
-from .index_sets import IndexSets, Sets, csr
 from .linearization import Linearization
 from .verify import Again, host
 

@@ -10,14 +10,20 @@ import numpy as np
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
-from .._storage.batched.data import active, axis_ids_of, new_axis_id, recorders_around, without_gaps
+from .._storage.batched.batched_data import (
+    active,
+    axis_ids_of,
+    new_axis_id,
+    recorders_around,
+    without_gaps,
+)
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, shown, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import concat, moveaxis
-from .arguments import check_chunk_size, in_numpy
+from .inputs import check_chunk_size, in_numpy
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,7 +14,7 @@ from .._array.array import Array
 from .._array.views import current, private_handle
 from .._custom.switches import called_and_compared
 from .._record.stack import only_recorders, recorders
-from .._storage.batched.data import axis_ids_of
+from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line

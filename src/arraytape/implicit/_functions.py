@@ -12,7 +12,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._custom.arguments import display_name
+from .._custom.private_handles import display_name
 from .._record.stack import only_recorders
 from .._util import nest
 from .._util.errors import describe, entrance, user_line

@@ -13,7 +13,7 @@ import arraytape as xp
 
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current, private_handle
-from .._storage.batched.data import Batched, lengths_of
+from .._storage.batched.batched_data import Batched, lengths_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line

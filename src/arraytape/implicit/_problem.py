@@ -12,7 +12,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._record.stack import only_recorders
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._util.errors import user_line
 from . import _checks as checks
 from ._checks import NotASolution, System, relative

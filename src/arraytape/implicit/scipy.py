@@ -22,7 +22,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._custom.arguments import display_name
+from .._custom.private_handles import display_name
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from . import _functions as functions

@@ -23,7 +23,7 @@ from .._define.raw_calls import call
 from .._define.words import array_inputs
 from .._record.op import Cusped, Op
 from .._record.plan import Rule
-from .._storage.batched.data import Batched, axis_ids_of
+from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.batched.indexing import each_one
 from .._storage.storage import MAKING
 from .._util.errors import TRAMPOLINE, describe, user_frame, user_line

@@ -14,7 +14,7 @@ from typing import Any
 from .._array.array import Array
 from .._array.exits import followers
 from .._array.views import current
-from .._storage.batched.data import lengths_of
+from .._storage.batched.batched_data import lengths_of
 from .._util import nest
 from ._context import has_array
 

@@ -10,7 +10,7 @@ from .._array.array import SCALAR, Array
 from .._array.views import current
 from .._define.words import composite, linear, sample, without_derivative
 from .._storage import storage as storages
-from .._storage.batched.data import plain
+from .._storage.batched.batched_data import plain
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import is_known, storage_at, storage_of
 from .._util.errors import entrance, explain, shown, user_line

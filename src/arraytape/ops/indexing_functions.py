@@ -20,7 +20,7 @@ from .._array.views import (
 )
 from .._define.words import composite, linear, primitive, sample
 from .._record.plan import Reading
-from .._storage.batched.data import Batched, axis_ids_of
+from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method

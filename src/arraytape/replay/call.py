@@ -13,7 +13,7 @@ from .._array.paths import Path
 from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
-from .arguments import arrays_in, check_apart, is_read_only, leaves_of
+from .bound_arguments import arrays_in, check_apart, is_read_only, leaves_of
 from .reach.ran import Found, Ran
 from .reach.reasons import Changed, unreadable
 from .reach.sameness import PLAIN, same_data

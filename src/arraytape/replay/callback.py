@@ -14,7 +14,7 @@ from weakref import WeakMethod
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
 from .._record.stack import only_recorders
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._util import nest
 from .._util.errors import describe, user_line
 from .program import Node

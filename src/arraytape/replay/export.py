@@ -15,7 +15,7 @@ from .._storage.standard import Standard
 from .._util import nest
 from .._util.errors import user_line
 from ..ops._factorisations import by_systems
-from .arguments import leaves_of
+from .bound_arguments import leaves_of
 from .passes.simplify import is_basic
 from .program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, replaced
 

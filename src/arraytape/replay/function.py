@@ -22,18 +22,18 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakMethod
 
 from .._record.stack import active, watched
-from .._storage.batched.data import ACTIVE as HIDDEN_AXES
+from .._storage.batched.batched_data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
-from .arguments import Form, Identity, arrays_in, signature_of
+from .bound_arguments import Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
 from .export import Export
-from .plan import Plan, TraceInfo
 from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
+from .program_plan import Plan, TraceInfo
 from .reach.ran import Found
 from .reach.reasons import Apart, Changed, unreadable
 from .recorded import followed_here, tape_here

@@ -15,9 +15,9 @@ from .._array.views import current, make_view
 from .._storage import numpy_namespace
 from .._storage.storage import AMBIENT
 from .._util import nest
-from .._util.containers import KINDS
+from .._util.container_kinds import KINDS
 from ..variable import Variable
-from .arguments import ambient, check_apart, is_flat, leaves_of, marks_of
+from .bound_arguments import ambient, check_apart, is_flat, leaves_of, marks_of
 from .call import Call, Given
 from .callback import Effect
 from .reach.reasons import changed

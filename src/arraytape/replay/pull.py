@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .passes.blocks import blocked
+from .passes.block_by_block import blocked
 from .passes.looks import with_bounds
 from .passes.rounding import rounded
 from .passes.simplify import copied, simplified, without_dead_code
 from .program import CONSTANT, INPUT, Node, Program, operands
-from .text.source import Source
+from .text.program_source import Source
 
 
 class Pulled:

@@ -15,7 +15,7 @@ from .._array.aliasing import ADD, PUT, VIEW
 from .._array.array import Array
 from .._record.plan import PLANS, Plan, Record, results_of
 from .._record.stack import Bystander, recorders
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._tape.recording import Recording
 from .tracing.lift import Lifted
 from .tracing.trace import Trace

@@ -16,9 +16,9 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current, keep
-from .._custom.calls import Call as CallOfUser
-from .._custom.calls import CallRecord, call_record, hand_over
 from .._custom.recompute import Either
+from .._custom.recorded_calls import Call as CallOfUser
+from .._custom.recorded_calls import CallRecord, call_record, hand_over
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import new_tid, only_recorders, recorders
 from .._storage.storage import MAKING
@@ -32,9 +32,9 @@ from .program import Node, Program, nodes_in, replaced
 from .pull import Pulled
 from .recorded import followed_here, renamed, tape_here
 from .silence import silently
-from .tracing.storage import TRACED
 from .tracing.trace import Trace
 from .tracing.traced import ACTIVE
+from .tracing.traced_storage import TRACED
 
 
 class Taped:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current
-from .._storage.batched.data import holds_anywhere
+from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import is_complex, storage_of
 from .._util.errors import entrance
 from ..ops.manipulation_functions import stack

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._array.array import Array
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.special import KERNELS, of_one_dtype
 from .._storage.storage import is_complex, storage_of
 

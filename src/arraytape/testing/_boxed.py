@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._storage.batched.data import Batched
+from .._storage.batched.batched_data import Batched
 from .._storage.standard import Standard
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")

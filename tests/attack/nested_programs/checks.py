@@ -11,7 +11,7 @@ from contextlib import suppress
 import numpy as np
 
 import arraytape as xp
-from arraytape._storage.batched.data import NoBatchedForm
+from arraytape._storage.batched.batched_data import NoBatchedForm
 
 from .own_ops import registered
 from .program import LIMIT, REFUSED, arrays_in

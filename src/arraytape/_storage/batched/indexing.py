@@ -14,7 +14,7 @@ import numpy as np
 from ..._util.attach import method
 from ..._util.errors import shown, user_line
 from ..storage import STORAGES, Storage, storage_of
-from .data import (
+from .batched_data import (
     Batched,
     NoBatchedForm,
     aligned,

@@ -4,9 +4,9 @@ from .._recorded import refused
 from . import _arrangements as _arrangements
 from . import _banded as _banded
 from . import _equations as _equations
-from . import _factorisations as _factorisations
 from . import _matrix_functions as _matrix_functions
 from . import _norms as _norms
+from . import _orthogonal_factors as _orthogonal_factors
 from . import _spectra as _spectra
 from . import _systems as _systems
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..program import CONSTANT, INPUT, Guard, Node, Program, operands, result_of
 from .simplify import MASKED, without_dead_code
-from .sums import DOT, dot
+from .sums_by_blas import DOT, dot
 from .ties import FALSE, is_look_for_nan
 
 # Calls whose result has NaN where an operand has, wherever it is.

@@ -43,7 +43,7 @@ from .simplify import (
 )
 from .softmax import RULES as SOFTMAX
 from .softmax import slope_of_log_total, sum_of_shares
-from .sums import DOT, with_dots, with_products
+from .sums_by_blas import DOT, with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it

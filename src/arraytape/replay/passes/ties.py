@@ -15,7 +15,7 @@ from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, operands
 from .nodes import like, packed, same_layout
 from .simplify import MASKED, is_positive_zero, mapped, without_dead_code
-from .ufuncs import CASTS
+from .ufunc_calls import CASTS
 
 SPREADS = ("broadcast_to", "broadcast_view", "expand_dims", "reshape")
 FALSE = np.False_.tobytes()

@@ -29,7 +29,7 @@ import numpy as np
 from ..._array.array import Array
 from ..._define.define_op import Forward
 from ..._record.stack import BaseRecorder
-from ..._util.containers import KINDS
+from ..._util.container_kinds import KINDS
 from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.places import is_installed

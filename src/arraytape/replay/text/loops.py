@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..passes.blocks import ADDED, Blocks
+from ..passes.block_by_block import ADDED, Blocks
 from ..passes.nodes import same_layout
 from ..passes.simplify import INTEGERS, MASKED
-from ..passes.sums import DOT, is_sum
-from ..passes.ufuncs import (
+from ..passes.sums_by_blas import DOT, is_sum
+from ..passes.ufunc_calls import (
     CASTS,
     SLOW_BESIDE_NUMBERS,
     SLOW_IN_PLACE,

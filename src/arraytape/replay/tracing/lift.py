@@ -22,9 +22,9 @@ from ..program import Node
 from ..reach.ran import Ran
 from .frames import NOTED, SEEN, THREADS, Calls
 from .lent import CODE, Loans
-from .storage import TRACED
 from .trace import Trace
 from .traced import ACTIVE, Traced, untraced
+from .traced_storage import TRACED
 
 MANY = 64  # parts of a list that are looked at
 LISTS = (tuple, list)

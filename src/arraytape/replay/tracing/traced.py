@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._define.define_op import read_only
 from ..._storage import numpy_namespace
-from ..._storage.batched.data import Batched
+from ..._storage.batched.batched_data import Batched
 from ..._storage.storage import HOST, MAKING
 from ..._util.blocks import Setting
 

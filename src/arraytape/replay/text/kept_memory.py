@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from ..passes.nodes import same_layout
-from ..passes.ufuncs import ufunc_of
+from ..passes.ufunc_calls import ufunc_of
 from ..program import FOREIGN, Node, Program, operands
 
 MOST = 1 << 27  # bytes that stay

@@ -13,7 +13,7 @@ from .._array.views import current, in_order
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import reshape
 from ..ops.writing import check_writeable, setitem
-from .arguments import as_arrays, on_host
+from .numpy_arguments import as_arrays, on_host
 
 
 class FlatIterator:

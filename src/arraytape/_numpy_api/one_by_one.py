@@ -11,7 +11,7 @@ from .._array.array import Array
 from .._array.views import current, stable_handle
 from .._record.plan import Record, inputs_of
 from .._record.stack import BaseRecorder, Recorder, entered, new_tid
-from .._storage.batched.data import NoBatchedForm, axis_ids_of, lengths_of, recorders_within
+from .._storage.batched.batched_data import NoBatchedForm, axis_ids_of, lengths_of, recorders_within
 from .._storage.storage import HERE
 from .._tape.hidden_axes import batched, unbatched
 from .._util.errors import user_line

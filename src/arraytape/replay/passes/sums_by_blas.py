@@ -12,7 +12,7 @@ from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, operands
 from .nodes import again_in, axes_of, like, number_of, packed, same_layout
 from .simplify import mapped, without_dead_code
-from .ufuncs import CASTS
+from .ufunc_calls import CASTS
 
 DOT = "dot"
 MOST = 1 << 16  # ones, which stay

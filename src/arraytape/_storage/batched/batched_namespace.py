@@ -20,8 +20,8 @@ from ..._record.op import REGISTRY
 from .. import numpy_namespace, standard
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
-from . import products
-from .data import (
+from . import matrix_products
+from .batched_data import (
     Batched,
     aligned,
     axis_ids_of,
@@ -32,8 +32,7 @@ from .data import (
     refusal,
     spread,
 )
-from .indexing import each_one, raw_of
-from .names import (
+from .batched_forms import (
     AXES,
     ELEMENTS,
     LISTED,
@@ -45,7 +44,8 @@ from .names import (
     REFUSED,
     STACKS,
 )
-from .operators import on_diagonal
+from .batched_operators import on_diagonal
+from .indexing import each_one, raw_of
 
 
 def function_of(name: str, values: Any) -> Any:
@@ -448,9 +448,9 @@ class BatchedNamespace:
         return Batched(found, axis_ids) if axis_ids else found
 
     # --- products, systems, keys ----------------------------------------------------------------------
-    matmul = staticmethod(products.matmul)
-    linalg_solve = staticmethod(products.solve)
-    solve_again = staticmethod(products.solve_again)
+    matmul = staticmethod(matrix_products.matmul)
+    linalg_solve = staticmethod(matrix_products.solve)
+    solve_again = staticmethod(matrix_products.solve_again)
     get = staticmethod(keys.get)
     put = staticmethod(keys.put)
     add_at = staticmethod(keys.add_at)

@@ -16,8 +16,8 @@ from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
 from .nodes import like, packed
 from .rounding import added
 from .simplify import MASKED, copied, is_positive_zero, mapped, without_dead_code
-from .sums import is_sum
-from .ufuncs import CASTS, ufunc_of
+from .sums_by_blas import is_sum
+from .ufunc_calls import CASTS, ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
 BLOCK = 16384  # elements of a block

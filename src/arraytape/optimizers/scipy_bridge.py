@@ -16,8 +16,8 @@ from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from .._util.options import unwrap_option
-from ..functional.arguments import with_doubts
 from ..functional.doubts import settle_doubts
+from ..functional.inputs import with_doubts
 from ..functional.verify import Again, inner
 from ..variable import Variable, detached, put_back, together
 from .bounds import bounds_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
-from .data import Batched, aligned, axis_ids_of, check, refusal
-from .namespace import BatchedNamespace
+from .batched_data import Batched, aligned, axis_ids_of, check, refusal
+from .batched_namespace import BatchedNamespace
 
 
 def each(value: Any) -> Any:

@@ -16,7 +16,7 @@ from .._array.paths import UNWRITABLE
 from .._array.views import root_of
 from .._storage.storage import AMBIENT
 from .._util import nest
-from .._util.containers import KINDS
+from .._util.container_kinds import KINDS
 from ..variable import Variable
 from .reach.reasons import Apart
 from .reach.sameness import PLAIN

@@ -13,8 +13,8 @@ from .._util import nest
 from .._util.errors import layout
 from .call import Call
 from .export import Export
-from .passes.blocks import blocked
-from .passes.factors import factored
+from .passes.block_by_block import blocked
+from .passes.factored_once import factored
 from .passes.looks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
 from .passes.simplify import simplified
@@ -23,7 +23,7 @@ from .plan_text import PlanText
 from .program import Program
 from .reach.sameness import PLAIN
 from .taped import Taped
-from .text.source import Source
+from .text.program_source import Source
 
 NUMBERED = re.compile(r"[a-z]\d")  # as names begin that texts of programs make
 

@@ -20,7 +20,7 @@ from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import AWAITED, OPEN, Recorder, elsewhere, new_tid, recorders
-from .._storage.batched.data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import CARRIED, is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
 from .._util import nest

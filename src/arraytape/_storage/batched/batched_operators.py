@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .data import Batched, axis_ids_of, elementwise, refusal
+from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 # Functions of one operand that leave what is 0 at 0.
 LINEAR_FUNCTIONS = frozenset(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._util.attach import method
-from .data import Batched, aligned, axis_ids_of, namespace_of
+from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
 FEW = 32  # columns: with fewer, one large product beats many small ones
 

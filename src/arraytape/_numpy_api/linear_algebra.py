@@ -13,7 +13,7 @@ import numpy as np
 from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._define.define_op import stop_gradient
-from .._storage.batched.data import holds_anywhere
+from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import storage_of
 from .._util.errors import describe, refuse, shown, stacklevel, user_line
 from .._util.versions import NUMPY
@@ -29,7 +29,8 @@ from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape, stack
 from ..ops.searching_functions import count_nonzero, where
 from . import exact
-from .arguments import (
+from .implementations import of_numpy
+from .numpy_arguments import (
     array_of,
     as_arrays,
     as_operands,
@@ -38,7 +39,6 @@ from .arguments import (
     into,
     on_host,
 )
-from .implementations import of_numpy
 from .pieces import is_fortran, laid_out
 
 

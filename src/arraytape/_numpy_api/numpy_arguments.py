@@ -12,7 +12,7 @@ import numpy as np
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, wrap
 from .._array.views import current
 from .._define.operands import first_array
-from .._storage.batched.data import axis_ids_of
+from .._storage.batched.batched_data import axis_ids_of
 from .._storage.batched.indexing import each_one
 from .._storage.storage import STORAGES, storage_of
 from .._util.errors import describe, failure, refuse, shown, stacklevel, user_line

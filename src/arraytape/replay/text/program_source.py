@@ -15,12 +15,12 @@ from weakref import finalize
 
 import numpy as np
 
-from ..passes.blocks import BLOCK, BLOCKED
+from ..passes.block_by_block import BLOCK, BLOCKED
 from ..passes.looks import LOOKED_AT, Look
 from ..passes.nodes import packed, same_layout
 from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic
-from ..passes.sums import DOT
-from ..passes.ufuncs import (
+from ..passes.sums_by_blas import DOT
+from ..passes.ufunc_calls import (
     CASTS,
     SLOW_BESIDE_NUMBERS,
     SLOW_IN_PLACE,
@@ -41,8 +41,8 @@ from ..program import (
     result_of,
 )
 from .bits import Bits
+from .kept_memory import MOST, Memory, last_reads, leaving, memory_of
 from .loops import Loop
-from .memory import MOST, Memory, last_reads, leaving, memory_of
 from .spellings import SPELLINGS, as_operand
 
 # Of scalars, with the bits that arrays have.
