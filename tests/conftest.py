@@ -135,6 +135,7 @@ def pytest_runtest_setup(item):
 def pytest_runtest_teardown(item):
     """Find what a test and its fixtures leave behind: a recorder, an op, a file of their own."""
     before = item.stash[BEFORE]
+    del item.stash[BEFORE]  # else full collections of garbage go through one set for each test
     if before.device is not None:
         xp.set_default_device(before.device)
     for name in REGISTRY.data.keys() - before.ops:

@@ -112,6 +112,7 @@ def flat(found):
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("examples", OF_EXAMPLES)
 @pytest.mark.parametrize("derivative", DERIVATIVES)
+@pytest.mark.every(5)
 def test_derivatives_are_those_of_the_same_in_ops(function, examples, derivative):
     x, w, t = xp.asarray(X), xp.asarray(1.3), xp.asarray(ALONG)
     found, expected = (

@@ -174,7 +174,6 @@ def test_a_worker_that_leaves_and_one_that_joins(cluster, client, data, w):
     mover.join()
 
 
-@pytest.mark.every(3)
 def test_ctrl_c_leaves_no_tasks(client, data, w):
     step = distributed.value_and_grad(slow_loss, data.persist())
     right = bits(*step(w))

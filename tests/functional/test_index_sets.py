@@ -67,6 +67,7 @@ def unknown(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
+@pytest.mark.every(2)
 def test_no_op_is_unknown_nor_what_its_rules_call(name, i, unknown):
     op = REGISTRY[name]
     sample = op.samples[i]
@@ -143,6 +144,7 @@ def test_what_stays_in_a_block_is_sparse_to_second_order(name, unknown):
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
+@pytest.mark.every(2)
 def test_a_structure_covers_the_jacobian(name, i):
     op = REGISTRY[name]
     sample = op.samples[i]

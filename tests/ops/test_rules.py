@@ -59,6 +59,7 @@ def test_first_and_second_derivative(op, sample):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_complex_derivative(op, sample):
     if op.name in REAL_ONLY | GAUGE:
         assert op.name in REGISTRY
@@ -72,6 +73,7 @@ def test_complex_derivative(op, sample):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_float32_gives_float32_gradients_near_the_float64_ones(op, sample):
     arguments = testing.materialise(op, sample)
     function, floats = testing.as_function(op, sample, arguments)
@@ -82,6 +84,7 @@ def test_float32_gives_float32_gradients_near_the_float64_ones(op, sample):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_strided_inputs_give_the_same_values_and_gradients(op, sample):
     arguments = testing.materialise(op, sample)
     function, floats = testing.as_function(op, sample, arguments)
@@ -103,6 +106,7 @@ def gradients_in_place(function, inputs):
 
 @pytest.mark.filterwarnings("ignore:gradient is None:arraytape.TapeWarning")
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_following_one_input_gives_its_gradient_alone(op, sample):
     arguments = testing.materialise(op, sample)
     function, floats = testing.as_function(op, sample, arguments)
@@ -119,6 +123,7 @@ def test_following_one_input_gives_its_gradient_alone(op, sample):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_no_result_shares_memory_with_an_input(op, sample):
     arguments = prepared(op, sample)
     arrays = [xp.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -153,6 +158,7 @@ def test_values_are_numpys_bit_for_bit(op, sample):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.every(3)
 def test_modes_agree_by_inner_products(op, sample, dtype):
     """<w, J v> by forward mode is <J^T w, v> by reverse mode."""
     if dtype is np.complex128 and op.name in REAL_ONLY:
@@ -166,6 +172,7 @@ def test_modes_agree_by_inner_products(op, sample, dtype):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_the_three_nestings_give_the_same_curvature(op, sample):
     function, floats = testing.as_function(op, sample, testing.materialise(op, sample))
     along = testing.directions(floats)

@@ -264,6 +264,7 @@ def trained(make, dtype, wrap):
 @pytest.mark.usefixtures("with_all_bits")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.every(5)
 def test_steps_of_optimizers(name, dtype):
     expected, _ = trained(OPTIMIZERS[name], dtype, lambda f: f)
     found, step = trained(OPTIMIZERS[name], dtype, xp.function)

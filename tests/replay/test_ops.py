@@ -87,6 +87,7 @@ def check(op, sample, mode, dtype=np.float64, near=0.0):
 
 @pytest.mark.usefixtures("with_all_bits")
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_value_first_and_second_gradient(op, sample):
     large = is_of_large_matrices(op, sample)  # replays and eager rules factor different ones
     outcome = check(op, sample, with_second_order, near=NEAR if large else 0.0)

@@ -76,6 +76,7 @@ def test_a_batched_pass_equals_the_row_loop(op, sample, dtype):
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_a_guarded_batched_pass_equals_the_row_loop(op, sample, monkeypatch):
     monkeypatch.setattr(differentiation, "BackwardPass", guard.GuardedPass)
     check(op, sample, np.float64)
@@ -83,6 +84,7 @@ def test_a_guarded_batched_pass_equals_the_row_loop(op, sample, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:use the values alone:arraytape.TapeWarning")
 @pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.every(2)
 def test_a_recorded_batched_pass_equals_the_row_loop(op, sample):
     tape, floats, results = recorded(op, sample, np.float64)
     for y in results:

@@ -16,7 +16,6 @@ TARGETS = {"two classes": BINARY, "three classes": CLASSES}
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.every(2)
 def test_linear_discriminant_analysis(differentiates, target):
     def f(X, new, y):
         model = LinearDiscriminantAnalysis(solver="svd").fit(X, y)
@@ -35,7 +34,6 @@ def test_linear_discriminant_analysis(differentiates, target):
 
 
 @pytest.mark.parametrize("n_components", [None, 1])
-@pytest.mark.every(2)
 def test_what_discriminates(differentiates, n_components):
     def f(X, new, y):
         model = LinearDiscriminantAnalysis(n_components=n_components).fit(X, y)
@@ -72,7 +70,6 @@ def outputs(model, X):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.every(2)
 def test_gaussian_naive_bayes(differentiates, target):
     def f(X, new, y):
         return outputs(GaussianNB().fit(X, y), new)
