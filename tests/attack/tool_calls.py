@@ -87,7 +87,9 @@ def registered(take_apart, put_together):
     from arraytape._util import container_kinds
 
     cls = type("Box", (), {"inside": 1.0})
-    before = {name: dict(value) for name, value in vars(container_kinds).items() if type(value) is dict}
+    before = {
+        name: dict(value) for name, value in vars(container_kinds).items() if type(value) is dict
+    }
     try:
         xp.register_nesting(cls, take_apart, put_together)
         box = cls()
