@@ -37,7 +37,7 @@ Prepare = Callable[[dict[str, Any]], None]
 # package is imported.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
-        "scipy": f"{__package__}.namespace",
+        "scipy": f"{__package__}.special_functions",
         "scipy.integrate": f"{__package__}.integrate",
         "scipy.integrate._ivp.ivp": f"{__package__}.optimize",
         "scipy.fft": f"{__package__}.fft",
@@ -47,7 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.optimize": f"{__package__}.optimize",
         "scipy.signal": f"{__package__}.signal",
         "scipy.spatial": f"{__package__}.spatial",
-        "scipy.sparse.linalg": f"{__package__}.sparse",
+        "scipy.sparse.linalg": f"{__package__}.sparse_solvers",
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._morestats": f"{__package__}.statistics",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
@@ -65,7 +65,7 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.kernel_ridge": f"{__package__}.estimators.kernel_ridge",
         "sklearn.linear_model": f"{__package__}.estimators.linear",
         "sklearn.linear_model._bayes": f"{__package__}.estimators.bayesian",
-        "sklearn.metrics": f"{__package__}.metrics",
+        "sklearn.metrics": f"{__package__}.sklearn_metrics",
         "sklearn.mixture": f"{__package__}.estimators.mixture",
         "sklearn.model_selection": f"{__package__}.estimators.model_selection",
         "sklearn.neighbors": f"{__package__}.estimators.neighbors",
