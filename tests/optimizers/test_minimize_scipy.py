@@ -12,7 +12,7 @@ import scipy.optimize
 import arraytape as xp
 from arraytape import Variable, nn
 from arraytape.optimizers import LBFGS, minimize_scipy
-from arraytape.optimizers.scipy_bridge import REPLAYED, Problem
+from arraytape.optimizers.scipy import REPLAYED, Problem
 from arraytape.testing import storages
 from helpers.descents import near, rosenbrock
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from .._util.errors import missing_from
 from . import schedules
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
-from .scipy_bridge import LBFGS, minimize_scipy
+from .scipy import LBFGS, minimize_scipy
 from .steps import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
 
 __all__ = [

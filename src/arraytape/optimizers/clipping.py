@@ -12,7 +12,7 @@ from typing import Any
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from ..nn.libraries import inexact, kind_of, library_of
-from .scipy_bridge import number
+from .scipy import number
 
 
 @entrance

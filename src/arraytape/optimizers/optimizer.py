@@ -17,7 +17,7 @@ from .._util.errors import TapeWarning, describe, entrance, layout, see, stackle
 from ..module import Module
 from ..variable import Variable, detached, together
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from .scipy_bridge import number
+from .scipy import number
 
 Pair = tuple[Array, Variable]
 Rate = float | Callable[[Any], Any]

@@ -13,7 +13,7 @@ from .._define.define_op import unregistered
 from ..nn.layers import flag
 from ..variable import Variable
 from .optimizer import Common, Optimizer, Rate, Updated, beside, takes_arrays
-from .scipy_bridge import number
+from .scipy import number
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "Updated"]
 
