@@ -82,6 +82,7 @@ def packages_in(folder: str) -> Iterator[str]:
                     yield os.path.join(folder, top) + ("" if top.endswith(".py") else os.sep)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_installed(file: str) -> bool:
     """Return True if a file belongs to Python or to an installed package."""
     folders = ("site-packages", "dist-packages")
