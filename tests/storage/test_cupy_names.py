@@ -1,4 +1,4 @@
-"""What arraytape takes from CuPy by name is there in the oldest and newest CuPy that is supported."""
+"""Names that arraytape takes from CuPy are there in the oldest and newest CuPy that is supported."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What SciPy offers for arrays of any namespace from 1.18 on, as installed."""
+"""Functions that SciPy offers for arrays of any namespace from 1.18 on, as installed."""
 
 import numpy as np
 import pytest

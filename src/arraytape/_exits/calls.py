@@ -96,7 +96,7 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if what left in a call was given to its ``key=``, which only orders elements."""
+        """Return True if values left a tape only to order elements, by the ``key=`` of a call."""
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
@@ -615,12 +615,18 @@ class Calls(Interpreter):
             return made
         tables = tables_of(text_of(given.node.args[0], scope) if given.node.args else None)
         if tables is None:
+            for _, database in owners:
+                self.put(database, UNTOLD, KNOWN)
             return None
         written, read = (frozenset(f"<table {name}>" for name in names) for names in tables)
+        # A name that no statement wrote may be a view; what was not understood may be a trigger.
+        known = all(UNTOLD not in d.fields and read <= d.fields.keys() | written for _, d in owners)
+        if not known:
+            return None
         for thing, database in owners:
             rows = NOTHING.union(*[database.fields.get(name, NOTHING) for name in read])
             for name in written:
-                self.put(database, name, rows.union(*given.all[1:]))
+                self.put(database, name, KNOWN.union(rows, *given.all[1:]))
             for one in made if thing is database else made | {thing}:
                 self.mark(one, database.taint)
                 self.put(one, ANY, rows)
@@ -844,6 +850,7 @@ class Calls(Interpreter):
 
 
 ORDERED = words("sorted sort min max nlargest nsmallest")
+UNTOLD = "<untold>"  # the field of a database whose tables are not told apart
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
 MAKES_PARTS = (
@@ -931,7 +938,7 @@ def is_plain_class(thing: Thing) -> bool:
 
 def is_progress(thing: Thing) -> bool:
     """Return True if a function or class makes a progress bar of tqdm's."""
-    return (getattr(thing.actual, "__module__", None) or "").startswith("tqdm")
+    return (getattr(thing.actual, "__module__", None) or "").partition(".")[0] == "tqdm"
 
 
 def held_by(functions: Value) -> Value:

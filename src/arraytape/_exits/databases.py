@@ -8,7 +8,12 @@ NAME = r"[\"`\[]?(\w+)"
 WRITTEN = re.compile(
     rf"\b(?:INTO|UPDATE(?:\s+OR\s+\w+)?|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)\s+{NAME}", re.IGNORECASE
 )
-READ = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}|,\s*{NAME}(?=[^()]*\bWHERE\b)", re.IGNORECASE)
+READ = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}", re.IGNORECASE)
+# A table of another schema, and several tables in one FROM.
+UNTOLD = re.compile(
+    r"\b(?:INTO|UPDATE|TABLE|FROM|JOIN)\s+\S+\.|\bFROM\b(?:(?!\bWHERE\b|\bORDER\b|\bGROUP\b).)*,",
+    re.IGNORECASE | re.DOTALL,
+)
 KNOWN = re.compile(
     r"\s*(?:CREATE\s+TABLE|INSERT|REPLACE|UPDATE|SELECT|DELETE\s+FROM)\b", re.IGNORECASE
 )
@@ -16,8 +21,7 @@ KNOWN = re.compile(
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
     """Return the tables that a statement writes and reads; None where its text does not tell."""
-    if text is None or not KNOWN.match(text):
+    if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}
-    read = {name.lower() for pair in READ.findall(text) for name in pair if name}
-    return written, read
+    return written, {name.lower() for name in READ.findall(text)}

@@ -1,4 +1,4 @@
-"""What a lower room gets from a higher one, which it does not know: methods, parts loaded on demand.
+"""Hooks by which a higher room gives a lower one methods and parts that are loaded on demand.
 
 A class of a lower room knows no op; the room that has the function attaches it as a method.
 """
