@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .._util.container_kinds import is_dataclass
 from .._util.places import Stack, is_installed
+from .channels import globals_of, is_data, leads_outside, makes_path, names_of, texts_of
 from .databases import tables_of
 from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of, text_of
 from .known_names import (
@@ -30,7 +31,7 @@ from .known_names import (
     WRITES_ALL,
     words,
 )
-from .objects import ANY, KEYS, KNOWN, NOTHING, Thing, Value, taint_of
+from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, function_of
 
@@ -87,7 +88,7 @@ class Calls(Interpreter):
         if not known:
             found |= self.unknown_function(given, scope)
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
-            if self.is_by_key(given):
+            if self.is_by_key(given) or self.only_steers(given):
                 return found
             found |= self.made(node, scope, taint, "left")
             self.wrote_by_call(given, taint)
@@ -100,7 +101,14 @@ class Calls(Interpreter):
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
-        return bool(ordered) and all(thing.is_display for thing in ordered)
+        return bool(ordered) and all(thing.is_display or not thing.taint for thing in ordered)
+
+    @staticmethod
+    def only_steers(given: Arguments) -> bool:
+        """Return True if a call is given constants beside what only steers: ``copysign(1.0, x)``."""
+        steering = STEERING.get(given.name, ())
+        others = [value for i, value in enumerate(given.positional) if i not in steering]
+        return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
         """Evaluate what a call is given."""
@@ -164,7 +172,8 @@ class Calls(Interpreter):
                 handed = all_to_each(given._replace(rest=given.rest | held))  # functools.partial
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
-            found |= me if made else result
+            if not is_key(tree, given):
+                found |= me if made else result
             known = known or direct
         return found, known
 
@@ -507,7 +516,10 @@ class Calls(Interpreter):
             return self.of_all(given, carried, method, scope) | carried[-1]
         if name == "super" and not carried[0]:
             return self.supers_of(scope.lookup("self") or NOTHING)
-        moved = self.of_elements(given, carried, method, scope)
+        if any(is_progress(thing) for thing in given.functions) and given.positional:
+            return self.progress(given, scope)
+        outside = leads_outside(given.functions, name)  # ``shutil.copy``
+        moved = None if outside else self.of_elements(given, carried, method, scope)
         if moved is not None:
             return moved
         if name == "getattr" and given.positional:
@@ -543,15 +555,19 @@ class Calls(Interpreter):
         if name == "enumerate":
             return self.pairs(node, scope, [KNOWN, *map(self.elements, carried)])
         if name == "zip":
-            return self.pairs(node, scope, [self.elements(value) for value in given.positional])
+            parts = [self.elements(value) for value in given.positional]
+            made = self.pairs(node, scope, parts)
+            for thing in self.elements(made) if given.rest else NOTHING:  # ``zip(*rows)``
+                self.put(thing, ANY, self.elements(given.rest))
+            return made
         if name in ("map", "filter") and not method and given.positional:
             return self.mapped(given, scope)
         if name in DICTS:
             return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
         if name in HEAPS and not method and given.positional:
             return self.of_heap(given)
-        if any(is_progress(thing) for thing in given.functions) and given.positional:
-            return self.progress(given, scope)
+        if name == "groupby" and given.positional and not given.rest:
+            return self.grouped(given, scope)
         if name in REORDERED and not method:
             return self.reordered(carried, node, scope)
         if name in SAME and not (method and carried[0]):
@@ -581,7 +597,12 @@ class Calls(Interpreter):
         if method and given.name in WRITES_ITSELF and (held := taint_of(owners)):
             for thing in NOTHING.union(*carried):
                 self.mark(thing, held)
-        made = self.made(given.node, scope, taint)
+        outside = self.read_outside(given, carried, owners, into)
+        made = self.made(given.node, scope, taint | outside[0])
+        for thing in made if outside[1] is not None else NOTHING:
+            thing.channel = (outside[1] or made) | (thing.channel or NOTHING)
+        if self.only_seen and taint:  # what is not run here may raise what it holds
+            self.raised |= made
         if given.name.startswith(MAKES_PARTS):
             for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
                 self.put(thing, "<part>", made)
@@ -594,6 +615,28 @@ class Calls(Interpreter):
                 given.node, scope, [self.item(carried[0], i) for i in range(NDITER)], "arrays"
             )
         return made
+
+    def read_outside(
+        self, given: Arguments, carried: list[Value], owners: list[Value], into: int
+    ) -> tuple[int, Channel | None]:
+        """Return the taint of the files, devices and processes that a call may read, and their names.
+
+        The names are None for a function that reads and writes no such thing.
+        """
+        opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
+        outside = leads_outside(given.functions, given.name) or bool(opened)
+        names = names_of([*owners, *carried])
+        if outside or texts_of(names):  # ``numbers.tofile("a.bin")``
+            parts = [t for part in (*owners, *carried) for t in part if t.channel is None]
+            self.write_outside(names, taint_of([frozenset(parts)]))
+        if not outside or makes_path(given.functions):
+            return 0, names if outside else None
+        known = [self.things.get(id(value)) for value in globals_of(given.functions)]
+        taint = self.channels.read(names) | taint_of([frozenset(x for x in known if x is not None)])
+        for thing in given.positional[0] if given.positional and into else NOTHING:
+            if is_data(thing):  # ``mock.patch.dict(os.environ, ...)``
+                self.mark(thing, into)
+        return taint, names
 
     def of_heap(self, given: Arguments) -> Value:
         """Put an element into a heap or sorted list, and return what may come out."""
@@ -742,6 +785,8 @@ class Calls(Interpreter):
         In an installed package, or where it calls functions back: what a user hands to ``print`` stays
         as it is.
         """
+        if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
+            self.write_outside(names_of(given.all), taint)
         calls_back = any(t.closure is not None for value in given.all for t in value)
         compiled = all(t.closure is None for t in given.functions)
         builtin = given.functions and all(
@@ -777,6 +822,17 @@ class Calls(Interpreter):
         for thing in made:
             self.put(thing, ANY, element)
         return made
+
+    def grouped(self, given: Arguments, scope: Scope) -> Value:
+        """Return what ``groupby`` gives: keys, with the elements that have them."""
+        elements = self.elements(given.positional[0])
+        keys = NOTHING
+        for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
+            inner = given._replace(name="", owner=NOTHING, positional=[elements], keywords={})
+            spot = Spot(scope.file, spot_of(given.node))
+            found = self.call_of(function, inner, spot, scope)
+            keys |= elements if found is None else found
+        return self.pairs(given.node, scope, [keys or elements, given.positional[0]])
 
     def mapped(self, given: Arguments, scope: Scope) -> Value:
         """What map gives: its function's results; of filter, the elements."""
@@ -849,7 +905,7 @@ class Calls(Interpreter):
         return frozenset(found)
 
 
-ORDERED = words("sorted sort min max nlargest nsmallest")
+ORDERED = words("sorted sort min max nlargest nsmallest groupby")
 UNTOLD = "<untold>"  # the field of a database whose tables are not told apart
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
@@ -945,6 +1001,12 @@ def held_by(functions: Value) -> Value:
     """Return the callable objects that hold what left, which they may give to the function they call."""
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
+
+
+def is_key(tree: ast.AST, given: Arguments) -> bool:
+    """Return True if a function is the ``key=`` by which a call orders elements."""
+    keys = given.keywords.get("key", NOTHING) if given.name in ORDERED else NOTHING
+    return any(thing.closure is not None and thing.closure[0] is tree for thing in keys)
 
 
 def all_to_each(given: Arguments) -> Arguments:

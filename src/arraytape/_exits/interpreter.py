@@ -20,8 +20,9 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .._util.places import NO_NAMES, Place, Stack, is_installed
+from .channels import Channels, names_of, texts_of
 from .known_names import ADDS, ATTRIBUTES
-from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Thing, Value, taint_of
+from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Channel, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
 
@@ -136,6 +137,7 @@ class Interpreter(abc.ABC):
         self.is_first = False  # whether containers may be empty that the code fills further down
         self.only_seen = False  # whether only calls that were seen to run are run
         self.for_effect: ast.expr | None = None  # the call that is a statement, before it runs
+        self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
         """Which functions ran in which calls."""
@@ -166,10 +168,20 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """What left is a part of an object."""
+        """Add taint to an object, and to the files that it leads to."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
+            if thing.channel is not None:
+                self.write_outside(thing.channel, taint)
+
+    def write_outside(self, names: Channel, taint: int) -> None:
+        """Add taint to what files, devices and processes of these names hold."""
+        if names and self.channels.write(names, taint):
+            self.grown += 1
+            for name in names if not texts_of(names) else ():  # ``BytesIO``, not a folder
+                if isinstance(name, Thing) and name.channel is not None:
+                    self.mark(name, taint)
 
     def put(self, thing: Thing, key: Any, value: Value) -> None:
         """An object may have a value under a key."""
@@ -632,11 +644,24 @@ class Interpreter(abc.ABC):
         return [self.value(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Made of all its parts: operators, formatted text."""
-        return self.made(node, scope, taint_of(self.values(parts_of(node), scope)))
+        """Return what is made of all its parts: operators, formatted text."""
+        parts = self.values(parts_of(node), scope)
+        made = self.made(node, scope, taint_of(parts))
+        self.name_channel(made, parts)
+        return made
+
+    def name_channel(self, made: Value, parts: list[Value]) -> None:
+        """Give what is made of paths and texts their names: it may be a path."""
+        if any(thing.channel or thing.text for part in parts for thing in part):
+            for thing in made:
+                thing.channel = names_of(parts) | (thing.channel or NOTHING)
 
     def of_Constant(self, node: ast.Constant, scope: Scope) -> Value:
-        return KNOWN
+        if not isinstance(node.value, str):
+            return KNOWN
+        found = self.thing("text", node.value)
+        found.text, found.is_fixed = node.value, True
+        return frozenset((found,))
 
     def of_Name(self, node: ast.Name, scope: Scope) -> Value:
         found = scope.lookup(node.id)
@@ -651,6 +676,7 @@ class Interpreter(abc.ABC):
         left, right = self.value(node.left, scope), self.value(node.right, scope)
         carries = () if isinstance(node.op, ast.FloorDiv) else (left, right)
         made = self.made(node, scope, taint_of(carries))
+        self.name_channel(made, [left, right])
         holds = frozenset(
             thing for part in carries for thing in part if thing.fields and not thing.of
         )
@@ -771,6 +797,8 @@ class Interpreter(abc.ABC):
                 computed = self.call_method(thing, "__getattr__", [KNOWN], node, scope)
                 was_missed = was_missed or computed is None
                 found |= computed or NOTHING
+            elif not own and not inherited and hasattr(thing.actual, name):
+                own = self.resolved(getattr(thing.actual, name))  # ``mock.patch.dict``
             elif not own and not inherited:
                 own = frozenset((self.thing(thing, name),))
                 self.put(thing, f".{name}", own)

@@ -38,7 +38,9 @@ __all__ = [
     "saved_data",
 ]
 
-sys.modules[f"{__name__}.numerics"] = sys.modules[nans.__module__]  # where older pickles look for it
+sys.modules[f"{__name__}.numerics"] = sys.modules[
+    nans.__module__
+]  # where older pickles look for it
 
 
 def __dir__() -> list[str]:
