@@ -44,7 +44,7 @@ STREAMS = {"redirect_stdout": "stdout", "redirect_stderr": "stderr"}  # of ``sys
 
 
 class Arguments(NamedTuple):
-    """What a call is given.
+    """The function and arguments of a call.
 
     node : the call.  name : how it calls the function, without what is before the last dot.  owner : the
     object before that dot.  functions : what is called.
@@ -139,7 +139,7 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """What a decorator of the user's makes of a function; others leave it as it is."""
+        """Return what a decorator makes of a function; a library's decorator leaves the function as it is."""
         functions = self.value(decorator, scope)
         call = ast.copy_location(ast.Call(decorator, [], []), decorator)
         given = Arguments(call, "", NOTHING, functions, [function], {}, NOTHING)
@@ -150,7 +150,7 @@ class Calls(Interpreter):
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """What the functions give that were seen to run in a call; whether they are all of it."""
+        """Return the results of functions whose frames ran in a call, and whether these were all."""
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
             tree = function_of(code)
@@ -178,7 +178,7 @@ class Calls(Interpreter):
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """What the methods give that were seen to run in an operator, a property or formatted text."""
+        """Return the results of methods whose frames ran in an operator, property or text."""
         values = frozenset().union(*self.values(parts_of(node), scope))
         values |= self.elements(values)
         call = ast.copy_location(ast.Call(node, [], []), node)
@@ -198,13 +198,13 @@ class Calls(Interpreter):
         self.seen_to_run(arguments, spot, scope)
 
     def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
-        """The scope of a function that was made where the analysis does not look."""
+        """Remember the scope of a function that was defined in code that the analysis does not run."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
 
     def handed_on(self, given: Arguments) -> Arguments:
-        """What a function that is not run hands on to those that it is given."""
+        """Return the arguments that a function which is not run hands on to its callbacks."""
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
             return given._replace(positional=[self.elements(s) for s in sources], keywords={})
@@ -216,7 +216,7 @@ class Calls(Interpreter):
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Whether a call runs a function itself, not through another that is not written in Python."""
+        """Return True if a call runs a function directly, not through a function written in C."""
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
         builtin = any(
@@ -228,7 +228,7 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def self_of(self, given: Arguments, code: CodeType, spot: Spot, scope: Scope) -> Value:
-        """The ``self`` of a method that runs."""
+        """Return the ``self`` of a method that runs."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
             made = self.instance(given, spot, scope)
             if code.co_name == "__post_init__":
@@ -244,7 +244,7 @@ class Calls(Interpreter):
         return frozenset().union(*given.all, given.owner) or given.functions
 
     def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """The instance that a call of a class makes."""
+        """Return the instance that a call of a class makes."""
         made = self.made(given.node, scope, kind="instance")
         for thing in made:
             thing.is_whole = all(map(is_plain_class, given.functions))
@@ -256,7 +256,7 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """What a function or class of the user's gives; None for others."""
+        """Return the result of a function or class of the user's; None for others."""
         if self.only_seen:
             return None
         if thing.closure is not None:
@@ -278,7 +278,7 @@ class Calls(Interpreter):
         return None
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """A call of a class of the user's."""
+        """Run the constructor of a class of the user's, and return the instance."""
         made = self.instance(given, spot, scope)
         names = fields_of(thing)
         for one in made:
@@ -321,7 +321,7 @@ class Calls(Interpreter):
         return found
 
     def fill(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """The fields of a dataclass or named tuple, or what else takes all that it is given."""
+        """Assign the arguments of a call to the fields of a dataclass, a named tuple or another class."""
         for i, value in enumerate(given.positional):
             self.put(thing, f".{names[i]}" if i < len(names) else ANY, value)
             if numbered:
@@ -334,7 +334,7 @@ class Calls(Interpreter):
         self.put(thing, ANY, given.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """What an object has of its class: methods bound to it, properties, values."""
+        """Return the attribute that an object inherits: a bound method, a property, a value."""
         found: set[Thing] = set()
         for one in thing.fields.get("<class>", NOTHING) if not thing.bases else thing.bases:
             found |= self.of_class(one, name)
@@ -392,7 +392,7 @@ class Calls(Interpreter):
         return frozenset().union(*known) if known else None
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """What a class that the function defines has under a name, or its bases have."""
+        """Return the attribute of a class that the function defines, or of its bases."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -406,7 +406,7 @@ class Calls(Interpreter):
         return found
 
     def bound(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
-        """A function of a class as the method of an instance."""
+        """Bind a function of a class to an instance."""
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
             return thing
@@ -416,7 +416,7 @@ class Calls(Interpreter):
         return self.with_self(thing, me)
 
     def with_self(self, function: Thing, me: Thing) -> Thing:
-        """A function as a method of an object, or of a class."""
+        """Return a function as the method of an object, or of a class."""
         if function.closure is None:
             return function
         found = self.thing("bound", function, me)
@@ -424,7 +424,7 @@ class Calls(Interpreter):
         return found
 
     def property_of(self, getter: FunctionType, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """What a property gives."""
+        """Run the getter of a property, and return its result."""
         (function,) = self.resolved(getter)
         if function.closure is None:
             return NOTHING
@@ -492,7 +492,7 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """What a function that is not run gives: made of all that it is given, as far as is known."""
+        """Return the result of a function that is not run, by its name or made of all arguments."""
         name, node = given.name, given.node
         steering = STEERING.get(name, ())
         carried = [v for i, v in enumerate(given.positional) if i not in steering]
@@ -575,7 +575,7 @@ class Calls(Interpreter):
         return None
 
     def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
-        """A result that is made of all arguments and, of a method, of its object."""
+        """Return a result that is made of all arguments and, of a method, of its object."""
         owners = [given.owner] if method else []
         results = self.call_back(carried, given, scope)
         values = [frozenset(t for t in v if t.closure is None) for v in carried]
@@ -754,7 +754,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """A function that is not run may call those that it is given: what they give."""
+        """Run the functions that a function which is not run is given, and return their results."""
         spot = Spot(scope.file, spot_of(given.node))
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
@@ -763,7 +763,7 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """A function writes to its ``out``, or to its first argument where that is what it is for."""
+        """Add taint to the arguments that a function writes to: its ``out``, or its first one."""
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
@@ -773,14 +773,14 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """A value left into a call: it may be a part of the object whose method that is."""
+        """Add the taint of a value that left into a call to the object whose method is called."""
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, taint)
         self.write_out(given, taint)
 
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Compiled code that is called for its effect writes to its arguments what it computes.
+        """Add taint to the arguments of compiled code that is called for its effect.
 
         In an installed package, or where it calls functions back: what a user hands to ``print`` stays
         as it is.
@@ -798,7 +798,7 @@ class Calls(Interpreter):
                 self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
-        """A container takes elements."""
+        """Add the arguments of a call to a container."""
         key = ANY
         if given.name in ("put", "setdefault") and len(given.positional) > 1:
             arguments = given.positional[1:]
@@ -813,7 +813,7 @@ class Calls(Interpreter):
                 self.put(thing, f"={name}", value)
 
     def pairs(self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs") -> Value:
-        """An iterable of tuples."""
+        """Return an iterable of tuples."""
         made = self.made(node, scope, kind=kind)
         element = self.made(node, scope, kind=f"{kind} element")
         for thing in element:
@@ -835,7 +835,7 @@ class Calls(Interpreter):
         return self.pairs(given.node, scope, [keys or elements, given.positional[0]])
 
     def mapped(self, given: Arguments, scope: Scope) -> Value:
-        """What map gives: its function's results; of filter, the elements."""
+        """Return the results of the function of ``map``, or the elements that ``filter`` is given."""
         function, *sources = given.positional
         elements = [self.elements(value) for value in sources]
         if given.name == "filter":
@@ -883,7 +883,7 @@ class Calls(Interpreter):
         return made
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """A copy, or the object itself: it has the same parts."""
+        """Return a copy with the same parts."""
         made = self.made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
@@ -894,7 +894,7 @@ class Calls(Interpreter):
         )
 
     def got(self, given: Arguments, scope: Scope) -> Value:
-        """What getattr gives."""
+        """Return the result of ``getattr``."""
         key = given.node.args[1] if len(given.node.args) > 1 else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return self.attribute(given.positional[0], key.value, given.node, scope)
@@ -939,12 +939,12 @@ def spot_of(node: ast.AST) -> tuple[Any, Any, Any, Any]:
 
 
 def is_module(value: Value) -> bool:
-    """Whether an object before a dot is a module, or a class."""
+    """Return True if an object before a dot is a module, or a class."""
     return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
 
 
 def fields_of(thing: Thing) -> list[str]:
-    """The names of the fields of a dataclass or named tuple."""
+    """Return the names of the fields of a dataclass or named tuple."""
     if isinstance(thing.actual, type):
         if is_dataclass(thing.actual):
             import dataclasses
@@ -962,7 +962,7 @@ def fields_of(thing: Thing) -> list[str]:
 
 
 def is_tuple(thing: Thing) -> bool:
-    """Whether a class is one of named tuples."""
+    """Return True if a class is a named tuple."""
     if isinstance(thing.actual, type):
         return issubclass(thing.actual, tuple)
     tree = thing.closure[0] if thing.closure else None
@@ -1010,7 +1010,7 @@ def is_key(tree: ast.AST, given: Arguments) -> bool:
 
 
 def all_to_each(given: Arguments) -> Arguments:
-    """A call whose function hands its arguments to another: each parameter may be any of them."""
+    """Return a call in which each parameter may be any of the arguments."""
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     parts: set[Thing] = set(values)
     for thing in values:

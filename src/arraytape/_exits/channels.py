@@ -14,7 +14,7 @@ MODE = re.compile(r"[rwaxbtU+]{1,3}")  # of ``open``
 
 
 class Channels:
-    """What was written to which files, devices and processes.
+    """The values that were written to files, devices and processes.
 
     taints : by the names that an operation had for them, the exits whose values it wrote.
     """

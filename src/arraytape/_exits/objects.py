@@ -69,7 +69,7 @@ KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """The taint of values with all that can be reached from them through fields.
+    """Return the taint of values with all that can be reached from them through fields.
 
     One loop over sets: it takes a third of an analysis.
     """
@@ -93,7 +93,7 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Any) -> int:
-    """The taint of the variables that a function takes from the scope around it."""
+    """Return the taint of the variables that a function takes from the scope around it."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0
     while scope is not None:
