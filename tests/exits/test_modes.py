@@ -366,7 +366,7 @@ def test_a_failing_analysis_fails_no_gradient(x, monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(flow, "KNOWN", {})
-    monkeypatch.setattr(flow.Flow, "run", fail)
+    monkeypatch.setattr(flow.Flow, "run_analysis", fail)
     with pytest.warns(TapeWarning, match=PART.format("gradient")):
         assert taped(only_looked_at, x)() is not None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arraytape import Array
 from arraytape._array.exits import LEFT, LeftRecord
 from arraytape._array.views import location
-from arraytape._exits.messages import shown
+from arraytape._exits.messages import exit_text
 from arraytape._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
 from arraytape._record.stack import BaseRecorder, Recorder, tell
 
@@ -67,7 +67,7 @@ class Lineage:
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         if plan is LEFT:
-            self.exits.append(shown(LeftRecord(*record)))
+            self.exits.append(exit_text(LeftRecord(*record)))
         else:
             self.notable.append(plan.name)
 

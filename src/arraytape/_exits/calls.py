@@ -15,7 +15,16 @@ from .._util.container_kinds import is_dataclass
 from .._util.places import Stack, is_installed
 from .channels import globals_of, is_data, leads_outside, makes_path, names_of, texts_of
 from .databases import tables_of
-from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of, text_of
+from .interpreter import (
+    DEPTH,
+    SENT,
+    Interpreter,
+    Spot,
+    constant_key,
+    file_of,
+    literal_text,
+    subexpressions,
+)
 from .known_names import (
     ADDS,
     DICTS,
@@ -33,7 +42,7 @@ from .known_names import (
 )
 from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
-from .sources import FOLDED, FUNCTIONS, function_of
+from .sources import FOLDED, FUNCTIONS, tree_of_code
 
 # What these are given goes to who listens.
 OUTPUTS = frozenset(
@@ -75,7 +84,7 @@ class Calls(Interpreter):
 
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
         for_effect = node is self.for_effect
-        given = self.arguments(node, scope)
+        given = self.call_arguments(node, scope)
         spot = Spot(
             scope.file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
         )
@@ -90,7 +99,7 @@ class Calls(Interpreter):
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
             if self.is_by_key(given) or self.only_steers(given):
                 return found
-            found |= self.made(node, scope, taint, "left")
+            found |= self.object_made(node, scope, taint, "left")
             self.wrote_by_call(given, taint)
         if for_effect and not known:
             self.wrote_for_effect(given, taint_of((found,)), scope)
@@ -110,26 +119,26 @@ class Calls(Interpreter):
         others = [value for i, value in enumerate(given.positional) if i not in steering]
         return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
-    def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
+    def call_arguments(self, node: ast.Call, scope: Scope) -> Arguments:
         """Evaluate what a call is given."""
         owner = NOTHING
         if isinstance(node.func, ast.Attribute):
-            owner = self.value(node.func.value, scope)
+            owner = self.evaluate(node.func.value, scope)
             name = node.func.attr
             functions = self.attribute(owner, name, node.func, scope)
         else:
-            functions = self.value(node.func, scope)
+            functions = self.evaluate(node.func, scope)
             name = node.func.id if isinstance(node.func, ast.Name) else ""
         positional, keywords, rest = [], {}, NOTHING
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                rest |= self.value(argument, scope)
+                rest |= self.evaluate(argument, scope)
             else:
-                positional.append(self.value(argument, scope))
+                positional.append(self.evaluate(argument, scope))
         for keyword in node.keywords:
-            value = self.value(keyword.value, scope)
+            value = self.evaluate(keyword.value, scope)
             if keyword.arg is None:
-                rest |= self.elements(value)
+                rest |= self.elements_in(value)
                 for thing in value:
                     for key, part in thing.fields.items():
                         if isinstance(key, str) and key.startswith("="):
@@ -139,8 +148,8 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return what a decorator makes of a function; a library's decorator leaves the function as it is."""
-        functions = self.value(decorator, scope)
+        """Return what a decorator makes of a function; a library's leaves the function as it is."""
+        functions = self.evaluate(decorator, scope)
         call = ast.copy_location(ast.Call(decorator, [], []), decorator)
         given = Arguments(call, "", NOTHING, functions, [function], {}, NOTHING)
         spot = Spot(scope.file, spot_of(decorator))
@@ -153,7 +162,7 @@ class Calls(Interpreter):
         """Return the results of functions whose frames ran in a call, and whether these were all."""
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
-            tree = function_of(code)
+            tree = tree_of_code(code)
             if tree is None or code.co_name in FOLDED or isinstance(tree, ast.Module):
                 continue
             direct = self.is_direct(given, code) and code.co_name not in ENTERED
@@ -179,8 +188,8 @@ class Calls(Interpreter):
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
         """Return the results of methods whose frames ran in an operator, property or text."""
-        values = frozenset().union(*self.values(parts_of(node), scope))
-        values |= self.elements(values)
+        values = frozenset().union(*self.evaluate_each(subexpressions(node), scope))
+        values |= self.elements_in(values)
         call = ast.copy_location(ast.Call(node, [], []), node)
         given = Arguments(call, "", values, NOTHING, [values], {}, values)
         return self.seen_to_run(given, Spot(scope.file, spot_of(node)), scope)[0]
@@ -193,7 +202,7 @@ class Calls(Interpreter):
         spot = Spot(scope.file, spot_of(target))
         names = [code.co_name for code in self.callees[spot]]
         given = [owners, value] if "__set__" in names else [value]
-        me = self.made(target, scope, kind="descriptor") if "__set__" in names else owners
+        me = self.object_made(target, scope, kind="descriptor") if "__set__" in names else owners
         arguments = Arguments(call, "__set__", me, NOTHING, given, {}, NOTHING)
         self.seen_to_run(arguments, spot, scope)
 
@@ -207,9 +216,9 @@ class Calls(Interpreter):
         """Return the arguments that a function which is not run hands on to its callbacks."""
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
-            return given._replace(positional=[self.elements(s) for s in sources], keywords={})
+            return given._replace(positional=[self.elements_in(s) for s in sources], keywords={})
         if name == "reduce" and sources:
-            elements = self.elements(sources[0])
+            elements = self.elements_in(sources[0])
             first = frozenset().union(elements, *sources[1:])
             return given._replace(positional=[first, elements], keywords={})
         return all_to_each(given)
@@ -234,25 +243,25 @@ class Calls(Interpreter):
             if code.co_name == "__post_init__":
                 for one in made:
                     for function in given.functions:
-                        self.fill(one, fields_of(function), given, is_tuple(function))
+                        self.fill_fields(one, fields_of(function), given, is_tuple(function))
             return made
         if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
             return NOTHING
         if code.co_name in ("__call__", given.name) and not is_module(given.owner):
             me = given.functions if code.co_name == "__call__" else given.owner
-            return me or self.made(given.node, scope, kind="self")
+            return me or self.object_made(given.node, scope, kind="self")
         return frozenset().union(*given.all, given.owner) or given.functions
 
     def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
         """Return the instance that a call of a class makes."""
-        made = self.made(given.node, scope, kind="instance")
+        made = self.object_made(given.node, scope, kind="instance")
         for thing in made:
             thing.is_whole = all(map(is_plain_class, given.functions))
             for function in given.functions:
                 if isinstance(function.actual, type):
                     thing.of = function.actual
                 elif function.closure is not None:
-                    self.put(thing, "<class>", frozenset((function,)))
+                    self.add_field(thing, "<class>", frozenset((function,)))
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
@@ -288,7 +297,7 @@ class Calls(Interpreter):
                     tree, outer, _ = method.closure
                     self.inline(tree, outer, given, made, spot, scope)
             if not any(method.closure is not None for method in methods):
-                self.fill(one, names, given, is_tuple(thing))
+                self.fill_fields(one, names, given, is_tuple(thing))
                 self.call_method(one, "__post_init__", [], given.node, scope)
         return made
 
@@ -301,13 +310,13 @@ class Calls(Interpreter):
             order = thing.of.__mro__ if thing.of is not None else ()
             for one, following in itertools.pairwise(order):
                 codes = [getattr(f, "__code__", None) for f in map(unbound, vars(one).values())]
-                if any(code is not None and function_of(code) is tree for code in codes):
+                if any(code is not None and tree_of_code(code) is tree for code in codes):
                     proxy.of = following
             proxy.bases = frozenset().union(
                 *[
                     one.fields.get("<bases>", NOTHING)
                     for one in self.lineage(thing.fields.get("<class>", NOTHING))
-                    if any(t.closure is not None and t.closure[0] is tree for t in taken(one))
+                    if any(t.closure is not None and t.closure[0] is tree for t in all_fields(one))
                 ]
             )
             found.add(proxy)
@@ -320,18 +329,18 @@ class Calls(Interpreter):
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
         return found
 
-    def fill(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """Assign the arguments of a call to the fields of a dataclass, a named tuple or another class."""
+    def fill_fields(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
+        """Assign the arguments of a call to the fields of a dataclass, named tuple or another class."""
         for i, value in enumerate(given.positional):
-            self.put(thing, f".{names[i]}" if i < len(names) else ANY, value)
+            self.add_field(thing, f".{names[i]}" if i < len(names) else ANY, value)
             if numbered:
-                self.put(thing, i, value)
+                self.add_field(thing, i, value)
         for name, value in given.keywords.items():
-            self.put(thing, f".{name}", value)
+            self.add_field(thing, f".{name}", value)
         for name in names[len(given.positional) :]:  # their defaults
             if name not in given.keywords:
-                self.put(thing, f".{name}", frozenset((self.thing("default", thing, name),)))
-        self.put(thing, ANY, given.rest)
+                self.add_field(thing, f".{name}", frozenset((self.thing("default", thing, name),)))
+        self.add_field(thing, ANY, given.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
         """Return the attribute that an object inherits: a bound method, a property, a value."""
@@ -344,18 +353,18 @@ class Calls(Interpreter):
             if isinstance(member, property) and isinstance(member.fget, FunctionType):
                 return self.property_of(member.fget, thing, node, scope)
             if isinstance(member, classmethod):
-                (owner,) = self.resolved(of)
-                methods = self.resolved(member.__func__)
+                (owner,) = self.existing_object(of)
+                methods = self.existing_object(member.__func__)
                 return frozenset(self.with_self(one, owner) for one in methods)
             if isinstance(member, staticmethod | FunctionType):
-                found |= self.resolved(getattr(member, "__func__", member))
+                found |= self.existing_object(getattr(member, "__func__", member))
             elif member is not None and hasattr(member, "__get__") and not callable(member):
                 return self.got_by(member, thing, node, scope)
             elif member is not None and not hasattr(member, "__get__"):
-                found |= self.resolved(member)
-            for one in self.resolved(of):
+                found |= self.existing_object(member)
+            for one in self.existing_object(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
-        return frozenset(self.bound(one, thing, node) for one in found)
+        return frozenset(self.bound_to(one, thing, node) for one in found)
 
     def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
         """Return what a descriptor gives: of another kind than the user's, made of the object."""
@@ -363,12 +372,12 @@ class Calls(Interpreter):
         if isinstance(getter, FunctionType):
             return self.property_of(getter, thing, node, scope)
         me = frozenset((thing,))
-        for one in self.resolved(member):
+        for one in self.existing_object(member):
             found = self.call_method(one, "__get__", [me, KNOWN], node, scope)
             if found is not None:
                 return found
         taint = taint_of((me,))
-        return self.made(node, scope, taint, "got") if taint else NOTHING
+        return self.object_made(node, scope, taint, "got") if taint else NOTHING
 
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
@@ -378,7 +387,7 @@ class Calls(Interpreter):
             return None
         if name == "__class_getitem__":
             member = inspect.getattr_static(thing.actual, name, None) if thing.actual else None
-            plain = self.resolved(unbound(member)) if member is not None else NOTHING
+            plain = self.existing_object(unbound(member)) if member is not None else NOTHING
             methods = frozenset(
                 self.with_self(one, thing) for one in plain or self.of_class(thing, name)
             )
@@ -400,12 +409,12 @@ class Calls(Interpreter):
             if isinstance(base.actual, type):
                 member = inspect.getattr_static(base.actual, name, None)
                 if isinstance(member, FunctionType) and not is_installed(file_of(base.actual)):
-                    found |= self.resolved(member)
+                    found |= self.existing_object(member)
             elif base is not thing:
                 found |= self.of_class(base, name)
         return found
 
-    def bound(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
+    def bound_to(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
         """Bind a function of a class to an instance."""
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
@@ -425,7 +434,7 @@ class Calls(Interpreter):
 
     def property_of(self, getter: FunctionType, thing: Thing, node: ast.AST, scope: Scope) -> Value:
         """Run the getter of a property, and return its result."""
-        (function,) = self.resolved(getter)
+        (function,) = self.existing_object(getter)
         if function.closure is None:
             return NOTHING
         tree, outer, _ = function.closure
@@ -440,7 +449,7 @@ class Calls(Interpreter):
     ) -> Value:  # fmt: skip
         """Run a function of the user's, or one that was seen to run."""
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
-            return self.made(given.node, scope, taint_of([*given.all, me]))
+            return self.object_made(given.node, scope, taint_of([*given.all, me]))
         file = code.co_filename if code is not None else outer.file
         calls = (*scope.calls, spot)
         inner = Scope(file, outer, self.paths.setdefault(calls, calls))
@@ -469,8 +478,8 @@ class Calls(Interpreter):
             else:
                 value = given.rest
                 if default is not None and scope.parent is not None:
-                    value |= self.value(default, scope.parent)
-            scope.names[name] = value or self.made(parameter, scope)
+                    value |= self.evaluate(default, scope.parent)
+            scope.names[name] = value or self.object_made(parameter, scope)
         if parameters.vararg is not None:
             self.gather(scope, parameters.vararg, dict(enumerate(values[len(names) :])), given)
         if parameters.kwarg is not None:
@@ -482,12 +491,12 @@ class Calls(Interpreter):
         self, scope: Scope, parameter: ast.arg, values: dict[Any, Value], given: Arguments
     ) -> None:
         """Bind ``*args`` or ``**kwargs``."""
-        made = self.made(parameter, scope)
+        made = self.object_made(parameter, scope)
         for thing in made:
             for key, value in values.items():
-                self.put(thing, key, value)
+                self.add_field(thing, key, value)
             if given.rest:
-                self.put(thing, ANY, given.rest)
+                self.add_field(thing, ANY, given.rest)
         scope.names[parameter.arg] = made
 
     # --- functions that do not run ----------------------------------------------------------------
@@ -505,21 +514,21 @@ class Calls(Interpreter):
         if listener is not None:
             return listener
         if name in STEPS and self.is_step(given, method):
-            return self.made(node, scope)
+            return self.object_made(node, scope)
         if name in ("globals", "locals") and not method:
-            return self.names_of(scope, name == "globals")
+            return self.names_in_scope(scope, name == "globals")
         if name in ("eval", "exec") and not method:
             self.run_text(given, scope)
             carried.append(frozenset().union(*scope.names.values()))
         if name in ("replace", "_replace") and given.keywords:
-            carried.append(self.replaced(given, scope))
+            carried.append(self.replaced_copy(given, scope))
             return self.of_all(given, carried, method, scope) | carried[-1]
         if name == "super" and not carried[0]:
             return self.supers_of(scope.lookup("self") or NOTHING)
         if any(is_progress(thing) for thing in given.functions) and given.positional:
             return self.progress(given, scope)
         outside = leads_outside(given.functions, name)  # ``shutil.copy``
-        moved = None if outside else self.of_elements(given, carried, method, scope)
+        moved = None if outside else self.moved_elements(given, carried, method, scope)
         if moved is not None:
             return moved
         if name == "getattr" and given.positional:
@@ -533,7 +542,7 @@ class Calls(Interpreter):
             return KNOWN
         return self.of_all(given, carried, method, scope)
 
-    def of_elements(
+    def moved_elements(
         self, given: Arguments, carried: list[Value], method: bool, scope: Scope
     ) -> Value | None:
         """Return what functions give that move elements of containers; None for others."""
@@ -546,22 +555,24 @@ class Calls(Interpreter):
             self.add_to(given)
         if name in ELEMENT or name in ELEMENTS:
             owners = given.owner if method else frozenset().union(*carried)
-            return self.elements(owners) | (
+            return self.elements_in(owners) | (
                 frozenset().union(*carried) if name != "values" else NOTHING
             )
         if name == "items" and method:
             keys = [thing.fields.get(KEYS, NOTHING) for thing in given.owner]
-            return self.pairs(node, scope, [KNOWN.union(*keys), self.elements(given.owner)])
+            return self.iterable_of_tuples(
+                node, scope, [KNOWN.union(*keys), self.elements_in(given.owner)]
+            )
         if name == "enumerate":
-            return self.pairs(node, scope, [KNOWN, *map(self.elements, carried)])
+            return self.iterable_of_tuples(node, scope, [KNOWN, *map(self.elements_in, carried)])
         if name == "zip":
-            parts = [self.elements(value) for value in given.positional]
-            made = self.pairs(node, scope, parts)
-            for thing in self.elements(made) if given.rest else NOTHING:  # ``zip(*rows)``
-                self.put(thing, ANY, self.elements(given.rest))
+            parts = [self.elements_in(value) for value in given.positional]
+            made = self.iterable_of_tuples(node, scope, parts)
+            for thing in self.elements_in(made) if given.rest else NOTHING:  # ``zip(*rows)``
+                self.add_field(thing, ANY, self.elements_in(given.rest))
             return made
         if name in ("map", "filter") and not method and given.positional:
-            return self.mapped(given, scope)
+            return self.mapped_elements(given, scope)
         if name in DICTS:
             return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
         if name in HEAPS and not method and given.positional:
@@ -598,21 +609,21 @@ class Calls(Interpreter):
             for thing in NOTHING.union(*carried):
                 self.mark(thing, held)
         outside = self.read_outside(given, carried, owners, into)
-        made = self.made(given.node, scope, taint | outside[0])
+        made = self.object_made(given.node, scope, taint | outside[0])
         for thing in made if outside[1] is not None else NOTHING:
             thing.channel = (outside[1] or made) | (thing.channel or NOTHING)
         if self.only_seen and taint:  # what is not run here may raise what it holds
             self.raised |= made
         if given.name.startswith(MAKES_PARTS):
             for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
-                self.put(thing, "<part>", made)
+                self.add_field(thing, "<part>", made)
         spot = Spot(scope.file, spot_of(given.node))
         if given.name in VIEWS and spot not in self.leaving:
             for thing in given.owner if method else frozenset().union(*carried):
-                self.put(thing, "<view>", made)
+                self.add_field(thing, "<view>", made)
         if given.name == "nditer":
-            return made | self.pairs(
-                given.node, scope, [self.item(carried[0], i) for i in range(NDITER)], "arrays"
+            return made | self.iterable_of_tuples(
+                given.node, scope, [self.item_of(carried[0], i) for i in range(NDITER)], "arrays"
             )
         return made
 
@@ -643,23 +654,23 @@ class Calls(Interpreter):
         heap, *values = given.positional
         for thing in heap:
             for value in values[:1]:
-                self.put(thing, ANY, value)
-        return KNOWN if given.name in ("heappush", *INSERTS) else self.elements(heap)
+                self.add_field(thing, ANY, value)
+        return KNOWN if given.name in ("heappush", *INSERTS) else self.elements_in(heap)
 
     def of_database(self, given: Arguments, scope: Scope) -> Value | None:
         """Write to and read from the tables that a statement names; None where its text does not tell.
 
         A cursor has the tables of its database.
         """
-        made = self.made(given.node, scope)
+        made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
         if given.name == "cursor":
             self.databases |= {one: database for one in made for _, database in owners}
             return made
-        tables = tables_of(text_of(given.node.args[0], scope) if given.node.args else None)
+        tables = tables_of(literal_text(given.node.args[0], scope) if given.node.args else None)
         if tables is None:
             for _, database in owners:
-                self.put(database, UNTOLD, KNOWN)
+                self.add_field(database, UNTOLD, KNOWN)
             return None
         written, read = (frozenset(f"<table {name}>" for name in names) for names in tables)
         # A name that no statement wrote may be a view; what was not understood may be a trigger.
@@ -669,30 +680,30 @@ class Calls(Interpreter):
         for thing, database in owners:
             rows = NOTHING.union(*[database.fields.get(name, NOTHING) for name in read])
             for name in written:
-                self.put(database, name, KNOWN.union(rows, *given.all[1:]))
+                self.add_field(database, name, KNOWN.union(rows, *given.all[1:]))
             for one in made if thing is database else made | {thing}:
                 self.mark(one, database.taint)
-                self.put(one, ANY, rows)
+                self.add_field(one, ANY, rows)
         return made
 
     def progress(self, given: Arguments, scope: Scope) -> Value:
         """Return a progress bar: it gives the elements of what it is about, whatever it shows."""
-        made = self.made(given.node, scope, kind="progress")
+        made = self.object_made(given.node, scope, kind="progress")
         for thing in made:
             thing.is_fixed = False
-            self.put(thing, ANY, self.elements(given.positional[0]))
+            self.add_field(thing, ANY, self.elements_in(given.positional[0]))
             thing.is_fixed = True
         return made
 
-    def replaced(self, given: Arguments, scope: Scope) -> Value:
+    def replaced_copy(self, given: Arguments, scope: Scope) -> Value:
         """Return a copy of an object, with other attributes."""
-        made = self.made(given.node, scope, kind="replaced")
+        made = self.object_made(given.node, scope, kind="replaced")
         for thing in made:
             for before in given.owner.union(*given.positional[:1]):
                 for key, value in before.fields.items():
-                    self.put(thing, key, value)
+                    self.add_field(thing, key, value)
             for name, value in given.keywords.items():
-                self.put(thing, f".{name}", value)
+                self.add_field(thing, f".{name}", value)
         return made
 
     def put_out(self, given: Arguments, scope: Scope) -> None:
@@ -702,15 +713,15 @@ class Calls(Interpreter):
             return
         listening = given.keywords.get("file", NOTHING)
         if given.name == "print":
-            listening |= self.attribute(self.resolved(sys), "stdout", given.node, scope)
+            listening |= self.attribute(self.existing_object(sys), "stdout", given.node, scope)
         elif given.name in ("warn", "warn_explicit"):
-            listening |= self.attribute(self.resolved(sys), "stderr", given.node, scope)
+            listening |= self.attribute(self.existing_object(sys), "stderr", given.node, scope)
             listening |= frozenset((self.thing("warnings"),))
         else:
             self.emit(given, taint, scope)
             for handler in self.handlers(given.owner):
-                listening |= self.resolved(getattr(handler, "stream", None))
-                for emit in self.resolved(handler.emit):
+                listening |= self.existing_object(getattr(handler, "stream", None))
+                for emit in self.existing_object(handler.emit):
                     spot = Spot(scope.file, spot_of(given.node))
                     self.call_of(emit, all_to_each(given), spot, scope)
         for thing in listening:
@@ -719,7 +730,7 @@ class Calls(Interpreter):
     def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
         """Hand what is logged to handlers that the function itself adds."""
         added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
-        record = self.made(given.node, scope, taint, "record")
+        record = self.object_made(given.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
             self.mark(handler, taint)
             self.call_method(handler, "emit", [record], given.node, scope)
@@ -728,18 +739,18 @@ class Calls(Interpreter):
         """Return what listens to outputs, where a call gives that: a stream, a logger, a list."""
         name, node = given.name, given.node
         if name in STREAMS and given.positional:
-            self.store(self.resolved(sys), STREAMS[name], given.positional[0], node, scope)
+            self.store(self.existing_object(sys), STREAMS[name], given.positional[0], node, scope)
             return given.positional[0]
         if name == "getLogger" and not method:
-            text = text_of(node.args[0], scope) if node.args else "root"
+            text = literal_text(node.args[0], scope) if node.args else "root"
             known = {**logging.root.manager.loggerDict, "root": logging.root}
             logger = known.get(text or "")
-            return self.resolved(logger) if isinstance(logger, logging.Logger) else None
+            return self.existing_object(logger) if isinstance(logger, logging.Logger) else None
         if name == "addHandler" and method:
             for thing in given.owner:
-                self.put(thing, "<handlers>", NOTHING.union(*given.positional))
+                self.add_field(thing, "<handlers>", NOTHING.union(*given.positional))
         if name == "catch_warnings":
-            return self.made(node, scope) | frozenset((self.thing("warnings"),))
+            return self.object_made(node, scope) | frozenset((self.thing("warnings"),))
         return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
@@ -803,41 +814,43 @@ class Calls(Interpreter):
         if given.name in ("put", "setdefault") and len(given.positional) > 1:
             arguments = given.positional[1:]
         elif given.name in ("extend", "extendleft", "update"):
-            arguments = [self.elements(value) for value in given.positional]
+            arguments = [self.elements_in(value) for value in given.positional]
         else:
             arguments = given.positional
         for thing in given.owner:
             for value in arguments:
-                self.put(thing, key, value)
+                self.add_field(thing, key, value)
             for name, value in given.keywords.items():
-                self.put(thing, f"={name}", value)
+                self.add_field(thing, f"={name}", value)
 
-    def pairs(self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs") -> Value:
+    def iterable_of_tuples(
+        self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
+    ) -> Value:
         """Return an iterable of tuples."""
-        made = self.made(node, scope, kind=kind)
-        element = self.made(node, scope, kind=f"{kind} element")
+        made = self.object_made(node, scope, kind=kind)
+        element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
-                self.put(thing, i, part)
+                self.add_field(thing, i, part)
         for thing in made:
-            self.put(thing, ANY, element)
+            self.add_field(thing, ANY, element)
         return made
 
     def grouped(self, given: Arguments, scope: Scope) -> Value:
         """Return what ``groupby`` gives: keys, with the elements that have them."""
-        elements = self.elements(given.positional[0])
+        elements = self.elements_in(given.positional[0])
         keys = NOTHING
         for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
             inner = given._replace(name="", owner=NOTHING, positional=[elements], keywords={})
             spot = Spot(scope.file, spot_of(given.node))
             found = self.call_of(function, inner, spot, scope)
             keys |= elements if found is None else found
-        return self.pairs(given.node, scope, [keys or elements, given.positional[0]])
+        return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
 
-    def mapped(self, given: Arguments, scope: Scope) -> Value:
+    def mapped_elements(self, given: Arguments, scope: Scope) -> Value:
         """Return the results of the function of ``map``, or the elements that ``filter`` is given."""
         function, *sources = given.positional
-        elements = [self.elements(value) for value in sources]
+        elements = [self.elements_in(value) for value in sources]
         if given.name == "filter":
             found: Value = frozenset().union(*elements)
         else:
@@ -848,9 +861,9 @@ class Calls(Interpreter):
             results = [self.call_of(thing, inner, spot, scope) for thing in function]
             known = [value for value in results if value is not None]
             found = frozenset().union(*known) if known else self.unknown_function(inner, scope)
-        made = self.made(given.node, scope)
+        made = self.object_made(given.node, scope)
         for thing in made:
-            self.put(thing, ANY, found)
+            self.add_field(thing, ANY, found)
         return made
 
     def is_step(self, given: Arguments, method: bool) -> bool:
@@ -877,18 +890,18 @@ class Calls(Interpreter):
 
     def reordered(self, carried: list[Value], node: ast.AST, scope: Scope) -> Value:
         """Return the same elements in another order."""
-        made = self.made(node, scope)
+        made = self.object_made(node, scope)
         for thing in made:
-            self.put(thing, ANY, self.elements(frozenset().union(*carried)))
+            self.add_field(thing, ANY, self.elements_in(frozenset().union(*carried)))
         return made
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
         """Return a copy with the same parts."""
-        made = self.made(given.node, scope)
+        made = self.object_made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
                 if name != "key":
-                    self.put(thing, f"={name}", value)
+                    self.add_field(thing, f"={name}", value)
         return (
             made | frozenset().union(*carried) | (given.owner if given.name == "copy" else NOTHING)
         )
@@ -976,7 +989,7 @@ def unbound(member: Any) -> Any:
     return getattr(member, "__func__", member)
 
 
-def taken(thing: Thing) -> Value:
+def all_fields(thing: Thing) -> Value:
     """Return all that an object has under some name."""
     return frozenset().union(*thing.fields.values())
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .._util.places import Stack, key_of
 from .calls import Calls, is_module
-from .interpreter import Path, Spot, TooLong, parts_of, path_of
+from .interpreter import Path, Spot, TooLong, path_of, subexpressions
 from .journal import Entry
 from .objects import Value, taint_of
 from .scopes import Scope
@@ -36,7 +36,7 @@ class Flow(Calls):
         self.exactly: dict[int, int] = {}
         self.anyhow: dict[int, int] = {}
 
-    def told(self, exit_: int, entry: int) -> bool | None:
+    def is_reached(self, exit_: int, entry: int) -> bool | None:
         """Return True if the value of an exit arrives at an entry; None where neither was reached."""
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
@@ -45,43 +45,45 @@ class Flow(Calls):
 
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
-            operands = self.operands(node, entry, scope)
+            operands = self.operands_of_node(node, entry, scope)
             missed = 0 if all(operands) else self.left  # an operand of which the code does not tell
-            self.note(i, path, scope, taint_of(operands) | missed)
+            self.note_arrival(i, path, scope, taint_of(operands) | missed)
 
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
             sides = (owners, value)  # of x[k] = v: x and v
-            self.note(i, path, scope, taint_of([sides[at] for at in entry.places if at < 2]))
+            self.note_arrival(
+                i, path, scope, taint_of([sides[at] for at in entry.places if at < 2])
+            )
 
-    def note(self, i: int, path: Path, scope: Scope, taint: int) -> None:
+    def note_arrival(self, i: int, path: Path, scope: Scope, taint: int) -> None:
         """Add taint to what arrives at an entry."""
         self.anyhow[i] = self.anyhow.get(i, 0) | taint
         if not path.exact or path.calls == scope.calls:
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
-    def operands(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
+    def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
         """Return the operands of an operation that no recorder followed, as far as they are known."""
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
             chosen = [getattr(node, sides[i]) for i in entry.places if i < 2]
-            return self.values(chosen, scope)
+            return self.evaluate_each(chosen, scope)
         if isinstance(node, ast.Call):
             return self.operands_of_call(node, entry, scope)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             return []  # ``wrote`` has what is written
-        return self.values(parts_of(node), scope)
+        return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
         """Return the arguments of a call that no recorder followed; all unless it is the op's own."""
-        given = self.arguments(node, scope)
+        given = self.call_arguments(node, scope)
         method = bool(given.owner) and not is_module(given.owner)
         values = [given.owner, *given.positional] if method else given.positional
         own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
         if not own:
             return [*values, *given.keywords.values(), *[given.rest] * bool(given.rest)]
         if entry.places[-1] >= len(entry.inputs) and values:  # of concat: elements of a list
-            return [self.item(values[0], i) for i in entry.places]
+            return [self.item_of(values[0], i) for i in entry.places]
         found = [values[i] for i in entry.places if i < len(values)]
         names = {entry.inputs[i] for i in entry.places}
         followed = {*entry.inputs} - names
@@ -140,10 +142,10 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
         try:
             flow = Flow(exits, entries)
             flow.only_seen = only_seen
-            flow.run(exits[0][-1])
+            flow.run_analysis(exits[0][-1])
         except TooLong:
             continue
         except Exception:  # a gradient must not fail for its sake
             return None
-        return [[flow.told(i, j) for j in range(len(entries))] for i in range(len(exits))]
+        return [[flow.is_reached(i, j) for j in range(len(entries))] for i in range(len(exits))]
     return None

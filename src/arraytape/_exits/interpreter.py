@@ -24,7 +24,7 @@ from .channels import Channels, names_of, texts_of
 from .known_names import ADDS, ATTRIBUTES
 from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Channel, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
-from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
+from .sources import FOLDED, FUNCTIONS, Span, node_at, span_of, tree_of_code
 
 STEPS = 60_000  # expressions and statements until the analysis gives up
 VISITS = 8  # looks at objects that take as long as a step
@@ -160,7 +160,7 @@ class Interpreter(abc.ABC):
             found = self.things[key] = Thing()
         return found
 
-    def made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
+    def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
         """Return the object that an expression makes on this path."""
         found = self.thing(node, id(scope.calls), kind)
         if taint:
@@ -183,7 +183,7 @@ class Interpreter(abc.ABC):
                 if isinstance(name, Thing) and name.channel is not None:
                     self.mark(name, taint)
 
-    def put(self, thing: Thing, key: Any, value: Value) -> None:
+    def add_field(self, thing: Thing, key: Any, value: Value) -> None:
         """Add a value to those that an object may have under a key."""
         if thing.names is not None:
             thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
@@ -195,7 +195,7 @@ class Interpreter(abc.ABC):
             thing.fields[key] = before | value
             self.grown += 1
 
-    def elements(self, value: Value, keys: bool = True) -> Value:
+    def elements_in(self, value: Value, keys: bool = True) -> Value:
         """Return what iteration may give; without ``keys`` what subscripts may give."""
         found: set[Thing] = set()
         for thing in value:
@@ -214,7 +214,7 @@ class Interpreter(abc.ABC):
 
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
         """Return what a read gives that finds nothing: a missed write put there what left."""
-        return self.made(node, scope, self.left, "unknown")
+        return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
         """Return what ``vars`` gives of objects: their attributes as items."""
@@ -229,7 +229,7 @@ class Interpreter(abc.ABC):
             found.add(view)
         return frozenset(found)
 
-    def names_of(self, scope: Scope, outermost: bool = False) -> Value:
+    def names_in_scope(self, scope: Scope, outermost: bool = False) -> Value:
         """Return what ``locals()`` gives, or ``globals()``."""
         while outermost and scope.parent is not None:
             scope = scope.parent
@@ -238,7 +238,7 @@ class Interpreter(abc.ABC):
         found.names = scope
         return frozenset((found,))
 
-    def resolved(self, actual: Any) -> Value:
+    def existing_object(self, actual: Any) -> Value:
         """Return an object that the program has already: a module, class, function or data."""
         wrapped: Any = getattr(actual, "__wrapped__", None)
         if isinstance(wrapped, ModuleType):  # which does what the module does
@@ -255,7 +255,7 @@ class Interpreter(abc.ABC):
                     self.be_function(thing, wrapped)
             elif isinstance(actual, MethodType):
                 self.be_function(thing, actual.__func__)
-                thing.me = self.resolved(actual.__self__)
+                thing.me = self.existing_object(actual.__self__)
             elif isinstance(wrapped, FunctionType):
                 self.be_function(thing, wrapped)
             elif callable(actual):
@@ -267,13 +267,13 @@ class Interpreter(abc.ABC):
     def be_function(self, thing: Thing, function: Any) -> None:
         """Give a function that exists its tree, and the scope of its free variables."""
         thing.actual, code = function, function.__code__
-        tree = None if is_installed(code.co_filename) else function_of(code)
+        tree = None if is_installed(code.co_filename) else tree_of_code(code)
         if tree is None:
             return
         scope = Scope(code.co_filename, self.module(function.__globals__, code.co_filename))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             try:
-                scope.names[name] = self.resolved(cell.cell_contents)
+                scope.names[name] = self.existing_object(cell.cell_contents)
             except ValueError:  # not bound yet
                 continue
         thing.closure = (tree, self.scopes.get(tree, scope), None)
@@ -283,13 +283,13 @@ class Interpreter(abc.ABC):
         if id(names) not in self.modules:
             self.actuals.append(names)
             file = file or str(names.get("__file__", ""))
-            self.modules[id(names)] = ModuleScope(file, names, self.resolved)
+            self.modules[id(names)] = ModuleScope(file, names, self.existing_object)
         return self.modules[id(names)]
 
     # --- running ----------------------------------------------------------------------------------
-    def run(self, place: Place) -> None:
+    def run_analysis(self, place: Place) -> None:
         """Run the function of a place from its beginning, on unknown arguments."""
-        tree = function_of(place.code)
+        tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown
         for turn in range(TURNS):
@@ -302,14 +302,14 @@ class Interpreter(abc.ABC):
         """Run a function: what one call leaves in objects, the next finds there."""
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
-            self.block(tree.body, scope)
+            self.run_block(tree.body, scope)
             return
         scope = Scope(place.code.co_filename, self.module(place.names, place.code.co_filename))
         arguments = getattr(tree, "args", None)
         if arguments is not None:
             for argument in ast.walk(arguments):
                 if isinstance(argument, ast.arg):
-                    scope.names[argument.arg] = self.made(argument, scope)
+                    scope.names[argument.arg] = self.object_made(argument, scope)
         self.bind_free_names(scope, place.code)
         self.know_self(tree, scope, place)
         self.body(tree, scope)
@@ -329,20 +329,20 @@ class Interpreter(abc.ABC):
     def body(self, tree: ast.AST, scope: Scope) -> Value:
         """Run the body of a function; what it gives."""
         if isinstance(tree, ast.Lambda):
-            return self.value(tree.body, scope)
+            return self.evaluate(tree.body, scope)
         if isinstance(tree, FUNCTIONS):
-            self.block(tree.body, scope)  # type: ignore[arg-type]  # of a lambda it was an expression
+            self.run_block(tree.body, scope)  # type: ignore[arg-type]  # of a lambda it was an expression
         elif isinstance(tree, ast.expr):
-            return self.value(tree, scope)
+            return self.evaluate(tree, scope)
         if scope.yields:
-            made = self.made(tree, scope, kind="generator")
+            made = self.object_made(tree, scope, kind="generator")
             for thing in made:
-                self.put(thing, ANY, scope.yields)
-                self.put(thing, SENT, frozenset((self.thing(SENT, tree),)))
+                self.add_field(thing, ANY, scope.yields)
+                self.add_field(thing, SENT, frozenset((self.thing(SENT, tree),)))
             return made | scope.returns
         return scope.returns
 
-    def step(self) -> None:
+    def count_step(self) -> None:
         """Count a statement; raise TooLong where there are too many, or too large objects."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
@@ -362,30 +362,30 @@ class Interpreter(abc.ABC):
         """Note that an operation ran at a source location."""
 
     # --- statements -------------------------------------------------------------------------------
-    def block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
+    def run_block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
         for statement in statements:
             if not scope.alive:
                 return
-            self.step()
+            self.count_step()
             getattr(self, METHODS[type(statement)], self.do_other)(statement, scope)
             if statement.lineno in self.lines.get(scope.file, ()) and not isinstance(
                 statement, ast.Expr
             ):
                 spot = Spot(scope.file, span_of(statement))
                 if taint := self.leaves_here(spot, scope):
-                    self.spread(statement, taint, scope)
+                    self.taint_statement(statement, taint, scope)
                 self.arrive(spot, statement, scope)
 
-    def spread(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
+    def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
         """Add taint to all that a statement binds or returns, since a value left somewhere in it."""
-        made = self.made(statement, scope, taint, "left")
+        made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 scope.assign(node.id, (scope.lookup(node.id) or NOTHING) | made)
             elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
                 node.ctx, ast.Store
             ):
-                for thing in self.value(node.value, scope):
+                for thing in self.evaluate(node.value, scope):
                     self.mark(thing, taint)
         if isinstance(statement, ast.Return):
             scope.returns |= made
@@ -394,22 +394,22 @@ class Interpreter(abc.ABC):
         """Evaluate what is in it: assert, del, pass."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
-                self.value(child, scope)
+                self.evaluate(child, scope)
 
     def do_Raise(self, node: ast.Raise, scope: Scope) -> None:
         if node.exc is not None:
-            self.raised |= self.value(node.exc, scope)
+            self.raised |= self.evaluate(node.exc, scope)
         scope.alive = False
 
     def do_Expr(self, node: ast.Expr, scope: Scope) -> None:
         self.for_effect = node.value
-        self.value(node.value, scope)
+        self.evaluate(node.value, scope)
 
     def do_Import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
             actual = imported(node, alias)
             name = alias.asname or alias.name.partition(".")[0]
-            scope.assign(name, NOTHING if actual is None else self.resolved(actual))
+            scope.assign(name, NOTHING if actual is None else self.existing_object(actual))
 
     do_ImportFrom = do_Import
 
@@ -419,36 +419,36 @@ class Interpreter(abc.ABC):
     do_Nonlocal = do_Global
 
     def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
-        made = self.function(node, scope)
+        made = self.new_function(node, scope)
         for decorator in reversed(node.decorator_list):
             made = self.decorated(decorator, made, scope)
         scope.assign(node.name, made)
 
     do_AsyncFunctionDef = do_FunctionDef
 
-    def function(self, node: ast.AST, scope: Scope) -> Value:
+    def new_function(self, node: ast.AST, scope: Scope) -> Value:
         """Return a function that is defined here."""
-        made = self.made(node, scope)
+        made = self.object_made(node, scope)
         for thing in made:
             thing.closure = (node, scope, None)
         self.scopes[node] = scope
         return made
 
     def do_ClassDef(self, node: ast.ClassDef, scope: Scope) -> None:
-        made = self.made(node, scope)
+        made = self.object_made(node, scope)
         inner = Scope(scope.file, scope, scope.calls)
-        self.block(node.body, inner)
+        self.run_block(node.body, inner)
         for thing in made:
             thing.closure = (node, scope, None)
             for name, value in inner.names.items():
-                self.put(thing, f".{name}", value)
+                self.add_field(thing, f".{name}", value)
             for base in node.bases:
-                self.put(thing, "<bases>", self.value(base, scope))
+                self.add_field(thing, "<bases>", self.evaluate(base, scope))
         scope.assign(node.name, made)
 
     def do_Return(self, node: ast.Return, scope: Scope) -> None:
         if node.value is not None:
-            scope.returns |= self.value(node.value, scope)
+            scope.returns |= self.evaluate(node.value, scope)
         scope.alive = False
 
     def do_Break(self, node: ast.AST, scope: Scope) -> None:
@@ -458,8 +458,10 @@ class Interpreter(abc.ABC):
     do_Continue = do_Break
 
     def do_If(self, node: ast.If, scope: Scope) -> None:
-        self.value(node.test, scope)
-        scope.branch(lambda: self.block(node.body, scope), lambda: self.block(node.orelse, scope))
+        self.evaluate(node.test, scope)
+        scope.branch(
+            lambda: self.run_block(node.body, scope), lambda: self.run_block(node.orelse, scope)
+        )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
         """Run a loop until a turn changes nothing."""
@@ -472,36 +474,36 @@ class Interpreter(abc.ABC):
                 break
         scope.jumps = jumps
 
-    def ended(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
+    def run_loop_else(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
         """Run the ``else`` of a loop, which a ``break`` leaves out."""
         if node.orelse:
-            scope.branch(lambda: None, lambda: self.block(node.orelse, scope))
+            scope.branch(lambda: None, lambda: self.run_block(node.orelse, scope))
 
     def do_While(self, node: ast.While, scope: Scope) -> None:
         def turn() -> None:
-            self.value(node.test, scope)
-            self.block(node.body, scope)
+            self.evaluate(node.test, scope)
+            self.run_block(node.body, scope)
 
-        self.value(node.test, scope)
+        self.evaluate(node.test, scope)
         self.loop(turn, scope)
-        self.ended(node, scope)
+        self.run_loop_else(node, scope)
 
     def do_For(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         def turn() -> None:
-            self.bind(node.target, self.elements(self.value(node.iter, scope)), scope)
-            self.block(node.body, scope)
+            self.bind(node.target, self.elements_in(self.evaluate(node.iter, scope)), scope)
+            self.run_block(node.body, scope)
 
         self.loop(turn, scope)
-        self.ended(node, scope)
+        self.run_loop_else(node, scope)
 
     do_AsyncFor = do_For
 
     def do_With(self, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
         for item in node.items:
-            value = self.value(item.context_expr, scope)
+            value = self.evaluate(item.context_expr, scope)
             if item.optional_vars is not None:
-                self.bind(item.optional_vars, value | self.elements(value), scope)
-        self.block(node.body, scope)
+                self.bind(item.optional_vars, value | self.elements_in(value), scope)
+        self.run_block(node.body, scope)
 
     do_AsyncWith = do_With
 
@@ -509,40 +511,40 @@ class Interpreter(abc.ABC):
         before = dict(scope.names)
 
         def succeed() -> None:
-            self.block(node.body, scope)
-            self.block(node.orelse, scope)
+            self.run_block(node.body, scope)
+            self.run_block(node.orelse, scope)
 
         def fail(handler: ast.ExceptHandler) -> Callable[[], None]:
             def way() -> None:
-                self.block(node.body, scope)
+                self.run_block(node.body, scope)
                 scope.alive = True
                 scope.names = {
                     name: scope.names.get(name, NOTHING) | before.get(name, NOTHING)
                     for name in {*scope.names, *before}
                 }
                 if handler.name is not None:
-                    scope.names[handler.name] = self.raised | self.made(handler, scope)
-                self.block(handler.body, scope)
+                    scope.names[handler.name] = self.raised | self.object_made(handler, scope)
+                self.run_block(handler.body, scope)
 
             return way
 
         scope.branch(succeed, *[fail(handler) for handler in node.handlers])
         alive, scope.alive = scope.alive, True
-        self.block(node.finalbody, scope)
+        self.run_block(node.finalbody, scope)
         scope.alive = scope.alive and alive
 
     do_TryStar = do_Try
 
     def do_Match(self, node: ast.Match, scope: Scope) -> None:
-        subject = self.value(node.subject, scope)
+        subject = self.evaluate(node.subject, scope)
 
         def way(case: ast.match_case) -> Callable[[], None]:
             def take() -> None:
                 for part in ast.walk(case.pattern):
                     name = getattr(part, "name", None) or getattr(part, "rest", None)
                     if isinstance(name, str):
-                        scope.names[name] = subject | self.elements(subject)
-                self.block(case.body, scope)
+                        scope.names[name] = subject | self.elements_in(subject)
+                self.run_block(case.body, scope)
 
             return take
 
@@ -550,22 +552,22 @@ class Interpreter(abc.ABC):
 
     # --- assignments ------------------------------------------------------------------------------
     def do_Assign(self, node: ast.Assign, scope: Scope) -> None:
-        value = self.value(node.value, scope)
+        value = self.evaluate(node.value, scope)
         for target in node.targets:
             self.bind(target, value, scope, node.value)
 
     def do_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:
         if node.value is not None:
-            self.bind(node.target, self.value(node.value, scope), scope, node.value)
+            self.bind(node.target, self.evaluate(node.value, scope), scope, node.value)
 
     def do_AugAssign(self, node: ast.AugAssign, scope: Scope) -> None:
-        before = self.value(node.target, scope)
-        value = self.value(node.value, scope)
+        before = self.evaluate(node.target, scope)
+        value = self.evaluate(node.value, scope)
         carries = () if isinstance(node.op, ast.FloorDiv) else (before, value)
-        made = self.made(node, scope, taint_of(carries))
+        made = self.object_made(node, scope, taint_of(carries))
         for thing in before:
             self.mark(thing, taint_of((value,)))
-            self.put(thing, ANY, frozenset(t for t in value if t.fields))
+            self.add_field(thing, ANY, frozenset(t for t in value if t.fields))
         self.bind(node.target, before | made, scope)
 
     def bind(
@@ -579,9 +581,11 @@ class Interpreter(abc.ABC):
         elif isinstance(target, ast.Tuple | ast.List):
             for i, part in enumerate(target.elts):
                 starred = any(isinstance(x, ast.Starred) for x in target.elts)
-                self.bind(part, self.elements(value) if starred else self.item(value, i), scope)
+                self.bind(
+                    part, self.elements_in(value) if starred else self.item_of(value, i), scope
+                )
         elif isinstance(target, ast.Attribute):
-            owners = self.value(target.value, scope)
+            owners = self.evaluate(target.value, scope)
             if Spot(scope.file, span_of(target)) in self.callees:
                 self.run_by_store(target, owners, value, scope)
             self.store(owners, target.attr, value, target, scope)
@@ -595,14 +599,14 @@ class Interpreter(abc.ABC):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
                 continue
             member = inspect.getattr_static(thing.of, name, None) if thing.of else None
-            for setter in self.resolved(member) if hasattr(member, "__set__") else ():
+            for setter in self.existing_object(member) if hasattr(member, "__set__") else ():
                 self.call_method(setter, "__set__", [frozenset((thing,)), value], node, scope)
-            self.put(thing, f".{name}" if name != ANY else ANY, value)
+            self.add_field(thing, f".{name}" if name != ANY else ANY, value)
 
     def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
         """Assign to an element: of an array, which holds numbers, or of a container."""
-        owners = self.value(target.value, scope)
-        keys = self.value(target.slice, scope)
+        owners = self.evaluate(target.value, scope)
+        keys = self.evaluate(target.slice, scope)
         spot = Spot(scope.file, span_of(target))
         taint = self.leaves_here(spot, scope)
         self.wrote(spot, owners, value, scope)
@@ -611,16 +615,16 @@ class Interpreter(abc.ABC):
             self.mark(thing, taint)
             if self.call_method(thing, "__setitem__", [keys, value], target, scope) is not None:
                 continue
-            self.put(thing, key, value)
+            self.add_field(thing, key, value)
             if taint_of((keys,)):
-                self.put(thing, KEYS, keys)
+                self.add_field(thing, KEYS, keys)
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
         """Note that a value was written to an element at a source location."""
 
     # --- expressions ------------------------------------------------------------------------------
-    def value(self, node: ast.AST, scope: Scope) -> Value:
+    def evaluate(self, node: ast.AST, scope: Scope) -> Value:
         """Evaluate an expression: return the objects that it may give."""
         self.steps += 1
         if self.steps > STEPS:  # ``step`` looks at the objects, too
@@ -634,19 +638,19 @@ class Interpreter(abc.ABC):
         spot = Spot(scope.file, span_of(node))
         if not isinstance(node, ast.Call):  # ``of_Call`` does both
             if spot in self.leaving:
-                found |= self.made(node, scope, self.leaves_here(spot, scope), "left")
+                found |= self.object_made(node, scope, self.leaves_here(spot, scope), "left")
             if spot in self.callees and isinstance(node, ast.expr):
                 found |= self.run_by_operator(node, scope)
         self.arrive(spot, node, scope)
         return found
 
-    def values(self, nodes: Iterable[ast.AST | None], scope: Scope) -> list[Value]:
-        return [self.value(node, scope) for node in nodes if node is not None]
+    def evaluate_each(self, nodes: Iterable[ast.AST | None], scope: Scope) -> list[Value]:
+        return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
         """Return what is made of all its parts: operators, formatted text."""
-        parts = self.values(parts_of(node), scope)
-        made = self.made(node, scope, taint_of(parts))
+        parts = self.evaluate_each(subexpressions(node), scope)
+        made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)
         return made
 
@@ -666,16 +670,16 @@ class Interpreter(abc.ABC):
     def of_Name(self, node: ast.Name, scope: Scope) -> Value:
         found = scope.lookup(node.id)
         if found is None and hasattr(builtins, node.id):
-            found = self.resolved(getattr(builtins, node.id))
+            found = self.existing_object(getattr(builtins, node.id))
             for thing in found:
                 thing.is_fixed = True
             return found
         return self.unknown(node, scope) if found is None else found
 
     def of_BinOp(self, node: ast.BinOp, scope: Scope) -> Value:
-        left, right = self.value(node.left, scope), self.value(node.right, scope)
+        left, right = self.evaluate(node.left, scope), self.evaluate(node.right, scope)
         carries = () if isinstance(node.op, ast.FloorDiv) else (left, right)
-        made = self.made(node, scope, taint_of(carries))
+        made = self.object_made(node, scope, taint_of(carries))
         self.name_channel(made, [left, right])
         holds = frozenset(
             thing for part in carries for thing in part if thing.fields and not thing.of
@@ -683,92 +687,94 @@ class Interpreter(abc.ABC):
         return made | holds
 
     def of_Compare(self, node: ast.Compare, scope: Scope) -> Value:
-        self.values([node.left, *node.comparators], scope)
-        return self.made(node, scope)
+        self.evaluate_each([node.left, *node.comparators], scope)
+        return self.object_made(node, scope)
 
     def of_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
-        return frozenset().union(*self.values(node.values, scope))
+        return frozenset().union(*self.evaluate_each(node.values, scope))
 
     def of_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
-        value = self.value(node.operand, scope)
-        return self.made(node, scope, 0 if isinstance(node.op, ast.Not) else taint_of((value,)))
+        value = self.evaluate(node.operand, scope)
+        return self.object_made(
+            node, scope, 0 if isinstance(node.op, ast.Not) else taint_of((value,))
+        )
 
     def of_IfExp(self, node: ast.IfExp, scope: Scope) -> Value:
-        self.value(node.test, scope)
-        return self.value(node.body, scope) | self.value(node.orelse, scope)
+        self.evaluate(node.test, scope)
+        return self.evaluate(node.body, scope) | self.evaluate(node.orelse, scope)
 
     def of_NamedExpr(self, node: ast.NamedExpr, scope: Scope) -> Value:
-        value = self.value(node.value, scope)
+        value = self.evaluate(node.value, scope)
         self.bind(node.target, value, scope)
         return value
 
     def of_Starred(self, node: ast.Starred, scope: Scope) -> Value:
-        return self.elements(self.value(node.value, scope))
+        return self.elements_in(self.evaluate(node.value, scope))
 
     def of_Await(self, node: ast.Await, scope: Scope) -> Value:
-        return self.value(node.value, scope)
+        return self.evaluate(node.value, scope)
 
     def of_Yield(self, node: ast.Yield, scope: Scope) -> Value:
         if node.value is not None:
-            scope.yields |= self.value(node.value, scope)
+            scope.yields |= self.evaluate(node.value, scope)
         else:
             scope.yields |= KNOWN
         return frozenset((self.thing(SENT, self.running[-1]),)) if self.running else NOTHING
 
     def of_YieldFrom(self, node: ast.YieldFrom, scope: Scope) -> Value:
-        scope.yields |= self.elements(self.value(node.value, scope))
+        scope.yields |= self.elements_in(self.evaluate(node.value, scope))
         return NOTHING
 
     def of_Lambda(self, node: ast.Lambda, scope: Scope) -> Value:
-        return self.function(node, scope)
+        return self.new_function(node, scope)
 
     def of_Tuple(self, node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Value:
-        made = self.made(node, scope)
+        made = self.object_made(node, scope)
         anywhere = isinstance(node, ast.Set) or any(isinstance(x, ast.Starred) for x in node.elts)
         for thing in made:
             thing.is_display = True
             for i, part in enumerate(node.elts):
-                self.put(thing, ANY if anywhere else i, self.value(part, scope))
+                self.add_field(thing, ANY if anywhere else i, self.evaluate(part, scope))
         return made
 
     of_List = of_Set = of_Tuple
 
     def of_Dict(self, node: ast.Dict, scope: Scope) -> Value:
-        made = self.made(node, scope)
+        made = self.object_made(node, scope)
         for thing in made:
             thing.is_display = True
         for key, part in zip(node.keys, node.values, strict=True):
-            value = self.value(part, scope)
+            value = self.evaluate(part, scope)
             for thing in made:
                 if key is None:
                     for other in value:
                         for name, field in other.fields.items():
-                            self.put(thing, name, field)
+                            self.add_field(thing, name, field)
                         self.mark(thing, other.taint)
                 else:
-                    self.put(thing, KEYS, self.value(key, scope))
-                    self.put(thing, constant_key(key), value)
+                    self.add_field(thing, KEYS, self.evaluate(key, scope))
+                    self.add_field(thing, constant_key(key), value)
                     thing.is_whole = True
         return made
 
     def of_ListComp(self, node: Any, scope: Scope) -> Value:
         inner = Scope(scope.file, scope, scope.calls)
         for part in node.generators:
-            self.bind(part.target, self.elements(self.value(part.iter, inner)), inner)
-            self.values(part.ifs, inner)
+            self.bind(part.target, self.elements_in(self.evaluate(part.iter, inner)), inner)
+            self.evaluate_each(part.ifs, inner)
         if isinstance(node, ast.DictComp):
-            self.value(node.key, inner)
-        value = self.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner)
-        made = self.made(node, scope)
+            self.evaluate(node.key, inner)
+        value = self.evaluate(node.value if isinstance(node, ast.DictComp) else node.elt, inner)
+        made = self.object_made(node, scope)
         for thing in made:
             thing.is_display = not isinstance(node, ast.GeneratorExp)
-            self.put(thing, ANY, value)
+            self.add_field(thing, ANY, value)
         return made
 
     of_SetComp = of_DictComp = of_GeneratorExp = of_ListComp
 
     def of_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
-        owners = self.value(node.value, scope)
+        owners = self.evaluate(node.value, scope)
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
@@ -792,18 +798,18 @@ class Interpreter(abc.ABC):
                 found.add(CONSTANT)
                 continue
             if thing.taint:
-                found |= self.made(node, scope, thing.taint, "of")
+                found |= self.object_made(node, scope, thing.taint, "of")
             elif not own and not inherited and thing.is_whole:
                 computed = self.call_method(thing, "__getattr__", [KNOWN], node, scope)
                 was_missed = was_missed or computed is None
                 found |= computed or NOTHING
             elif not own and not inherited and hasattr(thing.actual, name):
-                own = self.resolved(getattr(thing.actual, name))  # ``mock.patch.dict``
+                own = self.existing_object(getattr(thing.actual, name))  # ``mock.patch.dict``
             elif not own and not inherited:
                 own = frozenset((self.thing(thing, name),))
-                self.put(thing, f".{name}", own)
+                self.add_field(thing, f".{name}", own)
                 for child in own if name in ADDS else ():
-                    self.put(child, "<of>", frozenset((thing,)))
+                    self.add_field(child, "<of>", frozenset((thing,)))
             found |= own | inherited
         if was_missed and not found:
             return self.unknown(node, scope)
@@ -821,7 +827,7 @@ class Interpreter(abc.ABC):
         for thing in owners:
             found |= thing.fields.get("<class>", NOTHING)
             if thing.of is not None:
-                found |= self.resolved(thing.of)
+                found |= self.existing_object(thing.of)
         return frozenset(found)
 
     @staticmethod
@@ -857,12 +863,12 @@ class Interpreter(abc.ABC):
         """Evaluate a call: return the objects that it may give."""
 
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
-        value = self.value(node.value, scope)
-        key = self.value(node.slice, scope)
+        value = self.evaluate(node.value, scope)
+        key = self.evaluate(node.slice, scope)
         if isinstance(node.slice, ast.Slice):  # a view of an array, a list with other positions
-            made = self.made(node, scope)
+            made = self.object_made(node, scope)
             for thing in made:
-                self.put(
+                self.add_field(
                     thing,
                     ANY,
                     frozenset().union(
@@ -881,22 +887,22 @@ class Interpreter(abc.ABC):
             name = "__class_getitem__" if is_class else "__getitem__"
             computed = self.call_method(thing, name, [key], node, scope)
             if thing is self.things.get(id(sys.modules)):
-                module = sys.modules.get(text_of(node.slice, scope) or "")
-                computed = None if module is None else self.resolved(module)
+                module = sys.modules.get(literal_text(node.slice, scope) or "")
+                computed = None if module is None else self.existing_object(module)
             if computed is None:
-                computed = self.item(frozenset((thing,)), constant_key(node.slice))
+                computed = self.item_of(frozenset((thing,)), constant_key(node.slice))
             found |= computed
         if not found and value and not (self.is_first and all(t.is_display for t in value)):
             return self.unknown(node, scope)
         taint = 0
         for thing in value:
             taint |= thing.taint
-        return found | self.made(node, scope, taint)
+        return found | self.object_made(node, scope, taint)
 
-    def item(self, value: Value, key: Any) -> Value:
+    def item_of(self, value: Value, key: Any) -> Value:
         """Return the values that an element of objects may have."""
         if key is ANY or (type(key) is int and key < 0):
-            return self.elements(value, keys=False)
+            return self.elements_in(value, keys=False)
         found: set[Thing] = set()
         for thing in value:
             if thing.names is not None:
@@ -911,7 +917,7 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
 
-def parts_of(node: ast.AST) -> list[ast.expr]:
+def subexpressions(node: ast.AST) -> list[ast.expr]:
     """Return the expressions of which one is made, in its own scope: of a comprehension, over what."""
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return [part.iter for part in node.generators[:1]]
@@ -926,7 +932,7 @@ def file_of(of: type) -> str:
     return getattr(module, "__file__", None) or ("" if module is not None else "<frozen")
 
 
-def text_of(node: ast.AST, scope: Scope) -> str | None:
+def literal_text(node: ast.AST, scope: Scope) -> str | None:
     """Return a constant text, or that of the module's ``__name__``; None for others."""
     if isinstance(node, ast.Name) and node.id == "__name__":
         while scope.parent is not None:

@@ -74,7 +74,7 @@ class Journal:
         if not places and not (isinstance(plan, Plan) and has_numbers(plan, record)):
             return
         operands = operands_of(plan, places, depth + 1)
-        if places and operands and all(map(is_whole, operands)):
+        if places and operands and all(map(is_integral, operands)):
             return
         stack = stack_here(self.frames)
         names = tuple(plan.op.inputs) if isinstance(plan, Plan) else ()
@@ -89,7 +89,7 @@ class Journal:
         """Return True if an operand has a number that left, and is not the very data that left."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
-            not numbers.isdisjoint(seen.numbers) and not shares(data, seen.data())
+            not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())
             for seen in self.seen
         )
 
@@ -114,7 +114,7 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
     return [values[name] for name in names if name in values]
 
 
-def is_whole(data: Any) -> bool:
+def is_integral(data: Any) -> bool:
     """Return True if an operand is made of integers or truth values."""
     dtype = getattr(data, "dtype", None)
     return isinstance(data, int) if dtype is None else getattr(dtype, "kind", "f") in "biu"
@@ -134,7 +134,7 @@ def numbers_of(data: Any) -> Iterator[Any]:
             yield value
 
 
-def shares(data: Any, other: Any) -> bool:
+def may_share_memory(data: Any, other: Any) -> bool:
     """Return True if two arrays may share memory."""
     both = isinstance(data, np.ndarray) and isinstance(other, np.ndarray)
     return both and np.may_share_memory(data, other)

@@ -10,12 +10,12 @@ from .._record.plan import Record, made_of
 from .._util.errors import LostGradientError, TapeWarning, see, stacklevel, user_line
 from .._util.places import key_of
 from .journal import Journal
-from .messages import lost, shown
+from .messages import exit_text, lost
 from .suspicions import (
     Exit,
     exits_between,
     is_written_copy,
-    needed,
+    records_on_the_way,
     sources_of,
     suspicions,
 )
@@ -124,7 +124,7 @@ class Lacks:
     def entered(self) -> bool:
         """Return True if a constant entered an op on the way to a target after the first exit."""
         first = self.between[0][0]
-        on_the_way = needed(self.records, self.targets, first)
+        on_the_way = records_on_the_way(self.records, self.targets, first)
         return any(i in on_the_way for i, _, _ in self.journal.entries)
 
 
@@ -149,7 +149,7 @@ def findings(
 
 def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
     """Return what there is to say of copies of followed values that a user's statement writes to."""
-    lines = [shown(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
+    lines = [exit_text(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
     if not lines:
         return []
     text = (

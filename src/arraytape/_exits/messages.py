@@ -44,8 +44,8 @@ def library_call(stack: Stack) -> tuple[str, Place] | None:
 
 def library_function(inside: Sequence[Place], place: Place) -> str:
     """Return module and name of the function that a call runs, without its decorators."""
-    text = called(place)
-    function = value_of(text, place)
+    text = called_text(place)
+    function = object_named(text, place)
     if hasattr(function, "__module__") and hasattr(function, "__qualname__"):
         return f"{function.__module__}.{function.__qualname__}"
     name, outer = text.rpartition(".")[2], inside[::-1]
@@ -55,7 +55,7 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
     return f"{frame.names.get('__name__', '')}.{frame.code.co_qualname}"
 
 
-def value_of(text: str, place: Place) -> Any:
+def object_named(text: str, place: Place) -> Any:
     """Return the object of a dotted name in the globals of a place; None where they lack it."""
     first, *rest = text.split(".")
     value = place.names.get(first)
@@ -64,7 +64,7 @@ def value_of(text: str, place: Place) -> Any:
     return value
 
 
-def called(place: Place) -> str:
+def called_text(place: Place) -> str:
     """Return the text of the function that is called at a place, as the code has it: ``math.sin``."""
     node = node_at(place)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -72,10 +72,10 @@ def called(place: Place) -> str:
 
 def module_of(place: Place, name: str) -> str:
     """Return the module of a function, as far as the globals of a place have the function."""
-    return str(getattr(value_of(name, place), "__module__", None) or name.partition(".")[0])
+    return str(getattr(object_named(name, place), "__module__", None) or name.partition(".")[0])
 
 
-def public_name(name: str) -> str:
+def without_private_modules(name: str) -> str:
     """Return a function's name without the private modules: ``scipy.signal.lfilter``."""
     parts = [part for part in name.split(".") if part and not part.startswith(("_", "<"))]
     return ".".join(parts)
@@ -87,18 +87,19 @@ def last_exit(records: Sequence[Record]) -> str | None:
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
             return (
-                f"A value left this tape at {shown(left)}: what comes back from there is a constant. "
+                f"A value left this tape at {exit_text(left)}: what comes back from there is a "
+                f"constant. "
                 f"{sentence(remedy(left))}"
             )
     return None
 
 
-def shown(exit_: Exit | LeftRecord) -> str:
+def exit_text(exit_: Exit | LeftRecord) -> str:
     """Write where an exit is: ``a.py:12 (float())``, ``a.py:12 (in scipy.f, at b.py:34 (float()))``."""
     call = library_call(exit_.stack)
     if call is None:
         return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
-    return f"{call[1]} (in {public_name(call[0])}, at {exit_.stack[0]} ({exit_.how}))"
+    return f"{call[1]} (in {without_private_modules(call[0])}, at {exit_.stack[0]} ({exit_.how}))"
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
@@ -109,7 +110,7 @@ def remedy(exit_: Exit | LeftRecord) -> str:
         return by_interop(package, call[0], exit_)
     if call is not None:
         module = call[0]
-    elif place is not None and (name := called(place)):
+    elif place is not None and (name := called_text(place)):
         module = module_of(place, name)
     else:
         module = ""
@@ -126,7 +127,7 @@ def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
     """Say what to do about a call of a library that interop knows: enter it, where it has a rule."""
     inside = [*itertools.takewhile(lambda place: place.installed, exit_.stack)]
     modules = [str(place.names.get("__name__", "")) for place in inside]
-    name = public_name(function)
+    name = without_private_modules(function)
     other = modules[0].partition(".")[0]
     if other not in (*INTEROP, *ARRAYS):
         return (
@@ -141,20 +142,20 @@ def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
     known = statements.function_with_rule([function, *names], modules[0], exit_.how)
     if known is not None and not context.is_active(package):
         within = f"call {name} inside `with arraytape.interop.{package}():`"
-        if public_name(known).rpartition(".")[2] == name.rpartition(".")[2]:
+        if without_private_modules(known).rpartition(".")[2] == name.rpartition(".")[2]:
             return (
                 f"{within}, which has its derivatives, or raises for options of which it has none"
             )
-        return f"{within}, which has the derivatives of {public_name(known)} in it"
+        return f"{within}, which has the derivatives of {without_private_modules(known)} in it"
     return (
         f"give {name}, of which arraytape.interop knows no derivative, a gradient with "
         "host_function(f, vjp)"
     )
 
 
-def places_of(exits: Sequence[Exit]) -> str:
+def exit_places(exits: Sequence[Exit]) -> str:
     """Write where values left, each line once."""
-    lines = [*dict.fromkeys(map(shown, exits))]
+    lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
 
@@ -177,6 +178,6 @@ def lost(exits: Sequence[Exit], what: str) -> str:
     again = f", and what came of it went in again at {back}" if back else ""
     advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))
     return (
-        f"{what}: the value left the tape at {places_of(exits)}{again}. {advice}, {CONSTANT} "
+        f"{what}: the value left the tape at {exit_places(exits)}{again}. {advice}, {CONSTANT} "
         f"{see('value-left-the-tape')}"
     )

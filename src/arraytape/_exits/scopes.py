@@ -68,11 +68,11 @@ class Scope:
             if self.alive:
                 ends.append(self.names)
         self.alive = bool(ends)
-        self.names = joined(*ends) if ends else before
+        self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
         """End one turn of a loop: join the branches that jumped."""
-        self.names = joined(*self.jumps, *([self.names] if self.alive else []))
+        self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
 
@@ -91,7 +91,7 @@ class ModuleScope(Scope):
         return super().own(name)
 
 
-def joined(*ways: Names) -> Names:
+def join_names(*ways: Names) -> Names:
     """Return the values of names after one of several branches."""
     if not ways:
         return {}

@@ -46,7 +46,7 @@ def block_of(file: str, first: int) -> ast.Module | None:
 
 
 @functools.lru_cache(4096)
-def function_of(code: CodeType) -> Function | Folded | None:
+def tree_of_code(code: CodeType) -> Function | Folded | None:
     """Return the tree of the function, or comprehension, of a code object; None without source."""
     file, name = code.co_filename, code.co_name
     if name == "<module>":
@@ -76,7 +76,7 @@ def function_of(code: CodeType) -> Function | Folded | None:
 
 def forget_trees() -> None:
     """Parse files again when they are asked for next, because lines in linecache were replaced."""
-    for parsed in tree_of, block_of, function_of:
+    for parsed in tree_of, block_of, tree_of_code:
         parsed.cache_clear()
 
 
@@ -121,7 +121,7 @@ def by_span(function: ast.AST) -> dict[Span, ast.AST]:
 
 def node_at(place: Place) -> ast.AST | None:
     """Return the expression, or the statement, of an instruction; None without source."""
-    function = function_of(place.code)
+    function = tree_of_code(place.code)
     if function is None:
         return None
     span = [*place.code.co_positions()][place.instruction // 2]

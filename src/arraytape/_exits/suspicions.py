@@ -17,7 +17,7 @@ from .._util.places import Stack, key_of
 from .flow import verdicts
 from .journal import Entry, Journal
 from .known_names import WRITES
-from .sources import function_of, node_at, statement_at
+from .sources import node_at, statement_at, tree_of_code
 
 IN_PLACE = frozenset(("fill", "partition", "put", "setfield", "sort"))  # methods of ndarray
 STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
@@ -86,7 +86,7 @@ def is_written_copy(stack: Stack) -> bool:
         if place.installed:
             is_passed_on = True
             continue
-        node, function = node_at(place), function_of(place.code)
+        node, function = node_at(place), tree_of_code(place.code)
         if not isinstance(node, ast.expr) or function is None:
             return False
         if is_passed_on and not isinstance(node, ast.Attribute):
@@ -126,7 +126,7 @@ def chain_of(node: ast.expr) -> Iterator[ast.expr]:
         node = node.value
 
 
-def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
+def records_on_the_way(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
     """Return the numbers, from ``first`` on, of the records that the targets are made with."""
     wanted, found = {*targets}, set()
     for i in range(len(records) - 1, first, -1):
@@ -146,7 +146,7 @@ def suspicions(
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []
-    on_the_way = needed(records, targets, left[0][0])
+    on_the_way = records_on_the_way(records, targets, left[0][0])
     last: dict[object, tuple[int, Entry, bool]] = {}
     for i, entry, came_back in journal.entries:
         if i in on_the_way:

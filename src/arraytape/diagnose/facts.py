@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.views import current
-from .._exits.messages import shown
+from .._exits.messages import exit_text
 from .._record.plan import Record, inputs_of, plan_of, results_of
 from .._record.stack import only_recorders
 from .._storage.storage import storage_of
@@ -205,7 +205,7 @@ class Facts:
     def exits(self) -> list[str]:
         """Where values that depend on the source left the tape, each place once: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
-        return [*dict.fromkeys(shown(left) for left in found if left.value in self.forward)]
+        return [*dict.fromkeys(exit_text(left) for left in found if left.value in self.forward)]
 
     # --- what was noted beside the tape -------------------------------------------------------------
     @remembered

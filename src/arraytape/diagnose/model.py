@@ -11,7 +11,7 @@ from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.recorded_calls import SAME, CallRecord
-from .._exits.messages import shown
+from .._exits.messages import exit_text
 from .._record.plan import Plan, Record, Structural, inputs_of, made_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
@@ -208,7 +208,7 @@ class Builder:
         plan, results = plan_of(record), results_of(record)
         place = self.places.of(record) if self.places else NOWHERE
         if plan is LEFT:
-            line = shown(LeftRecord(*record))
+            line = exit_text(LeftRecord(*record))
             return Node("left", ["left"], place=place, title="value left the tape", lines=[line])
         behind, ahead = self.behind, self.ahead
         name, missing = name_of(plan, record), missing_rule(plan, record) is not None
