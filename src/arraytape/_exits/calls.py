@@ -71,6 +71,18 @@ class Arguments(NamedTuple):
     def all(self) -> list[Value]:
         return [*self.positional, *self.keywords.values(), self.rest]
 
+    @property
+    def carried(self) -> list[Value]:
+        """Return the arguments of which a result may be made, without those that only steer."""
+        steering = STEERING.get(self.name, ())
+        found = [v for i, v in enumerate(self.positional) if i not in steering]
+        return [*found, *[v for k, v in self.keywords.items() if k != "key"], self.rest]
+
+    @property
+    def is_method(self) -> bool:
+        """Return True if the object before the dot is neither a module nor a class."""
+        return bool(self.owner) and not is_module(self.owner)
+
 
 class Calls(Interpreter):
     """The part of the interpretation that is about calls.
@@ -502,51 +514,62 @@ class Calls(Interpreter):
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
         """Return the result of a function that is not run, by its name or made of all arguments."""
-        name, node = given.name, given.node
-        steering = STEERING.get(name, ())
-        carried = [v for i, v in enumerate(given.positional) if i not in steering]
-        carried += [v for k, v in given.keywords.items() if k != "key"]
-        carried.append(given.rest)
-        method = bool(given.owner) and not is_module(given.owner)
-        if name in OUTPUTS:
+        if given.name in OUTPUTS:
             self.put_out(given, scope)
-        listener = self.listener(given, method, scope)
-        if listener is not None:
-            return listener
-        if name in STEPS and self.is_step(given, method):
-            return self.object_made(node, scope)
-        if name in ("globals", "locals") and not method:
-            return self.names_in_scope(scope, name == "globals")
-        if name in ("eval", "exec") and not method:
-            self.run_text(given, scope)
-            carried.append(frozenset().union(*scope.names.values()))
-        if name in ("replace", "_replace") and given.keywords:
-            carried.append(self.replaced_copy(given, scope))
-            return self.of_all(given, carried, method, scope) | carried[-1]
-        if name == "super" and not carried[0]:
-            return self.supers_of(scope.lookup("self") or NOTHING)
-        if any(is_progress(thing) for thing in given.functions) and given.positional:
-            return self.progress(given, scope)
-        outside = leads_outside(given.functions, name)  # ``shutil.copy``
-        moved = None if outside else self.moved_elements(given, carried, method, scope)
-        if moved is not None:
-            return moved
-        if name == "getattr" and given.positional:
-            return self.got(given, scope)
-        if name in ("setattr", "__setattr__") and len(given.positional) > 1:
-            *owner, _, value = given.positional
-            key = constant_key(node.args[len(owner)])
-            owners = owner[0] if owner else given.owner
-            attribute = key[1:] if type(key) is str and key != ANY else ANY
-            self.store(owners, attribute, value, node, scope)
-            return KNOWN
-        return self.of_all(given, carried, method, scope)
+        for known in (self.listener, self.of_name, self.progress, self.moved_elements):
+            found = known(given, scope)
+            if found is not None:
+                return found
+        return self.of_all(given, scope)
 
-    def moved_elements(
-        self, given: Arguments, carried: list[Value], method: bool, scope: Scope
-    ) -> Value | None:
+    def of_name(self, given: Arguments, scope: Scope) -> Value | None:
+        """Return the result of a builtin function that is known by its name; None for others."""
+        if given.name in STEPS and self.is_step(given):
+            return self.object_made(given.node, scope)
+        method = BY_NAME.get(given.name)
+        found: Value | None = getattr(self, method)(given, scope) if method is not None else None
+        return found
+
+    def of_globals(self, given: Arguments, scope: Scope) -> Value | None:
+        """Return the variables that ``globals()`` or ``locals()`` gives."""
+        return None if given.is_method else self.names_in_scope(scope, given.name == "globals")
+
+    def of_eval(self, given: Arguments, scope: Scope) -> Value | None:
+        """Return the result of code in a text, which may read all variables."""
+        if given.is_method:
+            return None
+        variables = frozenset().union(*scope.names.values())
+        taint = taint_of([*given.all, variables])
+        for thing in frozenset().union(*given.positional[1:]):
+            self.mark(thing, taint)
+        return self.of_all(given, scope, variables)
+
+    def of_replace(self, given: Arguments, scope: Scope) -> Value | None:
+        """Return a copy of a dataclass or named tuple with other attributes."""
+        if not given.keywords:
+            return None
+        made = self.replaced_copy(given, scope)
+        return self.of_all(given, scope, made) | made
+
+    def of_super(self, given: Arguments, scope: Scope) -> Value | None:
+        """Return the object that ``super()`` gives."""
+        return None if given.all[0] else self.supers_of(scope.lookup("self") or NOTHING)
+
+    def of_setattr(self, given: Arguments, scope: Scope) -> Value | None:
+        """Assign to the attribute whose name ``setattr`` is given."""
+        if len(given.positional) < 2:
+            return None
+        *owner, _, value = given.positional
+        key = constant_key(given.node.args[len(owner)])
+        attribute = key[1:] if type(key) is str and key != ANY else ANY
+        self.store(owner[0] if owner else given.owner, attribute, value, given.node, scope)
+        return KNOWN
+
+    def moved_elements(self, given: Arguments, scope: Scope) -> Value | None:
         """Return what functions give that move elements of containers; None for others."""
-        name, node = given.name, given.node
+        name, node, method, carried = given.name, given.node, given.is_method, given.carried
+        if leads_outside(given.functions, name):  # ``shutil.copy``
+            return None
         if method and name in ("execute", "executemany", "cursor"):
             rows = self.of_database(given, scope)
             if rows is not None:
@@ -555,38 +578,43 @@ class Calls(Interpreter):
             self.add_to(given)
         if name in ELEMENT or name in ELEMENTS:
             owners = given.owner if method else frozenset().union(*carried)
-            return self.elements_in(owners) | (
-                frozenset().union(*carried) if name != "values" else NOTHING
-            )
-        if name == "items" and method:
+            more = frozenset().union(*carried) if name != "values" else NOTHING
+            return self.elements_in(owners) | more
+        if name in DICTS:
+            return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
+        if name in SAME and not (method and carried[0]):
+            return self.same_as(given, carried, scope)
+        if method:
+            if name != "items":
+                return None
             keys = [thing.fields.get(KEYS, NOTHING) for thing in given.owner]
-            return self.iterable_of_tuples(
-                node, scope, [KNOWN.union(*keys), self.elements_in(given.owner)]
-            )
+            parts = [KNOWN.union(*keys), self.elements_in(given.owner)]
+            return self.iterable_of_tuples(node, scope, parts)
         if name == "enumerate":
             return self.iterable_of_tuples(node, scope, [KNOWN, *map(self.elements_in, carried)])
         if name == "zip":
-            parts = [self.elements_in(value) for value in given.positional]
-            made = self.iterable_of_tuples(node, scope, parts)
-            for thing in self.elements_in(made) if given.rest else NOTHING:  # ``zip(*rows)``
-                self.add_field(thing, ANY, self.elements_in(given.rest))
-            return made
-        if name in ("map", "filter") and not method and given.positional:
-            return self.mapped_elements(given, scope)
-        if name in DICTS:
-            return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
-        if name in HEAPS and not method and given.positional:
-            return self.of_heap(given)
-        if name == "groupby" and given.positional and not given.rest:
-            return self.grouped(given, scope)
-        if name in REORDERED and not method:
+            return self.zipped(given, scope)
+        if name in REORDERED:
             return self.reordered(carried, node, scope)
-        if name in SAME and not (method and carried[0]):
-            return self.same_as(given, carried, scope)
-        return None
+        if not given.positional:
+            return None
+        if name in ("map", "filter"):
+            return self.mapped_elements(given, scope)
+        if name in HEAPS:
+            return self.of_heap(given)
+        return self.grouped(given, scope) if name == "groupby" and not given.rest else None
 
-    def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
-        """Return a result that is made of all arguments and, of a method, of its object."""
+    def zipped(self, given: Arguments, scope: Scope) -> Value:
+        """Return the tuples that ``zip`` gives, also of ``*rows``."""
+        parts = [self.elements_in(value) for value in given.positional]
+        made = self.iterable_of_tuples(given.node, scope, parts)
+        for thing in self.elements_in(made) if given.rest else NOTHING:
+            self.add_field(thing, ANY, self.elements_in(given.rest))
+        return made
+
+    def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
+        """Return a result that is made of all arguments, of ``more`` and, of a method, of its object."""
+        carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
         results = self.call_back(carried, given, scope)
         values = [frozenset(t for t in v if t.closure is None) for v in carried]
@@ -686,8 +714,10 @@ class Calls(Interpreter):
                 self.add_field(one, ANY, rows)
         return made
 
-    def progress(self, given: Arguments, scope: Scope) -> Value:
+    def progress(self, given: Arguments, scope: Scope) -> Value | None:
         """Return a progress bar: it gives the elements of what it is about, whatever it shows."""
+        if not given.positional or not any(map(is_progress, given.functions)):
+            return None
         made = self.object_made(given.node, scope, kind="progress")
         for thing in made:
             thing.is_fixed = False
@@ -735,18 +765,18 @@ class Calls(Interpreter):
             self.mark(handler, taint)
             self.call_method(handler, "emit", [record], given.node, scope)
 
-    def listener(self, given: Arguments, method: bool, scope: Scope) -> Value | None:
+    def listener(self, given: Arguments, scope: Scope) -> Value | None:
         """Return what listens to outputs, where a call gives that: a stream, a logger, a list."""
         name, node = given.name, given.node
         if name in STREAMS and given.positional:
             self.store(self.existing_object(sys), STREAMS[name], given.positional[0], node, scope)
             return given.positional[0]
-        if name == "getLogger" and not method:
+        if name == "getLogger" and not given.is_method:
             text = literal_text(node.args[0], scope) if node.args else "root"
             known = {**logging.root.manager.loggerDict, "root": logging.root}
             logger = known.get(text or "")
             return self.existing_object(logger) if isinstance(logger, logging.Logger) else None
-        if name == "addHandler" and method:
+        if name == "addHandler" and given.is_method:
             for thing in given.owner:
                 self.add_field(thing, "<handlers>", NOTHING.union(*given.positional))
         if name == "catch_warnings":
@@ -866,7 +896,7 @@ class Calls(Interpreter):
             self.add_field(thing, ANY, found)
         return made
 
-    def is_step(self, given: Arguments, method: bool) -> bool:
+    def is_step(self, given: Arguments) -> bool:
         """Return True if a function known by name does what its name says.
 
         A method does if its object is the value that left, or nothing that left is in it; a function
@@ -875,18 +905,12 @@ class Calls(Interpreter):
         node = given.node
         count = len(node.args) + len(node.keywords)
         if given.name == "round":
-            return count <= 1 - method
+            return count <= 1 - given.is_method
         if given.name == "type":
             return count == 1
-        if method:
+        if given.is_method:
             return all(t.taint or not taint_of((frozenset((t,)),)) for t in given.owner)
         return not taint_of((given.functions,))
-
-    def run_text(self, given: Arguments, scope: Scope) -> None:
-        """Evaluate code in a text: what it reads flows to the dicts that it is given."""
-        taint = taint_of([*given.all, *scope.names.values()])
-        for thing in frozenset().union(*given.positional[1:]):
-            self.mark(thing, taint)
 
     def reordered(self, carried: list[Value], node: ast.AST, scope: Scope) -> Value:
         """Return the same elements in another order."""
@@ -906,8 +930,10 @@ class Calls(Interpreter):
             made | frozenset().union(*carried) | (given.owner if given.name == "copy" else NOTHING)
         )
 
-    def got(self, given: Arguments, scope: Scope) -> Value:
+    def of_getattr(self, given: Arguments, scope: Scope) -> Value | None:
         """Return the result of ``getattr``."""
+        if not given.positional:
+            return None
         key = given.node.args[1] if len(given.node.args) > 1 else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return self.attribute(given.positional[0], key.value, given.node, scope)
@@ -918,6 +944,11 @@ class Calls(Interpreter):
         return frozenset(found)
 
 
+BY_NAME = {  # builtin functions, by the methods that know them
+    "globals": "of_globals", "locals": "of_globals", "eval": "of_eval", "exec": "of_eval",
+    "replace": "of_replace", "_replace": "of_replace", "super": "of_super", "getattr": "of_getattr",
+    "setattr": "of_setattr", "__setattr__": "of_setattr",
+}  # fmt: skip
 ORDERED = words("sorted sort min max nlargest nsmallest groupby")
 UNTOLD = "<untold>"  # the field of a database whose tables are not told apart
 INSERTS = words("insort insort_left insort_right")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from .._util.places import Stack, key_of
-from .calls import Calls, is_module
+from .calls import Calls
 from .interpreter import Path, Spot, TooLong, path_of, subexpressions
 from .journal import Entry
 from .objects import Value, taint_of
@@ -77,8 +77,7 @@ class Flow(Calls):
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
         """Return the arguments of a call that no recorder followed; all unless it is the op's own."""
         given = self.call_arguments(node, scope)
-        method = bool(given.owner) and not is_module(given.owner)
-        values = [given.owner, *given.positional] if method else given.positional
+        values = [given.owner, *given.positional] if given.is_method else given.positional
         own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
         if not own:
             return [*values, *given.keywords.values(), *[given.rest] * bool(given.rest)]
