@@ -72,7 +72,7 @@ sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then o
 interop: .venv/.dev  ## Run SciPy's and scikit-learn's own tests on NumPy data with interop installed
 	$(BIN)/python tests/third_party/run_interop.py
 
-soak: .venv/.dev  ## Attack the promises of docs/reliability.md for an hour (MINUTES=60); goes on where it stopped
+soak: .venv/.dev  ## Attack the promises of docs/explanation/reliability.md for an hour (MINUTES=60); goes on where it stopped
 	cd tests && ulimit -v 12000000 && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=../src:.:../tools \
 		../$(BIN)/python -W ignore -m attack --minutes $(MINUTES) --state ../build/soak.json
 
@@ -85,7 +85,7 @@ bench-check: .venv/.dev  ## Compare counts and ratios with those of a commit (BA
 dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last tags, LAST=5), pages in asv_bench/html
 	$(BIN)/python asv_bench/dashboard.py $(COMMITS) $(if $(LAST),--last $(LAST))
 
-ratios: .venv/.dev  ## Measure and write README's table of ratios, and the figures of docs/benchmarks.md; PY_PEERS=python adds PyTorch's and JAX's
+ratios: .venv/.dev  ## Measure and write README's table of ratios, and the figures of docs/howto/benchmarks.md; PY_PEERS=python adds PyTorch's and JAX's
 	PYTHONPATH=src $(BIN)/python tools/readme_ratios.py
 	$(BIN)/python tools/benchmark_figures.py
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from helpers.repository import ROOT
+from helpers.repository import GENERATED
 from helpers.standard import (
     ATTRIBUTES,
     COMPARISONS,
@@ -291,7 +291,7 @@ def test_iinfo_takes_dtypes_and_arrays_and_gives_python_numbers(name):
 # --- other processes find what is public ------------------------------------------------------------
 PUBLIC = [
     line.removeprefix("arraytape.")
-    for line in (ROOT / "docs" / "public_names.txt").read_text(encoding="utf-8").splitlines()
+    for line in (GENERATED / "public_names.txt").read_text(encoding="utf-8").splitlines()
 ]
 
 

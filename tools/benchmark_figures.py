@@ -1,4 +1,4 @@
-"""The figures of docs/benchmarks.md: a picture of README's ratios, and a table of counts and bytes.
+"""The figures of benchmarks.md: a picture of README's ratios, and a table of counts and bytes.
 
     python tools/benchmark_figures.py            # writes both: it counts, which takes seconds
     python tools/benchmark_figures.py --check    # exit code 1 when the picture is stale
@@ -21,7 +21,10 @@ import pages
 import readme_ratios
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, PICTURE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks.svg"
+PAGE, PICTURE = (
+    ROOT / "docs" / "howto" / "benchmarks.md",
+    ROOT / "docs" / "howto" / "benchmarks.svg",
+)
 BEGIN = "<!-- Written by tools/benchmark_figures.py; do not edit. -->"
 END = "<!-- End of what tools/benchmark_figures.py wrote. -->"
 # Benchmark, a parameter that it must have, what a row says.
@@ -144,7 +147,7 @@ def picture(found: Table) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write the figures of docs/benchmarks.md.")
+    parser = argparse.ArgumentParser(description="Write the figures of docs/howto/benchmarks.md.")
     parser.add_argument("--check", action="store_true", help="fail when the picture is stale")
     new = picture(ratios())
     if parser.parse_args(arguments).check:

@@ -1,7 +1,7 @@
 """Compare SciPy's functions inside ``interop.scipy()`` with the same formulas in PyTorch.
 
     pip install torch                                  # in any environment that has SciPy
-    PYTHONPATH=src python tools/compare_with_torch.py  # the table of docs/interop.md: seconds
+    PYTHONPATH=src python tools/compare_with_torch.py  # the table of docs/howto/interop.md: seconds
 
 Each function gets random float64 (and complex128) inputs and random cotangents of all results, three
 times.  A row has the largest difference of values, and of gradients by any input, each relative to

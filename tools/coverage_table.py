@@ -1,4 +1,4 @@
-"""Write docs/coverage.md: every public name, its gradient, what a tape keeps for it, its storages.
+"""Write generated/coverage.md: every public name, its gradient, what a tape keeps for it, its storages.
 
     python tools/coverage_table.py            # write the table
     python tools/coverage_table.py --check    # exit code 1, and the difference, when it is stale
@@ -45,7 +45,7 @@ from gradient_status import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "coverage.md"
+TABLE = ROOT / "docs" / "reference" / "generated" / "coverage.md"
 PACKAGE = Path(xp.__file__).parent
 COLUMNS = ("name", "word", "gradient", "a record keeps", "batched", "storages")
 DASH = "–"  # noqa: RUF001
@@ -223,7 +223,7 @@ def rows() -> list[Row]:
         for op in REGISTRY.values():
             # Ops of the user's own (or of a test) are no part of the library.
             ours = Path(op.declared.rpartition(":")[0]).is_relative_to(PACKAGE)
-            listed_elsewhere = op.name.startswith("special.")  # docs/special.md
+            listed_elsewhere = op.name.startswith("special.")  # docs/reference/generated/special.md
             if ours and not listed_elsewhere and op.name not in named:
                 assert op.public is not None
                 finding = of_function(op.name, op.public, op)

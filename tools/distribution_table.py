@@ -1,4 +1,4 @@
-"""Write docs/distributions.md: which methods of scipy.stats' distributions differentiate, and by what.
+"""Write generated/distributions.md: which methods of scipy.stats' distributions differentiate, and by what.
 
     python tools/distribution_table.py            # takes some minutes
 
@@ -19,7 +19,7 @@ import scipy
 import pages
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "distributions.md"
+PAGE = ROOT / "docs" / "reference" / "generated" / "distributions.md"
 sys.path.insert(0, str(ROOT / "tests"))
 
 from helpers import distributions as table  # noqa: E402

@@ -1,4 +1,4 @@
-"""Write docs/estimators_table.md: how all of scikit-learn's estimators and metrics answer Arrays.
+"""Write generated/estimators_table.md: how all of scikit-learn's estimators and metrics answer Arrays.
 
     python tools/estimator_table.py               # some minutes
     python tools/estimator_table.py KMeans NMF    # these rows, in the page as it is
@@ -21,7 +21,7 @@ from pathlib import Path
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "estimators_table.md"
+PAGE = ROOT / "docs" / "reference" / "generated" / "estimators_table.md"
 sys.path.insert(0, str(ROOT / "tests"))
 
 from helpers import estimator_rows as rows  # noqa: E402

@@ -1,4 +1,4 @@
-"""Write docs/features.md: what arraytape has of a list of 92 features of its peers, each run by a test.
+"""Write generated/features.md: what arraytape has of a list of 92 features of its peers, each run by a test.
 
 python tools/features_table.py            # write the page
 python tools/features_table.py --check    # exit code 1 when it is stale
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "features.md"
+PAGE = ROOT / "docs" / "reference" / "generated" / "features.md"
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pages  # noqa: E402

@@ -1,4 +1,4 @@
-"""Draw what a tape records of scikit-learn's Ridge after StandardScaler: docs/graph_ridge.svg.
+"""Draw what a tape records of scikit-learn's Ridge after StandardScaler: docs/howto/graph_ridge.svg.
 
 python tools/graph_ridge.py                 # write the picture of the documentation
 python tools/graph_ridge.py --out page.html --fold chain    # a page to look around in
@@ -16,7 +16,7 @@ import arraytape as xp
 from arraytape import diagnose
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "graph_ridge.svg"
+PICTURE = ROOT / "docs" / "howto" / "graph_ridge.svg"
 
 
 def drawn(format: str, fold: str) -> str:

@@ -1,6 +1,6 @@
 """The code of the pages: blocks that run, and what they say that they print.
 
-    python tools/page_code.py docs/from_torch_jax_autograd.md
+    python tools/page_code.py docs/tutorials/from_torch_jax_autograd.md
 
 runs the blocks of other libraries that are installed, and compares what they print.  These are marked
 ``py`` and begin with an import of it.  Blocks marked ``python`` are arraytape's, which tests run.

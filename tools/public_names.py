@@ -1,4 +1,4 @@
-"""Write docs/public_names.txt: every name that arraytape shows its users, as ``dir`` lists them.
+"""Write generated/public_names.txt: every name that arraytape shows its users, as ``dir`` lists them.
 
     python tools/public_names.py            # write the list
     python tools/public_names.py --check    # exit code 1, and the difference, when it is stale
@@ -17,7 +17,7 @@ from types import ModuleType
 import arraytape as xp
 import pages
 
-LIST = Path(__file__).resolve().parents[1] / "docs" / "public_names.txt"
+LIST = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated" / "public_names.txt"
 PACKAGE = xp.__name__
 
 

@@ -2,7 +2,7 @@
 
     python tools/rooms.py                         # figures of the arraytape on the path, and all rooms
     PYTHONPATH=other/src python tools/rooms.py    # the same, for another tree
-    python tools/rooms.py --table                 # write table and picture of docs/architecture.md
+    python tools/rooms.py --table                 # write table and picture of docs/dev/architecture.md
     python tools/rooms.py --check                 # exit code 1, and what differs, when these are stale
 
 A room is a module or package directly in arraytape.  An edge says that some module of one room
@@ -27,8 +27,8 @@ import grimp
 import pages
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
-PICTURE = ROOT / "docs" / "architecture.svg"
+PAGE = ROOT / "docs" / "dev" / "architecture.md"
+PICTURE = ROOT / "docs" / "dev" / "architecture.svg"
 BEGIN = "<!-- Written by tools/rooms.py --table; do not edit. -->"
 END = "<!-- End of what tools/rooms.py wrote. -->"
 NAMESPACE = "__init__"  # the package's own: the public namespace
@@ -285,7 +285,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.check:
         lines = stale(found)
-        print("\n".join(lines) or "docs/architecture.md and docs/architecture.svg are up to date")
+        print(
+            "\n".join(lines)
+            or "docs/dev/architecture.md and docs/dev/architecture.svg are up to date"
+        )
         return 1 if lines else 0
     print(figures(found))
     return 0

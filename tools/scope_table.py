@@ -1,4 +1,4 @@
-"""Write docs/scope.md: what of NumPy works on Arrays, what does not, and why.
+"""Write docs/reference/generated/scope.md: what of NumPy works on Arrays, what does not, and why.
 
     python tools/scope_table.py            # write the page
     python tools/scope_table.py --check    # exit code 1, and the difference, when it is stale
@@ -21,7 +21,7 @@ from arraytape import _numpy_hook
 from arraytape._numpy_api import protocols, ufuncs
 from arraytape._numpy_api.methods import METHODS
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scope.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated" / "scope.md"
 HOMES = {
     "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.emath": np.emath,
     "np.lib.stride_tricks": np.lib.stride_tricks,

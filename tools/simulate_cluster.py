@@ -242,7 +242,7 @@ def step_time(partitions: int, workers: int, costs: Costs, fan_in: int = 8) -> f
 
 
 # --- against measurement ------------------------------------------------------------------------------
-ROWS = 40_000  # of a partition: 20 MB, the least that docs/distributed.md advises
+ROWS = 40_000  # of a partition: 20 MB, the least that docs/tutorials/distributed.md advises
 SPIN = 0.25  # seconds
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -1,4 +1,4 @@
-"""Write docs/special.md: by what each function of scipy.special differentiates, and how exactly.
+"""Write generated/special.md: by what each function of scipy.special differentiates, and how exactly.
 
     python tools/special_table.py            # the lists, and the errors: some minutes
     python tools/special_table.py --lists    # the lists alone; the errors stay as they are
@@ -36,7 +36,7 @@ from arraytape.special import FUNCTIONS, OTHER_NAMES, computed
 from arraytape.special._statement import STATEMENTS, Statement
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "special.md"
+PAGE = ROOT / "docs" / "reference" / "generated" / "special.md"
 sys.path.insert(0, str(ROOT / "tests"))
 LISTS, ERRORS, UNMEASURED = "lists", "errors", "what is not measured"
 GOAL = 1e-10

@@ -1,4 +1,4 @@
-"""What NumPy does not ask the Arrays about: the examples of docs/scope.md do what it says."""
+"""What NumPy does not ask the Arrays about: the examples of generated/scope.md do what it says."""
 
 import warnings
 

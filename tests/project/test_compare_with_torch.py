@@ -11,7 +11,7 @@ from helpers.repository import ROOT
 
 
 def test_the_page_has_a_row_for_every_case():
-    page = (ROOT / "docs" / "interop.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "interop.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[:2] for line in page.splitlines()]
     missing = [
         case for case in CASES if [f"| {compare_with_torch.titled(case)}", case.by] not in rows

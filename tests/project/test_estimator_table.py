@@ -1,4 +1,4 @@
-"""docs/estimators_table.md: all of scikit-learn is there, nothing wrong in silence, nothing stale."""
+"""generated/estimators_table.md: all of scikit-learn is there, nothing wrong in silence, nothing stale."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""docs/features.md: each row has a test, and the page is as generated."""
+"""docs/reference/generated/features.md: each row has a test, and the page is as generated."""
 
 import features_table
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md: its journeys are what runs, its table and picture are as generated."""
+"""docs/dev/architecture.md: its journeys are what runs, its table and picture are as generated."""
 
 import re
 
@@ -8,7 +8,7 @@ import journeys
 import rooms
 from helpers.repository import ROOT
 
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (`[\w/]+\.py`|compiled op) \| `([^`]+)` \|", flags=re.M)
 FILE = re.compile(r"`([\w/]+\.py)`")
 

@@ -33,7 +33,7 @@ def test_functions_stay_short_or_say_why_not(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE).as_posix())
 def test_nothing_reads_pickles(path):
     if path.relative_to(SOURCE).as_posix() == "distributed/_message.py":
-        return  # what Dask sends are pickles: docs/distributed.md says who may be trusted
+        return  # what Dask sends are pickles: docs/tutorials/distributed.md says who may be trusted
     for node in ast.walk(ast.parse(path.read_text())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) else []

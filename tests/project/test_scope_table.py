@@ -1,4 +1,4 @@
-"""docs/scope.md: what of NumPy works on Arrays is listed as it is, and the rest has a reason."""
+"""docs/reference/generated/scope.md: what of NumPy does not work on Arrays has a reason."""
 
 import numpy as np
 import pytest

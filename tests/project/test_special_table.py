@@ -1,4 +1,4 @@
-"""docs/special.md: every function of scipy.special has a row that says what its gradient is."""
+"""generated/special.md: every function of scipy.special has a row that says what its gradient is."""
 
 import numpy as np
 import pytest

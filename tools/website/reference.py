@@ -1,4 +1,4 @@
-"""The reference: a page for each public name of docs/public_names.txt, and one for each module."""
+"""The reference: a page for each public name, as public_names.txt lists them, and for each module."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .sources import DOCS, ROOT
 
 PACKAGE = xp.__name__
 FOLDER = "reference"
+INDEX = "public_names"  # of all modules; docs/reference/index.md lists it among other pages
 VALUES = f"{PACKAGE}.values"  # the page of constants and data types
 CONVENTIONS = (
     "Derivatives at ties, zeros and bounds: `conventions <../explanation/numerics.html>`__."
@@ -55,7 +56,8 @@ Names = dict[str, Any]  # public names and what they stand for
 # --- what there is --------------------------------------------------------------------------------
 def public() -> Names:
     """Every public name with its value."""
-    names = (DOCS / "public_names.txt").read_text(encoding="utf-8").splitlines()
+    listed = DOCS / "reference" / "generated" / "public_names.txt"
+    names = listed.read_text(encoding="utf-8").splitlines()
     return {name: found(name) for name in names}
 
 
@@ -111,7 +113,7 @@ def sources(with_gallery: bool = True) -> dict[str, str]:
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
             pages[file_of(name, names)] = page(name, value, names, firsts) + below(name, value)
-    pages["index"] = heading("Public names") + INTRODUCTION + toctree([*modules, VALUES])
+    pages[INDEX] = heading("Public names") + INTRODUCTION + toctree([*modules, VALUES])
     return {f"{FOLDER}/{name}": text for name, text in pages.items()}
 
 

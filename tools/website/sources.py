@@ -48,8 +48,8 @@ def pages() -> dict[str, Path]:
 
 
 def pictures() -> list[Path]:
-    """The pictures that pages show; in the site they lie beside its pages."""
-    return [*DOCS.glob("*.svg"), *DOCS.glob("*.png")]
+    """Return the pictures that pages show; in the site, as here, they lie with the pages."""
+    return [*DOCS.rglob("*.svg"), *DOCS.rglob("*.png")]
 
 
 def source(file: Path, gallery: bool = True) -> str:
@@ -87,11 +87,13 @@ def link(target: str, path: str, gallery: bool = True) -> str:
     return posixpath.relpath(there, posixpath.dirname(here) or ".") + f".md{hash_}{anchor}"
 
 
-def toctree_entries(file: Path) -> list[str]:
-    """The pages that the toctrees of a page name."""
+def toctree_entries(name: str, file: Path) -> list[str]:
+    """Return the names in the site of the pages that the toctrees of a page list."""
     lines = "".join(TOCTREE.findall(file.read_text(encoding="utf-8"))).splitlines()
     entries = [line for line in lines if line and not line.startswith(":")]
-    return [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+    paths = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+    folder = posixpath.dirname(f"/{name}")
+    return [posixpath.normpath(posixpath.join(folder, path)).lstrip("/") for path in paths]
 
 
 def write(path: Path, text: str) -> None:
