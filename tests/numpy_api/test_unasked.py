@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-import scope_table
+from status import scope as scope_table
 
 RECORDED, WARNS, ON_PURPOSE = scope_table.UNASKED.values()
 X, Y = np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0, 5.0, 6.0])

@@ -18,10 +18,11 @@ from arraytape._storage.batched import batched_namespace, indexing
 from arraytape._storage.batched.batched_data import NoBatchedForm
 from arraytape._storage.batched.batched_forms import IN_PART, ONE_BY_ONE, REFUSED
 from arraytape._storage.batched.batched_storage import BATCHED
-from gradient_status import Call, call
+
+from .gradients import Call, call
 
 YES, LOOP, NO = "yes", "one by one", "refused"
-# Calls whose batched argument decides: what ``gradient_status`` calls has plain integers there.
+# Calls whose batched argument decides: what ``gradients`` calls has plain integers there.
 CALLS = {"bincount": call(lambda x: xp.bincount(xp.astype(x, xp.int64)), (3,))}
 
 

@@ -1,14 +1,10 @@
-"""The figures of benchmarks.md: a picture of README's ratios, and a table of counts and bytes.
-
-    python tools/benchmark_figures.py            # writes both: it counts, which takes seconds
-    python tools/benchmark_figures.py --check    # exit code 1 when the picture is stale
+"""The figures of docs/howto/benchmarks.md: a picture of README's ratios, a table of counts and bytes.
 
 The ratios are measured and written by ``make ratios``; the counts are those of ``asv_bench/run.py``.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import subprocess
@@ -18,15 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pages
-import readme_ratios
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE, PICTURE = (
-    ROOT / "docs" / "howto" / "benchmarks.md",
-    ROOT / "docs" / "howto" / "benchmarks.svg",
-)
-BEGIN = "<!-- Written by tools/benchmark_figures.py; do not edit. -->"
-END = "<!-- End of what tools/benchmark_figures.py wrote. -->"
 # Benchmark, a parameter that it must have, what a row says.
 SHOWN = (
     ("counts.track_frames", "no tape", "Python frames of an op without a tape, most of six ops"),
@@ -48,7 +36,7 @@ def measured(only: str) -> dict[str, Any]:
         found = Path(folder) / "found.json"
         command = [
             sys.executable,
-            str(ROOT / "asv_bench" / "run.py"),
+            str(pages.ROOT / "asv_bench" / "run.py"),
             "--only",
             only,
             "--json",
@@ -100,8 +88,8 @@ Table = list[list[str]]
 
 def ratios() -> Table:
     """README's table: its header and its rows."""
-    text = readme_ratios.README.read_text(encoding="utf-8")
-    written = text.partition(readme_ratios.BEGIN)[2].partition(readme_ratios.END)[0]
+    begin, end = pages.ends_of("ratios")
+    written = pages.PAGES["ratios"].text().partition(begin)[2].partition(end)[0]
     lines = [line for line in written.splitlines() if line.startswith("|")]
     cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
     return [cells[0], *cells[2:]]
@@ -128,7 +116,7 @@ def picture(found: Table) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         'aria-label="Steps as multiples of a gradient written by hand in NumPy">',
-        "  <!-- Written by tools/benchmark_figures.py; do not edit. -->",
+        f"  {pages.mark('benchmarks_picture')}",
         f"  <style>\n{STYLE}\n  </style>",
     ]
     for i, (kind, name) in enumerate(zip("abcd", header[1:], strict=True)):
@@ -146,17 +134,9 @@ def picture(found: Table) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write the figures of docs/howto/benchmarks.md.")
-    parser.add_argument("--check", action="store_true", help="fail when the picture is stale")
-    new = picture(ratios())
-    if parser.parse_args(arguments).check:
-        return int(PICTURE.read_text(encoding="utf-8") != new)
-    PICTURE.write_text(new, encoding="utf-8")
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(pages.between(page, BEGIN, END, table()), encoding="utf-8")
-    return 0
+def page(old: str) -> str:
+    return pages.between(old, pages.ends_of("benchmarks"), table())
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def picture_page(_: str) -> str:
+    return picture(ratios())

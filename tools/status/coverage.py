@@ -1,15 +1,11 @@
-"""Write generated/coverage.md: every public name, its gradient, what a tape keeps for it, its storages.
+"""The page of gradients: every public name, its gradient, what a tape keeps for it, its storages.
 
-    python tools/coverage_table.py            # write the table
-    python tools/coverage_table.py --check    # exit code 1, and the difference, when it is stale
-
-All of it comes from the registry of ops and the public namespace.  A name of which
-``gradient_status`` finds no status is an error; ``batched_status`` finds what vmap does with it.
+All of it comes from the registry of ops and the public namespace.  A name of which ``gradients`` finds
+no status is an error; ``batched`` finds what vmap does with it.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,8 +23,9 @@ from arraytape._storage import cupy
 from arraytape._storage.info import Info
 from arraytape._storage.numpy_storage import NUMPY
 from arraytape.ops._factorisations import NONE_UNREAD
-from batched_status import LOOP, NO, YES, of_name
-from gradient_status import (
+
+from .batched import LOOP, NO, YES, of_name
+from .gradients import (
     BEHIND,
     BY_DESIGN,
     GRADIENT,
@@ -44,8 +41,6 @@ from gradient_status import (
     of_member,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "reference" / "generated" / "coverage.md"
 PACKAGE = Path(xp.__file__).parent
 COLUMNS = ("name", "word", "gradient", "a record keeps", "batched", "storages")
 DASH = "–"  # noqa: RUF001
@@ -60,7 +55,7 @@ LAST = ("tapes_and_rules", "ops_behind_other_names")
 INTRODUCTION = f"""\
 # Gradients, name by name
 
-<!-- Written by tools/coverage_table.py; do not edit. -->
+{pages.mark("coverage")}
 
 Every public name has one of three statuses:
 
@@ -223,7 +218,7 @@ def rows() -> list[Row]:
         for op in REGISTRY.values():
             # Ops of the user's own (or of a test) are no part of the library.
             ours = Path(op.declared.rpartition(":")[0]).is_relative_to(PACKAGE)
-            listed_elsewhere = op.name.startswith("special.")  # docs/reference/generated/special.md
+            listed_elsewhere = op.name.startswith("special.")  # special.md
             if ours and not listed_elsewhere and op.name not in named:
                 assert op.public is not None
                 finding = of_function(op.name, op.public, op)
@@ -261,14 +256,8 @@ def render(found: Sequence[Row] | None = None) -> str:
     return "\n".join(parts)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    check = pages.is_check(arguments, TABLE)
+def page(_: str) -> str:
     found = rows()
     if missing := without_status(found):
-        print("No gradient status for", *missing, sep="\n  ", file=sys.stderr)
-        return 1
-    return pages.finish(TABLE, render(found), check)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise pages.CannotBeWritten("no gradient status for " + "; ".join(missing))
+    return render(found)

@@ -1,6 +1,4 @@
-"""Write generated/distributions.md: which methods of scipy.stats' distributions differentiate, and by what.
-
-    python tools/distribution_table.py            # takes some minutes
+"""The page of distributions: which methods of scipy.stats' distributions differentiate, and by what.
 
 Each method is compared with central differences of SciPy's own values, at three points of the shapes, at
 quantiles in the middle and in both tails; logpdf also to second order.
@@ -8,24 +6,19 @@ quantiles in the middle and in both tails; logpdf also to second order.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy
 import scipy
 
 import pages
-
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reference" / "generated" / "distributions.md"
-sys.path.insert(0, str(ROOT / "tests"))
-
-from helpers import distributions as table  # noqa: E402
+from helpers import distributions as table
 
 MARKS = {table.RIGHT: "yes", table.LOUD: "refused"}
-HEAD = """# scipy.stats' distributions
+HEAD = f"""# scipy.stats' distributions
+
+{pages.mark("distributions")}
 
 Inside `with arraytape.interop.scipy():` the methods of SciPy's distributions take Arrays: the values are
 SciPy's, and the derivatives are recorded, by the place, every shape, `loc` and `scale`.
@@ -80,8 +73,7 @@ def second_order(name: str) -> tuple[str, list[str]]:
     return "WRONG" if wrong else MARKS[table.LOUD if refused else table.RIGHT], wrong
 
 
-def main() -> int:
-    """Make the page; say what is wrong."""
+def page(_: str) -> str:
     warnings.simplefilter("ignore")
     rows, totals, faults = [], {method: Counter() for method in (*table.METHODS, "2nd")}, []
     for name in sorted(table.distributions()):
@@ -99,10 +91,5 @@ def main() -> int:
         for what, mark in (("right", "yes"), ("refused", "refused"))
     ]
     lines.append(pages.table([f"{count} distributions", *names], sums))
-    PAGE.write_text("\n".join([*lines, *rows, ""]), encoding="utf-8")
     print(*faults, sep="\n")
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return "\n".join([*lines, *rows, ""])

@@ -1,7 +1,4 @@
-"""Write generated/estimators_table.md: how all of scikit-learn's estimators and metrics answer Arrays.
-
-    python tools/estimator_table.py               # some minutes
-    python tools/estimator_table.py KMeans NMF    # these rows, in the page as it is
+"""The page of estimators: how all of scikit-learn's estimators and metrics answer Arrays.
 
 Each is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``, and every method and
 fitted attribute is differentiated by the data and by a continuous target; central differences of fits to
@@ -14,27 +11,22 @@ import multiprocessing
 import os
 import re
 import signal
-import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 
-os.environ.setdefault("SCIPY_ARRAY_API", "1")
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reference" / "generated" / "estimators_table.md"
-sys.path.insert(0, str(ROOT / "tests"))
-
-from helpers import estimator_rows as rows  # noqa: E402
-from helpers import estimators as sweep  # noqa: E402
+import pages
+from helpers import estimator_rows as rows
+from helpers import estimators as sweep
 
 SECONDS = 90
-HEAD = """# scikit-learn's estimators and metrics
+HEAD = f"""# scikit-learn's estimators and metrics
+
+{pages.mark("estimators_table")}
 
 How each of them answers Arrays, with `array_api_dispatch=True`: fitted to small data, every method and
 every fitted attribute of floating point was differentiated by the data and by a continuous target, and
 held against central differences of fits to perturbed NumPy data (relative error at most 1e-5, or as in
 brackets where refits do not tell it so well). **None is wrong in silence.**
-`python tools/estimator_table.py` writes this page.
 
 - **outside** of a context: "yes", all that has a derivative is right; "in part"; "warns", a gradient
   lacks a part, with a warning that names the line; "leaves", results are NumPy data or numbers, of which
@@ -103,7 +95,7 @@ def summary(lines: list[str]) -> str:
 
 def rows_in_page(heading: str) -> list[str]:
     """The rows of one of the page's tables."""
-    _, _, table = PAGE.read_text(encoding="utf-8").partition(heading)
+    _, _, table = pages.PAGES["estimators_table"].text().partition(heading)
     lines = table.partition("\n\n")[0].splitlines()
     return [line for line in lines if line.startswith("| ")]
 
@@ -122,23 +114,14 @@ def swept(names: list[str]) -> list[str]:
     return lines
 
 
-def main() -> int:
-    """Write the page, or some of its rows; 1 if anything is wrong."""
-    names = sys.argv[1:]
-    lines = swept(names or [*sweep.kinds()])
+def page(_: str, *names: str) -> str:
+    """Return the page, or the page as it is with new rows of these estimators."""
+    lines = swept([*names] or [*sweep.kinds()])
     if names:
         lines += [line for line in rows_in_page(TABLE) if name_of(line) not in names]
         metric_lines = rows_in_page(METRICS)
     else:
         metric_lines = [rows.metric_row(name) for name in sweep.metric_names()]
     lines.sort(key=str.casefold)
-    page = HEAD + summary(lines) + TABLE + "\n".join(lines) + "\n" + METRICS
-    PAGE.write_text(page + "\n".join(metric_lines) + "\n", encoding="utf-8")
-    print(summary(lines).strip())
-    wrong = [line for line in lines + metric_lines if "WRONG" in line]
-    print(*wrong, sep="\n")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    text = HEAD + summary(lines) + TABLE + "\n".join(lines) + "\n" + METRICS
+    return text + "\n".join(metric_lines) + "\n"

@@ -1,38 +1,28 @@
-"""Write generated/features.md: what arraytape has of a list of 92 features of its peers, each run by a test.
-
-python tools/features_table.py            # write the page
-python tools/features_table.py --check    # exit code 1 when it is stale
-"""
+"""The page of features: what arraytape has of a list of 92 features of its peers, each run by a test."""
 
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reference" / "generated" / "features.md"
-sys.path.insert(0, str(ROOT / "tests"))
+import pages
+from helpers.features import CHAPTERS, FEATURES, Feature
 
-import pages  # noqa: E402
-from helpers.features import CHAPTERS, FEATURES, Feature  # noqa: E402
+HEAD = f"""# Features, row by row
 
-HEAD = """# Features, row by row
-
-<!-- Written by tools/features_table.py; do not edit. -->
+{pages.mark("features")}
 
 What people look for in a library for gradients, collected from TensorFlow's tape, PyTorch, JAX,
 autograd and MyGrad.  Each row is run by the test in its last column, in `tests/features`.
 
-{counts}
+{{counts}}
 """
 COLUMNS = ("", "feature", "here", "how it is written", "test")
 
 
 def features() -> list[Feature]:
     """All rows, by number."""
-    for path in sorted((ROOT / "tests" / "features").glob("test_*.py")):
+    for path in sorted((pages.ROOT / "tests" / "features").glob("test_*.py")):
         importlib.import_module(f"features.{path.stem}")
     return [FEATURES[number] for number in sorted(FEATURES)]
 
@@ -53,10 +43,5 @@ def render(found: Sequence[Feature]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    check = pages.is_check(arguments, PAGE)
-    return pages.finish(PAGE, render(features()), check)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def page(_: str) -> str:
+    return render(features())

@@ -1,8 +1,5 @@
 """The tables of docs/explanation/numerics.md: each row is run, here and in PyTorch and JAX.
 
-    python tools/conventions.py                    # writes arraytape's column
-    python tools/conventions.py --peers    # those of PyTorch and JAX, too: where both are installed
-
 A row says a function of x (and y) as array-API code over ``xp``, a point, and the derivative by each
 argument there of the sum of the function's results.  Where the function begins with ``second:`` it is
 the derivative of the sum of the first derivatives.
@@ -10,11 +7,8 @@ the derivative of the sum of the first derivatives.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +17,6 @@ import arraytape
 import pages
 from peers.libraries import PEERS, Jax, Library, Ours, Torch
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "numerics.md"
 COLUMNS = ("arraytape", "PyTorch", "JAX")
 SECOND = "second: "
 NOTHING = "\N{EN DASH}"
@@ -49,7 +42,7 @@ def row_of(line: str) -> Row | None:
 
 def rows() -> list[Row]:
     """All rows of the page."""
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    lines = pages.PAGES["numerics"].text().splitlines()
     return [row for row in map(row_of, lines) if row]
 
 
@@ -151,23 +144,19 @@ def filled(row: Row, libraries: dict[str, Library]) -> Row:
     return row._replace(found=tuple(new))
 
 
-def page(libraries: dict[str, Library]) -> str:
-    """The page with the columns of these libraries."""
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
+def page(old: str) -> str:
+    """Return the page with arraytape's column as it is now."""
+    return with_columns(old, {"arraytape": Ours()})
+
+
+def page_of_peers(old: str) -> str:
+    """Return the page with the columns of PyTorch and JAX, too: where both are installed."""
+    peers = {"PyTorch": PEERS["torch"](), "JAX": PEERS["jax"]()}
+    return with_columns(old, {"arraytape": Ours(), **peers})
+
+
+def with_columns(text: str, libraries: dict[str, Library]) -> str:
+    """Return the page with the columns of these libraries."""
+    lines = text.splitlines()
     new = [str(filled(row, libraries)) if (row := row_of(line)) else line for line in lines]
     return "\n".join(new) + "\n"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Run the rows of docs/explanation/numerics.md.")
-    parser.add_argument("--peers", action="store_true", help="PyTorch and JAX, too")
-    parser.add_argument("--check", action="store_true", help="fail when a row is stale")
-    given = parser.parse_args(arguments)
-    libraries: dict[str, Library] = {"arraytape": Ours()}
-    if given.peers:
-        libraries |= {"PyTorch": PEERS["torch"](), "JAX": PEERS["jax"]()}
-    return pages.finish(PAGE, page(libraries), given.check)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,23 +1,17 @@
-"""Write generated/public_names.txt: every name that arraytape shows its users, as ``dir`` lists them.
+"""The list of public names: every name that arraytape shows its users, as ``dir`` lists them.
 
-    python tools/public_names.py            # write the list
-    python tools/public_names.py --check    # exit code 1, and the difference, when it is stale
-
-A new public name is a promise: it appears in the difference that is reviewed.  ``make lint`` fails
-on a name that came into a ``dir`` unnoticed, such as an imported helper's, and on a private one.
+A new public name is a promise: it appears in the difference that is reviewed.  ``make lint`` fails on
+a name that came into a ``dir`` unnoticed, such as an imported helper's, and on a private one.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterable
 from types import ModuleType
 
 import arraytape as xp
 import pages
 
-LIST = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated" / "public_names.txt"
 PACKAGE = xp.__name__
 
 
@@ -58,17 +52,15 @@ def private(names: Iterable[str]) -> list[str]:
     return [name for name, own in last if own.startswith("_") and not own.endswith("__")]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    check = pages.is_check(arguments, LIST)
+def page(_: str) -> str:
     names = listing()
     if found := private(names):
-        print("dir() lists private names:", *found, sep="\n  ", file=sys.stderr)
-        return 1
-    stale = pages.finish(LIST, "".join(f"{name}\n" for name in names), check)
-    if stale:
-        print("The public names changed.  If that is meant: python tools/public_names.py")
-    return stale
+        raise pages.CannotBeWritten(f"dir() lists private names: {', '.join(found)}")
+    head = "# Written by `python tools/pages.py public_names`: every public name; do not edit."
+    return "".join(f"{line}\n" for line in [head, *names])
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def listed() -> list[str]:
+    """Return the names that the list has."""
+    lines = pages.PAGES["public_names"].text().splitlines()
+    return [line for line in lines if not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""Write the table of ratios in README.md: steps as multiples of a gradient written by hand in NumPy.
+"""README's table of ratios: steps as multiples of a gradient written by hand in NumPy.
 
     make ratios                                  # arraytape alone: a minute
     PY_PEERS=/path/to/python make ratios         # PyTorch and JAX, too, where that interpreter has them
@@ -10,14 +10,12 @@ PY_PEERS needs NumPy and array-api-compat beside PyTorch and JAX.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from math import inf
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -26,9 +24,7 @@ import numpy as np
 import arraytape as xp
 import pages
 
-ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
-sys.path[:0] = [str(ROOT / "asv_bench")]
+sys.path[:0] = [str(pages.ROOT / "asv_bench")]
 
 from benchmarks import jacobians, replay  # noqa: E402
 from benchmarks.workloads import (  # noqa: E402
@@ -41,10 +37,6 @@ from benchmarks.workloads import (  # noqa: E402
 )
 from run import with_settings  # noqa: E402
 
-BEGIN, END = (
-    "<!-- Written by make ratios; do not edit. -->",
-    "<!-- End of what make ratios wrote. -->",
-)
 PEERS = {"torch": "PyTorch", "jax": "JAX, compiled"}
 BURST, SECONDS = 0.02, 1.5
 Step = Callable[[], Sequence[Any]]
@@ -121,10 +113,10 @@ class Peer:
     def __init__(self, python: str, library: str) -> None:
         environment = {**os.environ, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
         environment["PYTHONPATH"] = os.pathsep.join(
-            str(ROOT / folder) for folder in ("src", "asv_bench", "tools")
+            str(pages.ROOT / folder) for folder in ("src", "asv_bench", "tools")
         )
         self.process = subprocess.Popen(
-            [python, str(ROOT / "tools/peer_steps.py"), library],
+            [python, str(pages.ROOT / "tools/peer_steps.py"), library],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
 
@@ -202,29 +194,18 @@ def table(rows: Sequence[str]) -> str:
     return "\n".join([pages.table(heads, []), *rows])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "--only", default="", metavar="TEXT", help="print these rows, write nothing"
-    )
-    options = parser.parse_args()
+def page(old: str, *only: str) -> str:
+    """Return README with new rows: of all steps, or of those whose names hold one of some texts."""
+    ends = pages.ends_of("ratios")
+    written = old.partition(ends[0])[2].partition(ends[1])[0].strip().splitlines()[2:]
+    rows = {line.split("|")[1].strip(): line for line in written}
     with_settings()
     python = os.environ.get("PY_PEERS")
     peers = {library: Peer(python, library) for library in PEERS} if python else {}
-    rows = []
     for name in STEPS:
-        if options.only in name:
-            rows.append(row_of(name, peers))
-            print(rows[-1], flush=True)
+        if not only or any(text in name for text in only):
+            rows[name] = row_of(name, peers)
+            print(rows[name], flush=True)
     for peer in peers.values():
         peer.close()
-    if not options.only:
-        text = README.read_text(encoding="utf-8")
-        README.write_text(pages.between(text, BEGIN, END, table(rows)), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return pages.between(old, ends, table([rows[name] for name in STEPS if name in rows]))

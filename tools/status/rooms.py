@@ -1,22 +1,14 @@
-"""Print the rooms of the source tree: their floors, the imports between them, the largest one.
-
-    python tools/rooms.py                         # figures of the arraytape on the path, and all rooms
-    PYTHONPATH=other/src python tools/rooms.py    # the same, for another tree
-    python tools/rooms.py --table                 # write table and picture of docs/dev/architecture.md
-    python tools/rooms.py --check                 # exit code 1, and what differs, when these are stale
+"""The table and the picture of docs/dev/architecture.md: the rooms, their floors, and what they import.
 
 A room is a module or package directly in arraytape.  An edge says that some module of one room
-imports some module of another.  The floors of the table are those of the import contract in
-pyproject.toml.  Those of the figures are counted, so that they can be had of a tree without a contract:
-a room stands one floor above the highest room that it imports.
+imports some module of another.  The floors are those of the import contract in pyproject.toml, which
+import-linter checks; the imports are grimp's.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib.util
-import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -26,22 +18,15 @@ import grimp
 
 import pages
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "dev" / "architecture.md"
-PICTURE = ROOT / "docs" / "dev" / "architecture.svg"
-BEGIN = "<!-- Written by tools/rooms.py --table; do not edit. -->"
-END = "<!-- End of what tools/rooms.py wrote. -->"
 NAMESPACE = "__init__"  # the package's own: the public namespace
 
 Edges = dict[str, set[str]]
 
 
 class Tree(NamedTuple):
-    """The rooms of a source tree, by name: what they import, and how many lines they have."""
+    """The rooms of a source tree, by name: what they import, and what their docstring begins with."""
 
     imports: Edges
-    lines: dict[str, int]
-    files: dict[str, int]
     said: dict[str, str]
 
 
@@ -74,25 +59,12 @@ def tree() -> Tree:
         for other in graph.find_modules_directly_imported_by(module):
             if room_of(module) != room_of(other):
                 imports[room_of(module)].add(room_of(other))
-    lines, files, said = {}, {}, {}
+    said = {}
     for room in names:
         folder = package() / room
-        paths = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
-        lines[room] = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
-        files[room] = len(paths)
-        said[room] = first_sentence(folder / "__init__.py" if folder.is_dir() else paths[0])
-    return Tree(imports, lines, files, said)
-
-
-def counted_floors(imports: Edges) -> dict[str, int]:
-    """Each room's floor: one above the highest room that it imports, which is not the namespace."""
-
-    @cache
-    def floor(room: str) -> int:
-        below = imports[room] - {NAMESPACE}
-        return 1 + max(map(floor, below), default=0)
-
-    return {room: floor(room) for room in imports}
+        first = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+        said[room] = first_sentence(first)
+    return Tree(imports, said)
 
 
 def contract_floors(imports: Edges) -> dict[str, int]:
@@ -100,7 +72,7 @@ def contract_floors(imports: Edges) -> dict[str, int]:
 
     The public namespace is in no contract: it stands above what it imports.
     """
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads((pages.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     layers = next(c["layers"] for c in contracts if c["containers"] == ["arraytape"])
     floors = {
@@ -110,30 +82,6 @@ def contract_floors(imports: Edges) -> dict[str, int]:
     }
     floors[NAMESPACE] = 1 + max(floors[room] for room in imports[NAMESPACE])
     return floors
-
-
-# --- figures --------------------------------------------------------------------------------------
-def figures(found: Tree) -> str:
-    """What is printed."""
-    floors = counted_floors(found.imports)
-    total = sum(found.lines.values())
-    largest = max(found.lines, key=found.lines.__getitem__)
-    edges = sum(map(len, found.imports.values()))
-    rows = [
-        f"{package()}",
-        f"{len(found.lines)} rooms on {max(floors.values())} floors, {edges} import edges between them",
-        f"largest room: {largest}, {found.lines[largest]} of {total} lines "
-        f"({100 * found.lines[largest] / total:.0f}%)",
-        "",
-        f"{'floor':>5} {'room':24} {'files':>5} {'lines':>6} {'share':>6}  imports",
-    ]
-    for room in sorted(found.lines, key=lambda room: (-floors[room], room)):
-        share = 100 * found.lines[room] / total
-        rows.append(
-            f"{floors[room]:5} {room:24} {found.files[room]:5} {found.lines[room]:6} {share:5.1f}%"
-            f"  {len(found.imports[room])}"
-        )
-    return "\n".join(rows)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -227,7 +175,7 @@ def picture(found: Tree) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         'aria-label="The rooms of arraytape on their floors; imports point down">',
-        "  <!-- Written by tools/rooms.py; do not edit. -->",
+        f"  {pages.mark('architecture_picture')}",
         f"  <style>\n{STYLE}\n  </style>",
         '  <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path class="tip" d="M0 0 8 4 0 8Z"/></marker></defs>',
@@ -259,40 +207,10 @@ def picture(found: Tree) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-# --- stale or not ---------------------------------------------------------------------------------
-def wanted(found: Tree) -> dict[Path, str]:
-    """What the page and the picture should say."""
-    page = PAGE.read_text(encoding="utf-8")
-    return {PAGE: pages.between(page, BEGIN, END, table(found)), PICTURE: picture(found)}
+# --- page and picture -----------------------------------------------------------------------------
+def page(old: str) -> str:
+    return pages.between(old, pages.ends_of("architecture"), table(tree()))
 
 
-def stale(found: Tree) -> list[str]:
-    """The lines in which the page and the picture differ from what they should say."""
-    return [line for one in wanted(found).items() for line in pages.differences(*one)]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "--table", action="store_true", help="write the page's table and the picture"
-    )
-    parser.add_argument("--check", action="store_true", help="fail when they are stale")
-    options = parser.parse_args(arguments)
-    found = tree()
-    if options.table:
-        for path, text in wanted(found).items():
-            path.write_text(text, encoding="utf-8")
-        return 0
-    if options.check:
-        lines = stale(found)
-        print(
-            "\n".join(lines)
-            or "docs/dev/architecture.md and docs/dev/architecture.svg are up to date"
-        )
-        return 1 if lines else 0
-    print(figures(found))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def picture_page(_: str) -> str:
+    return picture(tree())

@@ -1,17 +1,12 @@
-"""Write docs/reference/generated/scope.md: what of NumPy works on Arrays, what does not, and why.
-
-    python tools/scope_table.py            # write the page
-    python tools/scope_table.py --check    # exit code 1, and the difference, when it is stale
+"""The page of scope: what of NumPy works on Arrays, what does not, and why.
 
 The lists come from NumPy's public functions and ufuncs and from the tables of ``_numpy_api``.  A
-function that raises must have its reason in ``REASONS``: without one, the tool fails.
+function that raises must have its reason in ``REASONS``: without one, the page cannot be written.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +16,6 @@ from arraytape import _numpy_hook
 from arraytape._numpy_api import protocols, ufuncs
 from arraytape._numpy_api.methods import METHODS
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated" / "scope.md"
 HOMES = {
     "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.emath": np.emath,
     "np.lib.stride_tricks": np.lib.stride_tricks,
@@ -52,10 +46,10 @@ UNASKED = {
         "np.fromiter(x, float)", "np.arange(x[0], 4.0)", "np.exp([x, y])",
     ),
 }  # fmt: skip
-INTRODUCTION = """\
+INTRODUCTION = f"""\
 # What of NumPy works on Arrays
 
-<!-- Written by tools/scope_table.py; do not edit. -->
+{pages.mark("scope")}
 
 arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to say it, and
 [coverage.md](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()` instead. On an
@@ -204,7 +198,7 @@ def render() -> str:
     ]
     return "\n".join((
         INTRODUCTION,
-        f"The lists are those of NumPy {version()}.\n",
+        f"The lists are {release()}\n",
         "## Functions that are in\n", table(("by", "functions"), functions_in()),
         "## Ufuncs\n", f"In: {names(called)}.\n", table(("use", "of"), uses()),
         "## Methods and attributes of ndarray\n",
@@ -221,13 +215,12 @@ def version() -> str:
     return ".".join(np.__version__.split(".")[:2])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    check = pages.is_check(arguments, PAGE)
+def release() -> str:
+    """Return what the page says of the NumPy that is installed."""
+    return f"those of NumPy {version()}."
+
+
+def page(_: str) -> str:
     if unclear := without_reason():
-        print("No reason, or several, for", *unclear, sep="\n  ", file=sys.stderr)
-        return 1
-    return pages.finish(PAGE, render(), check)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise pages.CannotBeWritten(f"no reason, or several, for {', '.join(unclear)}")
+    return render()

@@ -1,8 +1,4 @@
-"""Write generated/special.md: by what each function of scipy.special differentiates, and how exactly.
-
-    python tools/special_table.py            # the lists, and the errors: some minutes
-    python tools/special_table.py --lists    # the lists alone; the errors stay as they are
-    python tools/special_table.py --check    # exit code 1 when the lists are stale
+"""The page of special functions: by what each of scipy.special's differentiates, and how exactly.
 
 The lists come from the statements of arraytape.special and from calls on Arrays, errors from mpmath by
 the references of tests/special.
@@ -10,16 +6,13 @@ the references of tests/special.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import math
 import multiprocessing
 import re
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import mpmath
@@ -35,10 +28,6 @@ from arraytape.interop.special_functions import COUNTERPARTS
 from arraytape.special import FUNCTIONS, OTHER_NAMES, computed
 from arraytape.special._statement import STATEMENTS, Statement
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reference" / "generated" / "special.md"
-sys.path.insert(0, str(ROOT / "tests"))
-LISTS, ERRORS, UNMEASURED = "lists", "errors", "what is not measured"
 GOAL = 1e-10
 POINTS, SECONDS = 10, 2.0  # random points of a function, and the time after which no more are taken
 
@@ -355,7 +344,7 @@ def converted() -> str:
     return (
         f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning "
         "(factorials of an Array of shape () raise): call `xp.special`'s, or SciPy's inside "
-        "[`interop.scipy()`](interop.md).\n\n"
+        "[`interop.scipy()`](../../howto/interop.md).\n\n"
     )
 
 
@@ -533,27 +522,19 @@ def parent_of(name: str) -> bool:
 
 
 # --- the page ---------------------------------------------------------------------------------------
-def with_part(page: str, part: str, text: str) -> str:
-    """The page with the text between the marks of a part."""
-    begin, end = f"<!-- {part}: written by tools/special_table.py -->", f"<!-- end of {part} -->"
-    return pages.between(page, begin, end, text.removesuffix("\n"))
+def release() -> str:
+    """Return what the page says of the SciPy that is installed."""
+    return f"SciPy {scipy.__version__},"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page, or check it."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--lists", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    asked = parser.parse_args(arguments)
-    page = PAGE.read_text(encoding="utf-8")
-    found = with_part(with_part(page, LISTS, lists()), UNMEASURED, unmeasured())
-    if asked.check:
-        return int(found != page)
-    if not asked.lists:
-        found = with_part(found, ERRORS, errors_part(list(all_errors())))
-    PAGE.write_text(found, encoding="utf-8")
-    return 0
+def page(old: str) -> str:
+    """Return the page with new lists; the errors stay as they are."""
+    listed = pages.between(old, pages.ends_of("special", "functions"), lists().strip("\n"))
+    ends = pages.ends_of("special", "what is not measured")
+    return pages.between(listed, ends, unmeasured().strip("\n"))
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def page_of_errors(old: str) -> str:
+    """Return the page with new errors."""
+    text = errors_part(list(all_errors())).strip("\n")
+    return pages.between(old, pages.ends_of("special_errors"), text)

@@ -11,9 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import arraytape as xp
+from status.public_names import listed
 
 from . import points, uses
-from .sources import DOCS, ROOT
+from .sources import ROOT
 
 PACKAGE = xp.__name__
 FOLDER = "reference"
@@ -24,6 +25,7 @@ CONVENTIONS = (
 )
 VALUES_EXAMPLES = """\
 >>> import arraytape as xp
+from status.public_names import listed
 >>> xp.__version__.count("."), xp.__array_api_version__ >= "2024.12"
 (2, True)
 >>> print(xp.pi, xp.e, xp.inf, xp.nan)
@@ -56,9 +58,7 @@ Names = dict[str, Any]  # public names and what they stand for
 # --- what there is --------------------------------------------------------------------------------
 def public() -> Names:
     """Every public name with its value."""
-    listed = DOCS / "reference" / "generated" / "public_names.txt"
-    names = listed.read_text(encoding="utf-8").splitlines()
-    return {name: found(name) for name in names}
+    return {name: found(name) for name in listed()}
 
 
 def found(name: str) -> Any:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from . import moved
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/arraytape/arraytape/blob/main"
@@ -37,7 +39,10 @@ def page_of(path: str) -> str | None:
     folder, _, rest = path.partition("/")
     if folder == "examples" and rest != SHARED and re.fullmatch(r"\w+\.py", rest):
         return f"{GALLERY}/{rest.removesuffix('.py')}"
-    return rest.removesuffix(".md") if folder == "docs" and rest.endswith(".md") else None
+    if folder != "docs" or not rest.endswith(".md"):
+        return None
+    name = rest.removesuffix(".md")
+    return None if name in moved.MOVED else name
 
 
 def pages() -> dict[str, Path]:

@@ -1,0 +1,1 @@
+"""What writes each page of ``tools/pages.py``, and each part of a page."""
