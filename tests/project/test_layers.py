@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import arraytape
+from helpers.repository import ROOT
 
 SOURCE = Path(arraytape.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -57,3 +58,15 @@ def test_a_private_room_names_no_public_module_in_a_text(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             assert node.value not in public, f"line {node.lineno}"
             assert not any(node.value.startswith(f"{name}.") for name in public), node.lineno
+
+
+BENCHMARKS = [*(ROOT / "asv_bench").glob("*.py"), *(ROOT / "asv_bench" / "benchmarks").glob("*.py")]
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_a_benchmark_imports_no_private_module(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        assert [name for name in names if name.startswith("arraytape") and "._" in name] == []

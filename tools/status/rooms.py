@@ -50,6 +50,7 @@ def first_sentence(path: Path) -> str:
     return said.partition("\n")[0].rstrip(".")
 
 
+@cache
 def tree() -> Tree:
     """The source tree on the path."""
     graph = grimp.build_graph("arraytape", exclude_type_checking_imports=True, cache_dir=None)
