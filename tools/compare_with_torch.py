@@ -379,7 +379,7 @@ def difference(ours: Data, theirs: Data) -> float:
 
 
 def measured(case: Case) -> Row:
-    """What the two libraries say of a case, at SEEDS random points."""
+    """Return the differences of the two libraries in a case, the largest of SEEDS random points."""
     ours, theirs = Ours(), Torch()
     found = []
     for seed in range(SEEDS):

@@ -33,7 +33,7 @@ def blocks_in(text: str, mark: str = "python") -> list[str]:
 
 
 def shown_in(block: str) -> list[str]:
-    """What a block says that its calls of print print: the comment at the end of each."""
+    """Return what a block says that its calls of print print: the comment at the end of each."""
     lines = block.splitlines()
     calls = [
         node
@@ -50,7 +50,7 @@ def shown_in(block: str) -> list[str]:
 
 
 def matches(line: str, expected: str) -> bool:
-    """Whether a line is the expected one, in which ``...`` stands for anything."""
+    """Return True if a line is the expected one, in which ``...`` stands for anything."""
     return bool(re.fullmatch(".*".join(map(re.escape, expected.split("..."))), line))
 
 

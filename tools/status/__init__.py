@@ -1,1 +1,1 @@
-"""What writes each page of ``tools/pages.py``, and each part of a page."""
+"""The functions that write the pages, and the parts of pages, in the table of ``tools/pages.py``."""

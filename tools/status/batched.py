@@ -37,7 +37,7 @@ def of_name(name: str, op: Op | None, example: Call | None) -> str:
 
 
 def of_call(example: Call) -> str:
-    """What a call does under vmap when all its arrays are batched."""
+    """Return what a call does under vmap when all its arrays are batched."""
     rng = np.random.default_rng(0)
     inputs = [xp.asarray(rng.uniform(0.3, 2.0, (2, *shape))) for shape in example.shapes]
     loop = mock.Mock(side_effect=indexing.each_one)

@@ -31,7 +31,7 @@ SHOWN = (
 
 # --- counts ---------------------------------------------------------------------------------------
 def measured(only: str) -> dict[str, Any]:
-    """What asv_bench/run.py counts."""
+    """Return what asv_bench/run.py counts."""
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.json"
         command = [
@@ -96,7 +96,7 @@ def ratios() -> Table:
 
 
 def across(ratio: float) -> float:
-    """Where a ratio stands on the logarithmic axis."""
+    """Return where a ratio stands on the logarithmic axis."""
     share = math.log(ratio / LOWEST) / math.log(HIGHEST / LOWEST)
     return LEFT + share * (WIDTH - LEFT - RIGHT)
 

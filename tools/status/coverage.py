@@ -97,7 +97,7 @@ class Row(NamedTuple):
 
 # --- collecting -----------------------------------------------------------------------------------
 def keeps(op: Op | None, finding: Finding) -> str:
-    """What one record of the op holds when all its inputs are followed."""
+    """List what one record of the op holds when all its inputs are followed."""
     if op is None or not op.recorded or finding.status == NONE:
         return DASH
     names = []
@@ -227,7 +227,7 @@ def rows() -> list[Row]:
 
 
 def without_status(found: Iterable[Row]) -> list[str]:
-    """What to say about the names that have none of the three statuses."""
+    """Return a line on each name that has none of the three statuses."""
     return [f"{r.name}: {r.detail}" for r in found if r.status not in STATUSES]
 
 

@@ -80,7 +80,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def summary(lines: list[str]) -> str:
-    """How many estimators differentiate, in a sentence."""
+    """Say in a sentence how many estimators differentiate."""
     cells = [cells_of(line) for line in lines]
     whole = sum(bool(right) and not rest for _, _, right, _, rest in cells)
     part = sum(bool(right) and bool(rest) for _, _, right, _, rest in cells)

@@ -57,7 +57,7 @@ def point_of(row: Row) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def derivative(library: Library, row: Row) -> str:
-    """What a library says of a row; a dash when it lacks a function that the row uses."""
+    """Return a library's derivative of a row; a dash when it lacks a function that the row uses."""
     point = point_of(row)
     code = compile(row.code.removeprefix(SECOND), row.code, "eval")
 

@@ -16,7 +16,7 @@ PACKAGE = xp.__name__
 
 
 def ours(value: object) -> bool:
-    """Whether a module or class is arraytape's own, and not NumPy's or Python's."""
+    """Return True if a module or class is arraytape's own, and not NumPy's or Python's."""
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
     return name.partition(".")[0] == PACKAGE
 
@@ -39,7 +39,7 @@ def listing() -> list[str]:
 
 
 def own(cls: type, classes: Collection[type]) -> list[str]:
-    """What ``dir`` lists of a class beyond its public bases, without private and special names."""
+    """Return what ``dir`` lists of a class beyond its public bases, without names of underscores."""
     public_bases = [base for base in cls.__mro__[1:] if base in classes or not ours(base)]
     inherited = {name for base in public_bases for name in dir(base) if hasattr(base, name)}
     names = [name for name in dir(cls) if not name.startswith("_") and name not in inherited]

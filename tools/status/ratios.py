@@ -74,7 +74,7 @@ def digest(gradients: Sequence[Any]) -> list[float]:
 
 
 def steps_of(name: str) -> tuple[Step, Step]:
-    """By hand, and ours."""
+    """Return the step by hand, and ours."""
     work, order = STEPS[name]()
     parameters = [xp.asarray(p) for p in work.parameters]
     if order == "hessian":

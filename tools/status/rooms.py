@@ -31,7 +31,7 @@ class Tree(NamedTuple):
 
 
 def package() -> Path:
-    """Where the arraytape on the path lies."""
+    """Return the folder of the arraytape on the path."""
     found = importlib.util.find_spec("arraytape")
     assert found is not None
     assert found.origin is not None
@@ -138,7 +138,7 @@ def needed_arrows(imports: Edges) -> list[tuple[str, str]]:
 
 
 def centres(floors: dict[str, int], imports: Edges) -> dict[str, tuple[float, float]]:
-    """Where each room stands; on a floor, in the order of what stands above it."""
+    """Return where each room stands; on a floor, in the order of what stands above it."""
     places: dict[str, tuple[float, float]] = {}
     top = max(floors.values())
     for floor in range(top, 0, -1):

@@ -99,7 +99,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 def is_in(function: Any) -> bool:
-    """Whether NumPy's function works on Arrays."""
+    """Return True if NumPy's function works on Arrays."""
     if isinstance(function, np.ufunc):
         return function in protocols.UFUNCS
     if function in protocols.FACTS or function in protocols.COUNTERPARTS:
@@ -151,7 +151,7 @@ def home_of(function: Any) -> str:
 
 
 def uses() -> Iterator[tuple[str, str]]:
-    """What may be done with a ufunc beside a call, and with which."""
+    """Yield what may be done with a ufunc beside a call, and with which."""
     every = "every ufunc that is in"
     yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
     yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
@@ -183,7 +183,7 @@ of a program, with a rule for its derivative.
 
 
 def unasked() -> Iterator[tuple[str, str]]:
-    """What happens, and examples."""
+    """Yield examples, and what happens."""
     for what, examples in UNASKED.items():
         yield ", ".join(f"`{example}`" for example in examples), what
 
@@ -211,7 +211,7 @@ def render() -> str:
 
 
 def version() -> str:
-    """Of which NumPy the lists are."""
+    """Return the NumPy of which the lists are."""
     return ".".join(np.__version__.split(".")[:2])
 
 

@@ -162,7 +162,7 @@ def private_names() -> list[str]:
 
 
 def row_of(name: str) -> Row:
-    """What is said of a function."""
+    """Return the row of a function."""
     if name in OTHER_NAMES:
         return row_of(OTHER_NAMES[name])._replace(name=name)
     if name in FUNCTIONS:
@@ -176,7 +176,7 @@ def row_of(name: str) -> Row:
 
 
 def row_of_counterpart(name: str) -> Row:
-    """What is said of a function of arraytape.special."""
+    """Return the row of a function of arraytape.special."""
     if name in EXAMPLES:
         return row_by_trial(name)
     if name in STATEMENTS:
@@ -203,7 +203,7 @@ def parts_of(name: str) -> list[Statement]:
 
 
 def row_of_statement(name: str, statement: Statement) -> Row:
-    """What is said of a statement."""
+    """Return the row of a statement."""
     by, counts, refuses = [], [], []
     for operand, rule in zip(statement.op.inputs, statement.op.rules, strict=True):
         if isinstance(rule, Unknown):
@@ -218,7 +218,7 @@ def row_of_statement(name: str, statement: Statement) -> Row:
 
 
 def row_by_trial(name: str) -> Row:
-    """By which operands of its example a function differentiates."""
+    """Return the row of a function by its gradients with respect to the operands of its example."""
     by, counts, refuses = [], [], []
     example = EXAMPLES[name]
     for operand, value in example.items():
@@ -259,7 +259,7 @@ def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
 
 
 def tried(call: Callable[[Any], Any], at: float = 0.4) -> tuple[str, str]:
-    """What happens to a function of scipy.special that is called with an Array."""
+    """Return what happens to a function of scipy.special that is called with an Array."""
     x = xp.asarray(at)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -339,7 +339,7 @@ def in_interop() -> list[str]:
 
 
 def converted() -> str:
-    """What to do with functions that convert to NumPy."""
+    """Say what to do with functions that convert to NumPy."""
     names = ", ".join(f"`{name}`" for name in in_interop())
     return (
         f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning "
@@ -349,7 +349,7 @@ def converted() -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """By what functions differentiate."""
+    """Return the table of what functions differentiate by."""
     lines = []
     for row in rows:
         by, counts = (", ".join(f"`{x}`" for x in names) for names in (row.by, row.counts))
@@ -359,7 +359,7 @@ def table(rows: list[Row]) -> str:
 
 
 def without(rows: list[Row]) -> str:
-    """What happens to Arrays in functions of SciPy's own code."""
+    """Say what happens to Arrays in functions of SciPy's own code."""
     lines = []
     for status, says in {
         RECORDED: "Differentiate, since SciPy's code calls recorded functions:",
@@ -517,7 +517,7 @@ def unmeasured() -> str:
 
 
 def parent_of(name: str) -> bool:
-    """Whether a statement is one result of a function of several."""
+    """Return True if a statement is one result of a function of several."""
     return any(name.startswith(f"{f}_") for f in FUNCTIONS if f not in STATEMENTS)
 
 

@@ -62,7 +62,7 @@ def public() -> Names:
 
 
 def found(name: str) -> Any:
-    """What a dotted name stands for."""
+    """Return what a dotted name stands for."""
     value: Any = xp
     for part in name.split(".")[1:]:
         value = getattr(value, part)
@@ -75,19 +75,19 @@ def owner(name: str) -> str:
 
 
 def is_member(name: str, names: Names) -> bool:
-    """Whether it is a member of a class."""
+    """Return True if a name is that of a member of a class."""
     return isinstance(names.get(owner(name)), type)
 
 
 def is_value(name: str, value: Any) -> bool:
-    """Whether it is a constant or a data type, which have a page in common."""
+    """Return True for a constant or a data type, which have a page in common."""
     if isinstance(value, type):
         return value.__module__ == "numpy"
     return not callable(value) and not isinstance(value, ModuleType)
 
 
 def first_names(names: Names) -> dict[str, str]:
-    """For each further name of a function or class the one whose page describes it."""
+    """Return, for each further name of a function or class, the one whose page describes it."""
     same = defaultdict(list)
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
@@ -151,7 +151,7 @@ def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
 
 
 class Below:
-    """What stands below the description of a name: its special points, and pages that use it."""
+    """The part below the description of a name: its special points, and pages that use it."""
 
     def __init__(self, names: Names, firsts: dict[str, str], with_gallery: bool) -> None:
         self.points, self.firsts = points.points(), firsts
@@ -170,7 +170,7 @@ class Below:
 
 
 def directive(member: str, value: Any, cls: type) -> str:
-    """What documents a member of a class."""
+    """Return the directive that documents a member of a class."""
     static = inspect.getattr_static(cls, member.rpartition(".")[2])
     if isinstance(static, property):
         return "autoproperty"

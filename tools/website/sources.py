@@ -73,7 +73,7 @@ def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
 
 
 def link(target: str, path: str, gallery: bool = True) -> str:
-    """Where a link on the page of this path leads in the site.  LookupError when nothing is there."""
+    """Return where a link on the page of this path leads in the site; LookupError where it does not."""
     if re.match(r"[a-z]+:|#", target):
         return target
     place, hash_, anchor = target.partition("#")
