@@ -25,7 +25,6 @@ CONVENTIONS = (
 )
 VALUES_EXAMPLES = """\
 >>> import arraytape as xp
-from status.public_names import listed
 >>> xp.__version__.count("."), xp.__array_api_version__ >= "2024.12"
 (2, True)
 >>> print(xp.pi, xp.e, xp.inf, xp.nan)
