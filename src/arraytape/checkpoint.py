@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -49,22 +50,14 @@ __all__ = ["load", "save"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List what is public."""
     return sorted(__all__)
 
 
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours
-# What tells that a checksum must hold, so that damage cannot hide it.  The mark stands in a second
-# entry, too, and in both values, and is known when it is misspelt, as are the first words of our entry.
-# And the header ends with a number of spaces that no other writer has: with anything else in their place
-# nobody can read it.
-MARK = "arraytape-checkpoint"
-VERSION = 2
-TRACES = (MARK, '{"version": 2, "complex": {')
-MISSPELT = 4  # a trace of n letters may have n // 4 wrong ones
-PADDING = 96  # spaces, beside fewer than 8 that align the data
+VERSION = 3  # 1: the checksum covered the data alone; 2: a second entry and padding told of damage
 
 
 def save(path: PathLike, state: Any) -> None:
@@ -117,9 +110,8 @@ def save(path: PathLike, state: Any) -> None:
         "version": VERSION,
         "complex": pairs,
         "sha256": digest(encoded, [VERSION, pairs]),
-        "kind": MARK,
     }
-    content = padded(safetensors.numpy.save(encoded, {HEADER: json.dumps(ours), MARK: MARK}))
+    content = safetensors.numpy.save(encoded, {HEADER: json.dumps(ours)})
     with replacing(target) as (temporary, file):
         file.write(content)
         file.flush()
@@ -132,7 +124,7 @@ def save(path: PathLike, state: Any) -> None:
 
 
 def holds(path: Path, values: Mapping[str, Host]) -> bool:
-    """Whether a file gives these values when it is read."""
+    """Tell whether a file gives these values when it is read."""
     try:
         written = read(path)
     except ValueError:  # it is damaged
@@ -203,7 +195,7 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
 
 
 def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
-    """ValueError that lists all in which file and Variables differ."""
+    """Raise a ValueError that lists all in which file and Variables differ."""
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
@@ -229,7 +221,7 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
-    """The Variables of a Module or a nesting by path, shared ones once."""
+    """Return the Variables of a Module or a nesting by path, shared ones once."""
     if not isinstance(state, Module):
         if not isinstance(nest.parts_of(state), dict):
             raise TypeError(
@@ -248,7 +240,7 @@ def variables_of(caller: str, state: Any) -> dict[str, Variable]:
 
 # --- values -------------------------------------------------------------------------------------
 def host_of(variable: Variable) -> Host:
-    """The value in the host's memory, in C order and the machine's byte order."""
+    """Copy the value into the host's memory, in C order and the machine's byte order."""
     # safetensors 0.8.0 writes the wrong elements of strided and broadcast arrays
     # (github.com/safetensors/safetensors/issues/825).
     data = np.asarray(detached(variable).to_device("cpu"))
@@ -256,26 +248,27 @@ def host_of(variable: Variable) -> Host:
 
 
 def encode(value: Host) -> Host:
-    """Complex numbers as pairs of floats along a last axis: the format has no complex128."""
+    """Store complex numbers as pairs of floats along a last axis: the format has no complex128."""
     if value.dtype.kind != "c":
         return value
     return np.stack([value.real, value.imag], axis=-1)
 
 
 def decode(value: Host, dtype: str) -> Host:
+    """Read pairs of floats along the last axis as complex numbers."""
     pairs = np.array(value, order="C")
     return pairs.view(np.dtype(dtype)).reshape(value.shape[:-1])
 
 
 def same(value: Host, other: Host | None) -> bool:
-    """Whether two arrays are the same bit for bit, NaN included."""
+    """Tell whether two arrays are the same bit for bit, NaN included."""
     if other is None or (value.shape, value.dtype) != (other.shape, other.dtype):
         return False
     return value.tobytes() == other.tobytes()
 
 
 def digest(values: Mapping[str, Host], stated: Any = None) -> str:
-    """A checksum over names, dtypes, shapes and data, which the format itself has not.
+    """Return a checksum over names, dtypes, shapes and data, which the format itself has not.
 
     stated : what else it covers; nothing in version 1 of the files.
     """
@@ -291,73 +284,33 @@ def digest(values: Mapping[str, Host], stated: Any = None) -> str:
 
 # --- reading ------------------------------------------------------------------------------------
 def read(path: Path) -> dict[str, Host]:
-    """The arrays of a file; ValueError when it is damaged or something else."""
+    """Return the arrays of a file; ValueError when it is damaged or something else."""
     safetensors = package()
     content = path.read_bytes()
     try:
         values: dict[str, Host] = dict(sorted(safetensors.numpy.load(content).items()))
         length = int.from_bytes(content[:8], "little")
-        text = content[8 : 8 + length]
-        header = json.loads(text, object_pairs_hook=without_duplicates)
-        metadata = header.get("__metadata__") or {}
+        metadata = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
         check_dtypes(values)
     except Exception as error:  # its own, or a KeyError for a dtype that NumPy has not
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
         ) from error
+    if HEADER not in metadata:
+        return values  # written by another program: no checksum, no complex numbers
     try:
-        if not is_padded(text) and not is_ours(metadata):
-            return values  # written by another program: no checksum, no complex numbers
-        return decoded(values, metadata)
+        return decoded(values, json.loads(metadata[HEADER]))
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"load: {str(path)!r} is damaged: {error} [at {user_line()}]") from error
 
 
-def padded(content: bytes) -> bytes:
-    """A file whose header ends with more spaces, as its format allows."""
-    length = int.from_bytes(content[:8], "little")
-    header = content[8 : 8 + length] + b" " * PADDING
-    return len(header).to_bytes(8, "little") + header + content[8 + length :]
-
-
-def is_padded(header: bytes) -> bool:
-    """Whether a header ends with as many spaces as ``save`` writes, whatever kind of space."""
-    return PADDING <= len(header) - len(header.rstrip()) < PADDING + 8
-
-
-def is_ours(metadata: Mapping[str, str]) -> bool:
-    """Whether ``save`` wrote this, which any trace of its entries tells."""
-    texts = [text for entry in metadata.items() for text in entry]
-    return HEADER in metadata or any(is_near(text, trace) for text in texts for trace in TRACES)
-
-
-def is_near(text: str, trace: str) -> bool:
-    """Whether a text has a trace in it, perhaps with some wrong letters."""
-    given, wanted = (np.asarray([*map(ord, x)], np.uint32) for x in (text, trace))
-    places = max(given.size - wanted.size + 1, 0)
-    wrong = np.zeros(places, np.uint8)
-    for i, letter in enumerate(wanted):
-        wrong += given[i : i + places] != letter
-    return bool((wrong <= wanted.size // MISSPELT).any())
-
-
-def decoded(values: Mapping[str, Host], metadata: Mapping[str, str]) -> dict[str, Host]:
-    """The arrays as they were saved; ValueError, or a KeyError, when the checksum is not theirs."""
-    if HEADER not in metadata:
-        raise ValueError("its metadata is wrong")
-    ours = json.loads(metadata[HEADER], object_pairs_hook=without_duplicates)
+def decoded(values: Mapping[str, Host], ours: Mapping[str, Any]) -> dict[str, Host]:
+    """Return the arrays as they were saved; raise when the checksum of our entry is not theirs."""
     version, pairs, expected = ours["version"], ours["complex"], ours["sha256"]
-    if version not in (1, VERSION):
+    if version not in range(1, VERSION + 1):
         raise ValueError(f"version {version}; this is arraytape {xp.__version__}")
-    more = version == VERSION
-    stated = {"version": version, "complex": pairs, "sha256": expected}
-    if (
-        metadata != {HEADER: metadata[HEADER]} | ({MARK: MARK} if more else {})
-        or ours != stated | ({"kind": MARK} if more else {})
-    ):  # fmt: skip
-        raise ValueError("its metadata is wrong")
-    if digest(values, [VERSION, pairs] if more else None) != expected:
+    if digest(values, None if version == 1 else [version, pairs]) != expected:
         raise ValueError("its checksum is wrong")
     for name, dtype in pairs.items():
         of_parts = np.dtype(dtype).type(0).real.dtype
@@ -366,16 +319,8 @@ def decoded(values: Mapping[str, Host], metadata: Mapping[str, str]) -> dict[str
     return {name: decode(x, pairs[name]) if name in pairs else x for name, x in values.items()}
 
 
-def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON text; ValueError when it has one name twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice in the header")
-    return found
-
-
 def check_dtypes(values: Mapping[str, Host]) -> None:
-    """ValueError for what no Array can hold, such as bfloat16."""
+    """Raise a ValueError for a dtype that no Array can have, such as bfloat16."""
     for name, value in values.items():
         if value.dtype.kind not in "biufc":
             raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
@@ -383,7 +328,7 @@ def check_dtypes(values: Mapping[str, Host]) -> None:
 
 # --- files --------------------------------------------------------------------------------------
 def as_path(caller: str, path: Any) -> Path:
-    """A path; TypeError for what is none."""
+    """Make a path of an argument; TypeError for what is none."""
     try:
         return Path(path)
     except TypeError as error:
@@ -393,7 +338,7 @@ def as_path(caller: str, path: Any) -> Path:
 
 
 def existing(caller: str, path: Any) -> Path:
-    """Where a path leads to through symbolic links; OSError for what is there and is no file."""
+    """Follow symbolic links to a file; OSError for what is there and is no file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     with contextlib.suppress(FileNotFoundError):
         mode = found.stat().st_mode  # raises, too, for links in a circle
@@ -405,7 +350,7 @@ def existing(caller: str, path: Any) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
-    """A file under a temporary name beside ``path``, renamed to it when all went well, else removed.
+    """Give a file under a temporary name, renamed to ``path`` when all went well, else removed.
 
     It is locked for as long as its process lives; what a process that was killed left behind, without
     a lock, is removed by the next save.
@@ -436,7 +381,7 @@ def remove(files: Sequence[Path]) -> None:
 
 
 def new_beside(path: Path, tried: list[Path]) -> tuple[Path, Any]:
-    """A new file beside ``path`` under a name of its own, open, and locked where there are locks.
+    """Open a new file beside ``path`` under a name of its own, locked where there are locks.
 
     tried : gets each name before there is a file of it.
     """
@@ -454,7 +399,7 @@ def new_beside(path: Path, tried: list[Path]) -> tuple[Path, Any]:
 
 
 def locked(file: Any) -> bool | None:
-    """Whether a file could be locked; None where the system has no locks."""
+    """Try to lock a file: tell whether it worked, or None where the system has no locks."""
     if fcntl is None:
         return None
     try:
@@ -466,7 +411,7 @@ def locked(file: Any) -> bool | None:
 
 def remove_stale(path: Path) -> None:
     """Remove temporary files for ``path`` whose processes are gone: those that are not locked."""
-    for other in path.parent.glob(f".{glob_escaped(path.name)}.{'[0-9a-f]' * 12}.tmp"):
+    for other in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 12}.tmp"):
         with contextlib.suppress(OSError):  # removed by somebody else, not ours to open
             if fcntl is None:
                 other.unlink()
@@ -474,11 +419,6 @@ def remove_stale(path: Path) -> None:
             with open(other, "rb") as file:
                 if locked(file):
                     other.unlink()
-
-
-def glob_escaped(name: str) -> str:
-    """A name as a pattern that matches it alone."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 def as_owned(path: Path, file: int) -> None:
@@ -507,7 +447,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def package() -> ModuleType:
-    """The package safetensors; an ImportError that says how to get it."""
+    """Import safetensors; an ImportError says how to get it."""
     try:
         import safetensors.numpy
     except ImportError as error:
@@ -518,6 +458,6 @@ def package() -> ModuleType:
 
 
 def listed(names: list[str]) -> str:
-    """Names for a message: the first of them, and how many more."""
+    """Write names for a message: the first of them, and how many more."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + more

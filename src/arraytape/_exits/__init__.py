@@ -1,1 +1,1 @@
-"""What left a tape and came back as a constant: see README.md."""
+"""Untracked conversions: values that left a tape and came back as constants.  See README.md."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .._util.container_kinds import is_dataclass
 from .._util.places import Stack, is_installed
+from .channels import globals_of, is_data, leads_outside, makes_path, names_of, texts_of
 from .databases import tables_of
 from .interpreter import DEPTH, SENT, Interpreter, Spot, constant_key, file_of, parts_of, text_of
 from .known_names import (
@@ -30,7 +31,7 @@ from .known_names import (
     WRITES_ALL,
     words,
 )
-from .objects import ANY, KEYS, KNOWN, NOTHING, Thing, Value, taint_of
+from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, function_of
 
@@ -43,7 +44,7 @@ STREAMS = {"redirect_stdout": "stdout", "redirect_stderr": "stderr"}  # of ``sys
 
 
 class Arguments(NamedTuple):
-    """What a call is given.
+    """The function and arguments of a call.
 
     node : the call.  name : how it calls the function, without what is before the last dot.  owner : the
     object before that dot.  functions : what is called.
@@ -87,7 +88,7 @@ class Calls(Interpreter):
         if not known:
             found |= self.unknown_function(given, scope)
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
-            if self.is_by_key(given):
+            if self.is_by_key(given) or self.only_steers(given):
                 return found
             found |= self.made(node, scope, taint, "left")
             self.wrote_by_call(given, taint)
@@ -100,7 +101,14 @@ class Calls(Interpreter):
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
-        return bool(ordered) and all(thing.is_display for thing in ordered)
+        return bool(ordered) and all(thing.is_display or not thing.taint for thing in ordered)
+
+    @staticmethod
+    def only_steers(given: Arguments) -> bool:
+        """Return True if a call is given constants beside what only steers: ``copysign(1.0, x)``."""
+        steering = STEERING.get(given.name, ())
+        others = [value for i, value in enumerate(given.positional) if i not in steering]
+        return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
         """Evaluate what a call is given."""
@@ -131,7 +139,7 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """What a decorator of the user's makes of a function; others leave it as it is."""
+        """Return what a decorator makes of a function; a library's decorator leaves the function as it is."""
         functions = self.value(decorator, scope)
         call = ast.copy_location(ast.Call(decorator, [], []), decorator)
         given = Arguments(call, "", NOTHING, functions, [function], {}, NOTHING)
@@ -142,7 +150,7 @@ class Calls(Interpreter):
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """What the functions give that were seen to run in a call; whether they are all of it."""
+        """Return the results of functions whose frames ran in a call, and whether these were all."""
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
             tree = function_of(code)
@@ -164,12 +172,13 @@ class Calls(Interpreter):
                 handed = all_to_each(given._replace(rest=given.rest | held))  # functools.partial
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
-            found |= me if made else result
+            if not is_key(tree, given):
+                found |= me if made else result
             known = known or direct
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """What the methods give that were seen to run in an operator, a property or formatted text."""
+        """Return the results of methods whose frames ran in an operator, property or text."""
         values = frozenset().union(*self.values(parts_of(node), scope))
         values |= self.elements(values)
         call = ast.copy_location(ast.Call(node, [], []), node)
@@ -189,13 +198,13 @@ class Calls(Interpreter):
         self.seen_to_run(arguments, spot, scope)
 
     def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
-        """The scope of a function that was made where the analysis does not look."""
+        """Remember the scope of a function that was defined in code that the analysis does not run."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
 
     def handed_on(self, given: Arguments) -> Arguments:
-        """What a function that is not run hands on to those that it is given."""
+        """Return the arguments that a function which is not run hands on to its callbacks."""
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
             return given._replace(positional=[self.elements(s) for s in sources], keywords={})
@@ -207,7 +216,7 @@ class Calls(Interpreter):
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Whether a call runs a function itself, not through another that is not written in Python."""
+        """Return True if a call runs a function directly, not through a function written in C."""
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
         builtin = any(
@@ -219,7 +228,7 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def self_of(self, given: Arguments, code: CodeType, spot: Spot, scope: Scope) -> Value:
-        """The ``self`` of a method that runs."""
+        """Return the ``self`` of a method that runs."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
             made = self.instance(given, spot, scope)
             if code.co_name == "__post_init__":
@@ -235,7 +244,7 @@ class Calls(Interpreter):
         return frozenset().union(*given.all, given.owner) or given.functions
 
     def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """The instance that a call of a class makes."""
+        """Return the instance that a call of a class makes."""
         made = self.made(given.node, scope, kind="instance")
         for thing in made:
             thing.is_whole = all(map(is_plain_class, given.functions))
@@ -247,7 +256,7 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """What a function or class of the user's gives; None for others."""
+        """Return the result of a function or class of the user's; None for others."""
         if self.only_seen:
             return None
         if thing.closure is not None:
@@ -269,7 +278,7 @@ class Calls(Interpreter):
         return None
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """A call of a class of the user's."""
+        """Run the constructor of a class of the user's, and return the instance."""
         made = self.instance(given, spot, scope)
         names = fields_of(thing)
         for one in made:
@@ -312,7 +321,7 @@ class Calls(Interpreter):
         return found
 
     def fill(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """The fields of a dataclass or named tuple, or what else takes all that it is given."""
+        """Assign the arguments of a call to the fields of a dataclass, a named tuple or another class."""
         for i, value in enumerate(given.positional):
             self.put(thing, f".{names[i]}" if i < len(names) else ANY, value)
             if numbered:
@@ -325,7 +334,7 @@ class Calls(Interpreter):
         self.put(thing, ANY, given.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """What an object has of its class: methods bound to it, properties, values."""
+        """Return the attribute that an object inherits: a bound method, a property, a value."""
         found: set[Thing] = set()
         for one in thing.fields.get("<class>", NOTHING) if not thing.bases else thing.bases:
             found |= self.of_class(one, name)
@@ -383,7 +392,7 @@ class Calls(Interpreter):
         return frozenset().union(*known) if known else None
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """What a class that the function defines has under a name, or its bases have."""
+        """Return the attribute of a class that the function defines, or of its bases."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -397,7 +406,7 @@ class Calls(Interpreter):
         return found
 
     def bound(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
-        """A function of a class as the method of an instance."""
+        """Bind a function of a class to an instance."""
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
             return thing
@@ -407,7 +416,7 @@ class Calls(Interpreter):
         return self.with_self(thing, me)
 
     def with_self(self, function: Thing, me: Thing) -> Thing:
-        """A function as a method of an object, or of a class."""
+        """Return a function as the method of an object, or of a class."""
         if function.closure is None:
             return function
         found = self.thing("bound", function, me)
@@ -415,7 +424,7 @@ class Calls(Interpreter):
         return found
 
     def property_of(self, getter: FunctionType, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """What a property gives."""
+        """Run the getter of a property, and return its result."""
         (function,) = self.resolved(getter)
         if function.closure is None:
             return NOTHING
@@ -483,7 +492,7 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """What a function that is not run gives: made of all that it is given, as far as is known."""
+        """Return the result of a function that is not run, by its name or made of all arguments."""
         name, node = given.name, given.node
         steering = STEERING.get(name, ())
         carried = [v for i, v in enumerate(given.positional) if i not in steering]
@@ -507,7 +516,10 @@ class Calls(Interpreter):
             return self.of_all(given, carried, method, scope) | carried[-1]
         if name == "super" and not carried[0]:
             return self.supers_of(scope.lookup("self") or NOTHING)
-        moved = self.of_elements(given, carried, method, scope)
+        if any(is_progress(thing) for thing in given.functions) and given.positional:
+            return self.progress(given, scope)
+        outside = leads_outside(given.functions, name)  # ``shutil.copy``
+        moved = None if outside else self.of_elements(given, carried, method, scope)
         if moved is not None:
             return moved
         if name == "getattr" and given.positional:
@@ -543,15 +555,19 @@ class Calls(Interpreter):
         if name == "enumerate":
             return self.pairs(node, scope, [KNOWN, *map(self.elements, carried)])
         if name == "zip":
-            return self.pairs(node, scope, [self.elements(value) for value in given.positional])
+            parts = [self.elements(value) for value in given.positional]
+            made = self.pairs(node, scope, parts)
+            for thing in self.elements(made) if given.rest else NOTHING:  # ``zip(*rows)``
+                self.put(thing, ANY, self.elements(given.rest))
+            return made
         if name in ("map", "filter") and not method and given.positional:
             return self.mapped(given, scope)
         if name in DICTS:
             return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
         if name in HEAPS and not method and given.positional:
             return self.of_heap(given)
-        if any(is_progress(thing) for thing in given.functions) and given.positional:
-            return self.progress(given, scope)
+        if name == "groupby" and given.positional and not given.rest:
+            return self.grouped(given, scope)
         if name in REORDERED and not method:
             return self.reordered(carried, node, scope)
         if name in SAME and not (method and carried[0]):
@@ -559,7 +575,7 @@ class Calls(Interpreter):
         return None
 
     def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
-        """A result that is made of all arguments and, of a method, of its object."""
+        """Return a result that is made of all arguments and, of a method, of its object."""
         owners = [given.owner] if method else []
         results = self.call_back(carried, given, scope)
         values = [frozenset(t for t in v if t.closure is None) for v in carried]
@@ -581,7 +597,12 @@ class Calls(Interpreter):
         if method and given.name in WRITES_ITSELF and (held := taint_of(owners)):
             for thing in NOTHING.union(*carried):
                 self.mark(thing, held)
-        made = self.made(given.node, scope, taint)
+        outside = self.read_outside(given, carried, owners, into)
+        made = self.made(given.node, scope, taint | outside[0])
+        for thing in made if outside[1] is not None else NOTHING:
+            thing.channel = (outside[1] or made) | (thing.channel or NOTHING)
+        if self.only_seen and taint:  # what is not run here may raise what it holds
+            self.raised |= made
         if given.name.startswith(MAKES_PARTS):
             for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
                 self.put(thing, "<part>", made)
@@ -594,6 +615,28 @@ class Calls(Interpreter):
                 given.node, scope, [self.item(carried[0], i) for i in range(NDITER)], "arrays"
             )
         return made
+
+    def read_outside(
+        self, given: Arguments, carried: list[Value], owners: list[Value], into: int
+    ) -> tuple[int, Channel | None]:
+        """Return the taint of the files, devices and processes that a call may read, and their names.
+
+        The names are None for a function that reads and writes no such thing.
+        """
+        opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
+        outside = leads_outside(given.functions, given.name) or bool(opened)
+        names = names_of([*owners, *carried])
+        if outside or texts_of(names):  # ``numbers.tofile("a.bin")``
+            parts = [t for part in (*owners, *carried) for t in part if t.channel is None]
+            self.write_outside(names, taint_of([frozenset(parts)]))
+        if not outside or makes_path(given.functions):
+            return 0, names if outside else None
+        known = [self.things.get(id(value)) for value in globals_of(given.functions)]
+        taint = self.channels.read(names) | taint_of([frozenset(x for x in known if x is not None)])
+        for thing in given.positional[0] if given.positional and into else NOTHING:
+            if is_data(thing):  # ``mock.patch.dict(os.environ, ...)``
+                self.mark(thing, into)
+        return taint, names
 
     def of_heap(self, given: Arguments) -> Value:
         """Put an element into a heap or sorted list, and return what may come out."""
@@ -711,7 +754,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """A function that is not run may call those that it is given: what they give."""
+        """Run the functions that a function which is not run is given, and return their results."""
         spot = Spot(scope.file, spot_of(given.node))
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
@@ -720,7 +763,7 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """A function writes to its ``out``, or to its first argument where that is what it is for."""
+        """Add taint to the arguments that a function writes to: its ``out``, or its first one."""
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
@@ -730,18 +773,20 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """A value left into a call: it may be a part of the object whose method that is."""
+        """Add the taint of a value that left into a call to the object whose method is called."""
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, taint)
         self.write_out(given, taint)
 
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Compiled code that is called for its effect writes to its arguments what it computes.
+        """Add taint to the arguments of compiled code that is called for its effect.
 
         In an installed package, or where it calls functions back: what a user hands to ``print`` stays
         as it is.
         """
+        if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
+            self.write_outside(names_of(given.all), taint)
         calls_back = any(t.closure is not None for value in given.all for t in value)
         compiled = all(t.closure is None for t in given.functions)
         builtin = given.functions and all(
@@ -753,7 +798,7 @@ class Calls(Interpreter):
                 self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
-        """A container takes elements."""
+        """Add the arguments of a call to a container."""
         key = ANY
         if given.name in ("put", "setdefault") and len(given.positional) > 1:
             arguments = given.positional[1:]
@@ -768,7 +813,7 @@ class Calls(Interpreter):
                 self.put(thing, f"={name}", value)
 
     def pairs(self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs") -> Value:
-        """An iterable of tuples."""
+        """Return an iterable of tuples."""
         made = self.made(node, scope, kind=kind)
         element = self.made(node, scope, kind=f"{kind} element")
         for thing in element:
@@ -778,8 +823,19 @@ class Calls(Interpreter):
             self.put(thing, ANY, element)
         return made
 
+    def grouped(self, given: Arguments, scope: Scope) -> Value:
+        """Return what ``groupby`` gives: keys, with the elements that have them."""
+        elements = self.elements(given.positional[0])
+        keys = NOTHING
+        for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
+            inner = given._replace(name="", owner=NOTHING, positional=[elements], keywords={})
+            spot = Spot(scope.file, spot_of(given.node))
+            found = self.call_of(function, inner, spot, scope)
+            keys |= elements if found is None else found
+        return self.pairs(given.node, scope, [keys or elements, given.positional[0]])
+
     def mapped(self, given: Arguments, scope: Scope) -> Value:
-        """What map gives: its function's results; of filter, the elements."""
+        """Return the results of the function of ``map``, or the elements that ``filter`` is given."""
         function, *sources = given.positional
         elements = [self.elements(value) for value in sources]
         if given.name == "filter":
@@ -827,7 +883,7 @@ class Calls(Interpreter):
         return made
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """A copy, or the object itself: it has the same parts."""
+        """Return a copy with the same parts."""
         made = self.made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
@@ -838,7 +894,7 @@ class Calls(Interpreter):
         )
 
     def got(self, given: Arguments, scope: Scope) -> Value:
-        """What getattr gives."""
+        """Return the result of ``getattr``."""
         key = given.node.args[1] if len(given.node.args) > 1 else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return self.attribute(given.positional[0], key.value, given.node, scope)
@@ -849,7 +905,7 @@ class Calls(Interpreter):
         return frozenset(found)
 
 
-ORDERED = words("sorted sort min max nlargest nsmallest")
+ORDERED = words("sorted sort min max nlargest nsmallest groupby")
 UNTOLD = "<untold>"  # the field of a database whose tables are not told apart
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
@@ -883,12 +939,12 @@ def spot_of(node: ast.AST) -> tuple[Any, Any, Any, Any]:
 
 
 def is_module(value: Value) -> bool:
-    """Whether an object before a dot is a module, or a class."""
+    """Return True if an object before a dot is a module, or a class."""
     return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
 
 
 def fields_of(thing: Thing) -> list[str]:
-    """The names of the fields of a dataclass or named tuple."""
+    """Return the names of the fields of a dataclass or named tuple."""
     if isinstance(thing.actual, type):
         if is_dataclass(thing.actual):
             import dataclasses
@@ -906,7 +962,7 @@ def fields_of(thing: Thing) -> list[str]:
 
 
 def is_tuple(thing: Thing) -> bool:
-    """Whether a class is one of named tuples."""
+    """Return True if a class is a named tuple."""
     if isinstance(thing.actual, type):
         return issubclass(thing.actual, tuple)
     tree = thing.closure[0] if thing.closure else None
@@ -947,8 +1003,14 @@ def held_by(functions: Value) -> Value:
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
 
+def is_key(tree: ast.AST, given: Arguments) -> bool:
+    """Return True if a function is the ``key=`` by which a call orders elements."""
+    keys = given.keywords.get("key", NOTHING) if given.name in ORDERED else NOTHING
+    return any(thing.closure is not None and thing.closure[0] is tree for thing in keys)
+
+
 def all_to_each(given: Arguments) -> Arguments:
-    """A call whose function hands its arguments to another: each parameter may be any of them."""
+    """Return a call in which each parameter may be any of the arguments."""
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     parts: set[Thing] = set(values)
     for thing in values:

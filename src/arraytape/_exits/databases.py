@@ -17,6 +17,7 @@ UNTOLD = re.compile(
 KNOWN = re.compile(
     r"\s*(?:CREATE\s+TABLE|INSERT|REPLACE|UPDATE|SELECT|DELETE\s+FROM)\b", re.IGNORECASE
 )
+COUNTS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\b", re.IGNORECASE)
 
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
@@ -24,4 +25,5 @@ def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
     if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}
-    return written, {name.lower() for name in READ.findall(text)}
+    read = () if COUNTS.match(text) else READ.findall(text)  # a count has no value of the table
+    return written, {name.lower() for name in read}

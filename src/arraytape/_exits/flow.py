@@ -1,4 +1,4 @@
-"""Whether what left a tape at an exit flows to an operand that entered later."""
+"""Verdicts on exits: does a value that left a tape flow to an operand that entered later?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def told(self, exit_: int, entry: int) -> bool | None:
-        """Whether the value of an exit arrives at an entry; None where neither was reached."""
+        """Return True if the value of an exit arrives at an entry; None where neither was reached."""
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
             return None
@@ -55,13 +55,13 @@ class Flow(Calls):
             self.note(i, path, scope, taint_of([sides[at] for at in entry.places if at < 2]))
 
     def note(self, i: int, path: Path, scope: Scope, taint: int) -> None:
-        """What arrives at an entry."""
+        """Add taint to what arrives at an entry."""
         self.anyhow[i] = self.anyhow.get(i, 0) | taint
         if not path.exact or path.calls == scope.calls:
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """The operands of an operation that no recorder followed, as far as the code tells them."""
+        """Return the operands of an operation that no recorder followed, as far as they are known."""
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
             chosen = [getattr(node, sides[i]) for i in entry.places if i < 2]
@@ -73,7 +73,7 @@ class Flow(Calls):
         return self.values(parts_of(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """The arguments of a call that no recorder followed; all where it is not the op's own."""
+        """Return the arguments of a call that no recorder followed; all unless it is the op's own."""
         given = self.arguments(node, scope)
         method = bool(given.owner) and not is_module(given.owner)
         values = [given.owner, *given.positional] if method else given.positional
@@ -90,7 +90,7 @@ class Flow(Calls):
 
 
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
-    """For each exit and each entry whether the one flows to the other; None where it cannot be told."""
+    """Return for each exit and entry whether the value flows from one to the other, or None."""
     rows: Told = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
     for i, stack in enumerate(exits):
@@ -110,7 +110,7 @@ def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
 
 
 def root_of(stack: Stack) -> tuple[int, int]:
-    """The frame in which a stack begins, and its code."""
+    """Return the frame in which a stack begins, and its code."""
     return stack[-1].frame, id(stack[-1].code)
 
 
@@ -120,7 +120,7 @@ KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """The analysis of the function in which these stacks begin; None where it gives up."""
+    """Return the verdicts for the function in which stacks begin; None if the analysis gives up."""
     key = (
         tuple([key_of(stack) for stack in exits]),
         tuple([(key_of(entry.stack), *entry[1:]) for entry in entries]),
@@ -135,7 +135,7 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 
 def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """The analysis itself.  Whatever it cannot cope with in a user's code is not told."""
+    """Run the analysis, and return its verdicts; None for code that it cannot cope with."""
     for only_seen in (False, True):
         try:
             flow = Flow(exits, entries)

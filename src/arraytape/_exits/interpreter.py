@@ -20,8 +20,9 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .._util.places import NO_NAMES, Place, Stack, is_installed
+from .channels import Channels, names_of, texts_of
 from .known_names import ADDS, ATTRIBUTES
-from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Thing, Value, taint_of
+from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Channel, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
 
@@ -37,14 +38,14 @@ RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERAT
 
 
 class Spot(NamedTuple):
-    """Where an expression stands."""
+    """A source location: the file of an expression, with its lines and columns."""
 
     file: str
     span: Span
 
 
 class Path(NamedTuple):
-    """How an expression came to run: the calls that led there, and where it stands.
+    """The calls that led to an expression, and its source location.
 
     exact : False where a generator runs it, which may be resumed from anywhere.
     """
@@ -66,7 +67,7 @@ class TooLong(Unknown):
 
 
 def path_of(stack: Stack) -> Path:
-    """The path of a stack, outermost first; comprehensions belong to the function around them."""
+    """Return the path of a stack, outermost call first, without those of comprehensions."""
     spots: list[Spot] = []
     exact = True
     for place in reversed(with_source(stack)):
@@ -85,12 +86,12 @@ def path_of(stack: Stack) -> Path:
 
 
 def with_source(stack: Stack) -> Stack:
-    """A stack without the constructors that dataclasses and named tuples generate."""
+    """Return a stack without the constructors that dataclasses and named tuples generate."""
     return tuple([place for place in stack if not is_generated(place.code)])
 
 
 def is_generated(code: CodeType) -> bool:
-    """Whether code is that of a constructor without source."""
+    """Return True if code is a constructor without source."""
     return code.co_name in ("__init__", "__new__") and code.co_filename.startswith("<")
 
 
@@ -136,9 +137,10 @@ class Interpreter(abc.ABC):
         self.is_first = False  # whether containers may be empty that the code fills further down
         self.only_seen = False  # whether only calls that were seen to run are run
         self.for_effect: ast.expr | None = None  # the call that is a statement, before it runs
+        self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
-        """Which functions ran in which calls."""
+        """Remember which functions ran in which calls of a stack."""
         for inner, outer in pairwise(with_source(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in FOLDED:
@@ -147,32 +149,42 @@ class Interpreter(abc.ABC):
                 self.look_out_for(spot)
 
     def look_out_for(self, spot: Spot) -> None:
-        """Something is known of what stands at a spot: most lines have no such."""
+        """Note that something is known of a source location, which it is of few lines."""
         self.lines.setdefault(spot.file, set()).add(spot.span[0])
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """The object that is known under a key."""
+        """Return the object that is known under a key; make it at the first time."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
         return found
 
     def made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """What an expression makes here."""
+        """Return the object that an expression makes on this path."""
         found = self.thing(node, id(scope.calls), kind)
         if taint:
             self.mark(found, taint)
         return frozenset((found,))
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """What left is a part of an object."""
+        """Add taint to an object, and to the files that it leads to."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
+            if thing.channel is not None:
+                self.write_outside(thing.channel, taint)
+
+    def write_outside(self, names: Channel, taint: int) -> None:
+        """Add taint to what files, devices and processes of these names hold."""
+        if names and self.channels.write(names, taint):
+            self.grown += 1
+            for name in names if not texts_of(names) else ():  # ``BytesIO``, not a folder
+                if isinstance(name, Thing) and name.channel is not None:
+                    self.mark(name, taint)
 
     def put(self, thing: Thing, key: Any, value: Value) -> None:
-        """An object may have a value under a key."""
+        """Add a value to those that an object may have under a key."""
         if thing.names is not None:
             thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
             return
@@ -227,7 +239,7 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def resolved(self, actual: Any) -> Value:
-        """An object that the program has already: a module, class, function or data."""
+        """Return an object that the program has already: a module, class, function or data."""
         wrapped: Any = getattr(actual, "__wrapped__", None)
         if isinstance(wrapped, ModuleType):  # which does what the module does
             actual = wrapped
@@ -253,7 +265,7 @@ class Interpreter(abc.ABC):
         return frozenset((thing,))
 
     def be_function(self, thing: Thing, function: Any) -> None:
-        """A function that exists: its tree, and the scope of its free variables."""
+        """Give a function that exists its tree, and the scope of its free variables."""
         thing.actual, code = function, function.__code__
         tree = None if is_installed(code.co_filename) else function_of(code)
         if tree is None:
@@ -267,7 +279,7 @@ class Interpreter(abc.ABC):
         thing.closure = (tree, self.scopes.get(tree, scope), None)
 
     def module(self, names: dict[str, Any], file: str = "") -> ModuleScope:
-        """The scope of a module's globals."""
+        """Return the scope of a module's globals."""
         if id(names) not in self.modules:
             self.actuals.append(names)
             file = file or str(names.get("__file__", ""))
@@ -308,7 +320,7 @@ class Interpreter(abc.ABC):
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def know_self(self, tree: ast.AST, scope: Scope, place: Place) -> None:
-        """Of which class ``self`` is, where a module has it."""
+        """Give ``self`` its class, where a module has the class."""
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
             for thing in scope.names.get("self", NOTHING):
@@ -331,13 +343,13 @@ class Interpreter(abc.ABC):
         return scope.returns
 
     def step(self) -> None:
-        """A statement: the end comes in time, also where objects have grown large."""
+        """Count a statement; raise TooLong where there are too many, or too large objects."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """The exits at a spot on the path that led here."""
+        """Return the exits at a source location on the path that led here."""
         found = 0
         for path, bit in self.leaving.get(spot, ()):
             if not path.exact or path.calls == scope.calls:
@@ -347,7 +359,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """An operation ran at a spot."""
+        """Note that an operation ran at a source location."""
 
     # --- statements -------------------------------------------------------------------------------
     def block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
@@ -365,7 +377,7 @@ class Interpreter(abc.ABC):
                 self.arrive(spot, statement, scope)
 
     def spread(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
-        """A value left somewhere in a statement: all that it binds or gives may be made of it."""
+        """Add taint to all that a statement binds or returns, since a value left somewhere in it."""
         made = self.made(statement, scope, taint, "left")
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -415,7 +427,7 @@ class Interpreter(abc.ABC):
     do_AsyncFunctionDef = do_FunctionDef
 
     def function(self, node: ast.AST, scope: Scope) -> Value:
-        """A function that is defined here."""
+        """Return a function that is defined here."""
         made = self.made(node, scope)
         for thing in made:
             thing.closure = (node, scope, None)
@@ -605,11 +617,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """A value was written to an element at a spot."""
+        """Note that a value was written to an element at a source location."""
 
     # --- expressions ------------------------------------------------------------------------------
     def value(self, node: ast.AST, scope: Scope) -> Value:
-        """The objects that an expression may give."""
+        """Evaluate an expression: return the objects that it may give."""
         self.steps += 1
         if self.steps > STEPS:  # ``step`` looks at the objects, too
             raise TooLong
@@ -632,11 +644,24 @@ class Interpreter(abc.ABC):
         return [self.value(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Made of all its parts: operators, formatted text."""
-        return self.made(node, scope, taint_of(self.values(parts_of(node), scope)))
+        """Return what is made of all its parts: operators, formatted text."""
+        parts = self.values(parts_of(node), scope)
+        made = self.made(node, scope, taint_of(parts))
+        self.name_channel(made, parts)
+        return made
+
+    def name_channel(self, made: Value, parts: list[Value]) -> None:
+        """Give what is made of paths and texts their names: it may be a path."""
+        if any(thing.channel or thing.text for part in parts for thing in part):
+            for thing in made:
+                thing.channel = names_of(parts) | (thing.channel or NOTHING)
 
     def of_Constant(self, node: ast.Constant, scope: Scope) -> Value:
-        return KNOWN
+        if not isinstance(node.value, str):
+            return KNOWN
+        found = self.thing("text", node.value)
+        found.text, found.is_fixed = node.value, True
+        return frozenset((found,))
 
     def of_Name(self, node: ast.Name, scope: Scope) -> Value:
         found = scope.lookup(node.id)
@@ -651,6 +676,7 @@ class Interpreter(abc.ABC):
         left, right = self.value(node.left, scope), self.value(node.right, scope)
         carries = () if isinstance(node.op, ast.FloorDiv) else (left, right)
         made = self.made(node, scope, taint_of(carries))
+        self.name_channel(made, [left, right])
         holds = frozenset(
             thing for part in carries for thing in part if thing.fields and not thing.of
         )
@@ -746,7 +772,7 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """What an attribute of objects may be."""
+        """Return the values that an attribute of objects may have."""
         if name == "__dict__":
             return self.views_of(owners)
         if name == "__class__":
@@ -771,6 +797,8 @@ class Interpreter(abc.ABC):
                 computed = self.call_method(thing, "__getattr__", [KNOWN], node, scope)
                 was_missed = was_missed or computed is None
                 found |= computed or NOTHING
+            elif not own and not inherited and hasattr(thing.actual, name):
+                own = self.resolved(getattr(thing.actual, name))  # ``mock.patch.dict``
             elif not own and not inherited:
                 own = frozenset((self.thing(thing, name),))
                 self.put(thing, f".{name}", own)
@@ -808,11 +836,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """What an object has of its class: methods bound to it, properties, values."""
+        """Return the attribute that an object inherits: a bound method, a property, a value."""
 
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """What the methods give that were seen to run in an expression that is no call."""
+        """Return the results of methods whose frames ran in an expression that is no call."""
 
     @abc.abstractmethod
     def run_by_store(
@@ -822,11 +850,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """What a decorator makes of a function."""
+        """Return the function that a decorator makes."""
 
     @abc.abstractmethod
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
-        """What a call may give."""
+        """Evaluate a call: return the objects that it may give."""
 
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.value(node.value, scope)
@@ -866,7 +894,7 @@ class Interpreter(abc.ABC):
         return found | self.made(node, scope, taint)
 
     def item(self, value: Value, key: Any) -> Value:
-        """What an element of objects may be."""
+        """Return the values that an element of objects may have."""
         if key is ANY or (type(key) is int and key < 0):
             return self.elements(value, keys=False)
         found: set[Thing] = set()
@@ -891,7 +919,7 @@ def parts_of(node: ast.AST) -> list[ast.expr]:
 
 
 def file_of(of: type) -> str:
-    """The file in which a class was defined; that of Python's own where it has none."""
+    """Return the file in which a class was defined; a name of Python's own where there is no file."""
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"
@@ -910,7 +938,7 @@ def text_of(node: ast.AST, scope: Scope) -> str | None:
 
 
 def constant_key(node: ast.AST) -> Any:
-    """The key of a subscript, where it stands in the code."""
+    """Return the key of a subscript that is a literal; ANY for others."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         key = constant_key(node.operand)
         return -key if isinstance(key, int) else ANY
@@ -920,7 +948,7 @@ def constant_key(node: ast.AST) -> Any:
 
 
 def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
-    """The module, or its member, that a statement in a function imports."""
+    """Return the module, or its member, that a statement in a function imports."""
     if isinstance(node, ast.Import):
         return sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
     module = sys.modules.get(node.module or "")

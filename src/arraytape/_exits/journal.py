@@ -1,4 +1,4 @@
-"""What a recorder remembers once a value has left: where constants enter its ops from then on.
+"""The journal of a recorder: where constants enter its ops after a value has left.
 
 Nothing is paid for before the first exit.  After it each record is looked at once, and the stack is kept
 where an input is not followed and is no integer.
@@ -23,7 +23,7 @@ OPERATORS = "<arraytape"  # how the file name of a compiled op begins
 
 
 class Entry(NamedTuple):
-    """Where a constant entered a recorded op.
+    """The entry of a constant into a recorded op.
 
     places : which of its inputs no recorder follows.  inputs : the names of all, in order.
     """
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What left: some of its numbers that are hardly there by chance, and its data."""
+    """A value that left: its data, and some of its numbers that are hardly there by chance."""
 
     numbers: frozenset[Any]
     data: Any  # a weak reference
@@ -54,7 +54,7 @@ class Journal:
         self.entries: list[tuple[int, Entry, bool]] = []
 
     def left(self, record: Sequence[Any]) -> None:
-        """A value left."""
+        """Remember a value that left."""
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:
             numbers = frozenset(numbers_of(data))
@@ -82,11 +82,11 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Constants entered inside the user's function whose call is the record at ``index``."""
+        """Note that constants entered inside the user's function of the record at ``index``."""
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:
-        """Whether an operand has a number that left, and is not the very data that did."""
+        """Return True if an operand has a number that left, and is not the very data that left."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not shares(data, seen.data())
@@ -95,14 +95,14 @@ class Journal:
 
 
 def has_numbers(plan: Plan, record: Record) -> bool:
-    """Whether a parameter of an op is a floating-point number."""
+    """Return True if a parameter of an op is a floating-point number."""
     return any(
         plan.keeps(name) and type(plan.kept(record, name)) is float for name in plan.op.parameters
     )
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """The data of the operands of an op that is being recorded; empty where they are not at hand."""
+    """Return the data of the operands of an op that is being recorded, if at hand."""
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []
@@ -115,13 +115,13 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
 
 
 def is_whole(data: Any) -> bool:
-    """Whether an operand is made of integers or truth values."""
+    """Return True if an operand is made of integers or truth values."""
     dtype = getattr(data, "dtype", None)
     return isinstance(data, int) if dtype is None else getattr(dtype, "kind", "f") in "biu"
 
 
 def numbers_of(data: Any) -> Iterator[Any]:
-    """The first numbers of data that are hardly there by chance: with more than four decimals."""
+    """Return the first numbers of data that are hardly there by chance: with more than four decimals."""
     if isinstance(data, float | complex):
         values = [data]
     elif isinstance(data, np.ndarray) and data.dtype.kind in "fc":
@@ -135,6 +135,6 @@ def numbers_of(data: Any) -> Iterator[Any]:
 
 
 def shares(data: Any, other: Any) -> bool:
-    """Whether two arrays may share memory."""
+    """Return True if two arrays may share memory."""
     both = isinstance(data, np.ndarray) and isinstance(other, np.ndarray)
     return both and np.may_share_memory(data, other)

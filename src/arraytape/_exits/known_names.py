@@ -49,3 +49,14 @@ READS = words("item tolist __array__ numpy to_numpy __float__ __complex__ __dlpa
 # They write to their first argument, or to one of them.
 WRITES = words("copyto fill_diagonal place put putmask")
 WRITES_ALL = words("at dump pack_into save savetxt savez")
+# Packages whose functions neither read nor write files, devices or processes, but for those of NumPy's
+# whose names begin so.
+PURE = words(
+    """
+    abc arraytape array array_api_compat array_api_extra bisect builtins cmath collections contextlib
+    copy dataclasses datetime decimal enum fractions functools heapq itertools math numbers numpy
+    operator random re scipy sklearn statistics string struct textwrap threading time types typing
+    warnings _bisect _collections _decimal _functools _heapq _operator _random _statistics _struct
+    """
+)
+NUMPY_FILES = ("load", "save", "genfromtxt", "fromfile", "memmap", "open_memmap", "fromregex")

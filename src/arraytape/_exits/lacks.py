@@ -1,4 +1,4 @@
-"""What derivatives lack for exits, and how a recorder says so."""
+"""Findings about exits: the parts that a derivative lacks, and the warning or error for them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """What the derivatives of targets by sources lack: asked before the pass, told after it.
+    """The parts that a derivative lacks: found before the pass, reported after it.
 
     ``between`` has the exits of values that depend on the sources.
     """
@@ -69,11 +69,11 @@ class Lacks:
         self.between = exits_between(self.records, self.sources, targets)
 
     def sources_that_left(self) -> set[int]:
-        """The sources on which the values that left depend, among other values."""
+        """Return the sources on which the values that left depend, among other values."""
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """The exits, with the places of their records, when there is no derivative by some sources."""
+        """Return the exits with their record numbers, given the sources without a derivative."""
         gone = {tid for tid in self.sources if tid in absent}
         without, others = made_of(self.records, gone), made_of(self.records, self.sources - gone)
         return [
@@ -82,7 +82,7 @@ class Lacks:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Those among these exits of which the targets may be made."""
+        """Return those of these exits of whose values the targets may be made."""
         return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
@@ -161,6 +161,6 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
-    """Whether a target may be made of what left at one of these exits."""
+    """Return True if a target may be made of a value that left at one of these exits."""
     places = {key_of(exit_.stack) for exit_ in suspected}
     return any(key_of(exit_.stack) in places for exit_ in exits)

@@ -1,4 +1,4 @@
-"""What a message says of exits: where they are, where what left came in again, and what to do."""
+"""Messages about exits: where a value left, where it came in again, and what to do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
-    """The function of a library that the user's code calls, and where; None where it calls none."""
+    """Return the library function that the user's code calls, and where; None where it calls none."""
     inside = [*itertools.takewhile(lambda place: place.installed, stack)]
     if not inside or len(inside) == len(stack):
         return None
@@ -43,7 +43,7 @@ def library_call(stack: Stack) -> tuple[str, Place] | None:
 
 
 def library_function(inside: Sequence[Place], place: Place) -> str:
-    """What a call at a place runs, by module and name; decorators of the library's are passed over."""
+    """Return module and name of the function that a call runs, without its decorators."""
     text = called(place)
     function = value_of(text, place)
     if hasattr(function, "__module__") and hasattr(function, "__qualname__"):
@@ -56,7 +56,7 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 
 def value_of(text: str, place: Place) -> Any:
-    """What a dotted name stands for in the globals of a place; None where they have it not."""
+    """Return the object of a dotted name in the globals of a place; None where they lack it."""
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
@@ -65,24 +65,24 @@ def value_of(text: str, place: Place) -> Any:
 
 
 def called(place: Place) -> str:
-    """The text of the function that is called at a place, as the code has it: ``math.sin``."""
+    """Return the text of the function that is called at a place, as the code has it: ``math.sin``."""
     node = node_at(place)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
 def module_of(place: Place, name: str) -> str:
-    """The module of a function that the code calls so, as far as the globals there have it."""
+    """Return the module of a function, as far as the globals of a place have the function."""
     return str(getattr(value_of(name, place), "__module__", None) or name.partition(".")[0])
 
 
 def public_name(name: str) -> str:
-    """A function's name without the private modules: ``scipy.signal.lfilter``."""
+    """Return a function's name without the private modules: ``scipy.signal.lfilter``."""
     parts = [part for part in name.split(".") if part and not part.startswith(("_", "<"))]
     return ".".join(parts)
 
 
 def last_exit(records: Sequence[Record]) -> str | None:
-    """Where a value last left, among these records, and what to do about it; None where none did."""
+    """Say where a value last left, among these records, and what to do about it; None where none did."""
     for record in reversed(records):
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
@@ -94,7 +94,7 @@ def last_exit(records: Sequence[Record]) -> str | None:
 
 
 def shown(exit_: Exit | LeftRecord) -> str:
-    """Where an exit is: ``a.py:12 (float())``, ``a.py:12 (in scipy.f, at b.py:34 (float()))``."""
+    """Write where an exit is: ``a.py:12 (float())``, ``a.py:12 (in scipy.f, at b.py:34 (float()))``."""
     call = library_call(exit_.stack)
     if call is None:
         return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
@@ -102,7 +102,7 @@ def shown(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """What to do about one exit."""
+    """Say what to do about one exit."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
@@ -118,7 +118,7 @@ def remedy(exit_: Exit | LeftRecord) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital at its beginning, and the rest as it is."""
+    """Return a text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
 
 
@@ -153,14 +153,14 @@ def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
 
 
 def places_of(exits: Sequence[Exit]) -> str:
-    """Where values left, each line once."""
+    """Write where values left, each line once."""
     lines = [*dict.fromkeys(map(shown, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Where what left came in again: the first lines."""
+    """Write where values that left came in again: the first lines."""
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
         place = own_place(stack)
@@ -172,7 +172,7 @@ def ways_back(exits: Sequence[Exit]) -> str:
 
 
 def lost(exits: Sequence[Exit], what: str) -> str:
-    """The message where values left: ``what`` says what is missing for it."""
+    """Write the message about exits: ``what`` says what is missing because of them."""
     back = ways_back(exits)
     again = f", and what came of it went in again at {back}" if back else ""
     advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))

@@ -1,4 +1,4 @@
-"""What to do about exits: ``exits=`` of a tape, and the default of the process."""
+"""Modes for exits: ``exits=`` of a tape, and the default of the process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DEFAULT = ["warn"]
 
 
 def mode_of(exits: str | None) -> str:
-    """A mode, None for the default; ValueError for another word."""
+    """Return a mode, None for the default; raise ValueError for another word."""
     if exits is None:
         return DEFAULT[0]
     if not isinstance(exits, str) or exits not in MODES:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 Value = frozenset["Thing"]  # the objects that an expression may give
+Channel = frozenset[Any]  # texts and objects
 NOTHING: Value = frozenset()
 VISITED = [0]  # objects that were looked at, by all analyses: how long one takes
 ANY = "*"  # the field of elements under a key that is not known
@@ -27,12 +28,14 @@ class Thing:
     finds nothing shows a write that was missed.  is_display : whether it was written as ``[...]`` or
     ``{...}``, and may be empty before the code fills it.  names : of what ``globals()`` gives, the
     scope.  is_view : of what ``vars(x)`` gives, which shares the fields of x: its items are attributes.
-    is_fixed : whether nothing can be put there.
+    is_fixed : whether nothing can be put there.  text : of a literal, its text.  channel : of what leads
+    to files, devices and processes, such as a path or an open file, the names that tell them apart.
     """
 
     __slots__ = (
         "actual",
         "bases",
+        "channel",
         "closure",
         "fields",
         "is_display",
@@ -43,6 +46,7 @@ class Thing:
         "names",
         "of",
         "taint",
+        "text",
     )
 
     def __init__(self, actual: Any = None, of: type | None = None) -> None:
@@ -53,6 +57,8 @@ class Thing:
         self.me: Value = NOTHING
         self.is_whole = self.is_view = self.is_fixed = self.is_display = False
         self.names: Any = None
+        self.text: str | None = None
+        self.channel: Channel | None = None
         self.bases: Value = NOTHING  # of what ``super()`` gives: the classes in place of its own
 
 
@@ -63,7 +69,7 @@ KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """The taint of values with all that can be reached from them through fields.
+    """Return the taint of values with all that can be reached from them through fields.
 
     One loop over sets: it takes a third of an analysis.
     """
@@ -87,7 +93,7 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Any) -> int:
-    """The taint of the variables that a function takes from the scope around it."""
+    """Return the taint of the variables that a function takes from the scope around it."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0
     while scope is not None:

@@ -28,7 +28,7 @@ class Scope:
         self.outer: set[str] = set()
 
     def lookup(self, name: str) -> Value | None:
-        """What a name stands for; None where no scope has it."""
+        """Return the values of a name; None where no scope has the name."""
         scope: Scope | None = self
         while scope is not None:
             found = scope.own(name)
@@ -38,7 +38,7 @@ class Scope:
         return None
 
     def own(self, name: str) -> Value | None:
-        """What a name of this very scope stands for."""
+        """Return the values of a name of this very scope."""
         found = self.names.get(name)
         anywhere = self.names.get(ANY)
         return found if anywhere is None else (found or NOTHING) | anywhere
@@ -71,7 +71,7 @@ class Scope:
         self.names = joined(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """One turn of a loop is over: the ways that jumped come together."""
+        """End one turn of a loop: join the branches that jumped."""
         self.names = joined(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
@@ -92,7 +92,7 @@ class ModuleScope(Scope):
 
 
 def joined(*ways: Names) -> Names:
-    """What names stand for after one of several ways."""
+    """Return the values of names after one of several branches."""
     if not ways:
         return {}
     found = dict(ways[0])

@@ -23,7 +23,7 @@ Span = tuple[int | None, int | None, int | None, int | None]  # line, end line, 
 
 @functools.lru_cache(256)
 def tree_of(file: str) -> ast.Module | None:
-    """The tree of a whole file; None without source."""
+    """Parse a whole file; None without source."""
     lines = linecache.getlines(file)
     try:
         return ast.parse("".join(lines)) if lines else None
@@ -33,7 +33,7 @@ def tree_of(file: str) -> ast.Module | None:
 
 @functools.lru_cache(1024)
 def block_of(file: str, first: int) -> ast.Module | None:
-    """The tree of one function of an installed file, which is large, with the lines of the file."""
+    """Parse one function of an installed file, which is large, with the lines of the file."""
     lines = linecache.getlines(file)
     try:
         block = inspect.getblock(lines[first - 1 :])
@@ -47,7 +47,7 @@ def block_of(file: str, first: int) -> ast.Module | None:
 
 @functools.lru_cache(4096)
 def function_of(code: CodeType) -> Function | Folded | None:
-    """The tree of the function, or comprehension, of a code object; None without source."""
+    """Return the tree of the function, or comprehension, of a code object; None without source."""
     file, name = code.co_filename, code.co_name
     if name == "<module>":
         return tree_of(file)
@@ -81,7 +81,7 @@ def forget_trees() -> None:
 
 
 def enclosing(file: str, line: int) -> int:
-    """The line of the ``def`` around a line, or the line itself."""
+    """Return the line of the ``def`` around a line, or the line itself."""
     lines = linecache.getlines(file)
     indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     for number in range(line - 1, 0, -1):
@@ -93,34 +93,34 @@ def enclosing(file: str, line: int) -> int:
 
 
 def first_line(node: ast.AST) -> int:
-    """The line at which the code object of a function begins: that of its first decorator."""
+    """Return the line at which the code object of a function begins: that of its first decorator."""
     decorators = getattr(node, "decorator_list", None)
     first: Any = decorators[0] if decorators else node
     return int(first.lineno)
 
 
 def covers(node: ast.AST, span: Span) -> bool:
-    """Whether a node covers a span of lines and columns."""
+    """Return True if a node covers a span of lines and columns."""
     line, end_line, column, end_column = span
     first, last, left, right = span_of(node)
     return (first, left) <= (line, column) and (end_line, end_column) <= (last, right)
 
 
 def span_of(node: ast.AST) -> Span:
-    """The lines and columns of a node, which tell it from all others of its file but one around it."""
+    """Return the lines and columns of a node."""
     assert isinstance(node, ast.expr | ast.stmt)
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 @functools.lru_cache(4096)
 def by_span(function: ast.AST) -> dict[Span, ast.AST]:
-    """The expressions and statements of a function by their spans: the innermost of each."""
+    """Return the expressions and statements of a function by their spans: the innermost of each."""
     nodes = ast.walk(function)  # outer nodes first
     return {span_of(node): node for node in nodes if isinstance(node, ast.expr | ast.stmt)}
 
 
 def node_at(place: Place) -> ast.AST | None:
-    """The expression, or else the statement, that an instruction belongs to; None without source."""
+    """Return the expression, or the statement, of an instruction; None without source."""
     function = function_of(place.code)
     if function is None:
         return None
@@ -132,7 +132,7 @@ def node_at(place: Place) -> ast.AST | None:
 
 
 def statement_at(function: ast.AST, line: int) -> ast.stmt | None:
-    """The innermost statement that covers a line."""
+    """Return the innermost statement that covers a line."""
     found = None
     for node in ast.walk(function):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):

@@ -1,4 +1,4 @@
-"""Which exits may have cost a gradient a part: what left there may have come back as a constant.
+"""Suspicions: the exits whose values may have come back as constants and cost a gradient a part.
 
 An exit is suspected when a constant enters an op later, on the way to the target, and is a number that
 left, or when the code lets what left flow to it, or when the code does not tell.
@@ -24,7 +24,7 @@ STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
 
 
 class Exit(NamedTuple):
-    """Where values left, and where what left may have come in again.
+    """An exit: where values left, and where they may have come in again.
 
     how : ``float()``.  absent, present : whether they depend on sources without a gradient, and on
     others.  back : the entries, None where they are not known.
@@ -40,7 +40,7 @@ class Exit(NamedTuple):
 def exits_between(
     records: Sequence[Record], sources: Iterable[int], targets: Iterable[int]
 ) -> list[tuple[int, LeftRecord]]:
-    """The exits of values that depend on the sources, with the places of their records.
+    """Return the exits of values that depend on the sources, with their record numbers.
 
     What leaves after the targets are done cannot come back in them.
     """
@@ -55,7 +55,7 @@ def exits_between(
 
 
 def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
-    """These values and all that they are made of."""
+    """Return these values and all that they are made of."""
     found = {*tids}
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -64,7 +64,7 @@ def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
 
 
 def writes_out(stack: Stack) -> bool:
-    """Whether what left is in a call of a library's function that writes to a given ``output``.
+    """Return True if a value left in a call of a library's function that writes to a given ``output``.
 
     It may, where there is no source.
     """
@@ -127,7 +127,7 @@ def chain_of(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
-    """The places, from ``first`` on, of the records that the targets are made with."""
+    """Return the numbers, from ``first`` on, of the records that the targets are made with."""
     wanted, found = {*targets}, set()
     for i in range(len(records) - 1, first, -1):
         if not wanted.isdisjoint(results_of(records[i])):
@@ -142,7 +142,7 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Those of the exits whose values may be missing in the gradients of the targets."""
+    """Return those of the exits whose values may be missing in the gradients of the targets."""
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []

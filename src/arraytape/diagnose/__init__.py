@@ -16,6 +16,7 @@ recorded; ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks into th
 The gradient is zero
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from .._tape.numerics import NonFiniteError
@@ -36,6 +37,10 @@ __all__ = [
     "save_on_disk",
     "saved_data",
 ]
+
+sys.modules[f"{__name__}.numerics"] = sys.modules[
+    nans.__module__
+]  # where older pickles look for it
 
 
 def __dir__() -> list[str]:
