@@ -20,7 +20,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,complex_derivative float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test nightly lint newest lowest numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean
+.PHONY: help demo quick test nightly lint newest lowest numpy scipy sklearn interop soak bench bench-check dashboard ratios pages smoke docs dist fresh clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -43,7 +43,7 @@ lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python tools/public_names.py --check
+	$(BIN)/python tools/pages.py --check public_names
 
 newest lowest: BIN = build/$@/bin
 newest:  ## Run all tests (TESTS="tests/tape ...") with the newest release of each dependency, in a new environment
@@ -72,7 +72,7 @@ sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then o
 interop: .venv/.dev  ## Run SciPy's and scikit-learn's own tests on NumPy data with interop installed
 	$(BIN)/python tests/third_party/run_interop.py
 
-soak: .venv/.dev  ## Attack the promises of docs/reliability.md for an hour (MINUTES=60); goes on where it stopped
+soak: .venv/.dev  ## Attack the promises of docs/explanation/reliability.md for an hour (MINUTES=60); goes on where it stopped
 	cd tests && ulimit -v 12000000 && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=../src:.:../tools \
 		../$(BIN)/python -W ignore -m attack --minutes $(MINUTES) --state ../build/soak.json
 
@@ -85,9 +85,11 @@ bench-check: .venv/.dev  ## Compare counts and ratios with those of a commit (BA
 dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last tags, LAST=5), pages in asv_bench/html
 	$(BIN)/python asv_bench/dashboard.py $(COMMITS) $(if $(LAST),--last $(LAST))
 
-ratios: .venv/.dev  ## Measure and write README's table of ratios, and the figures of docs/benchmarks.md; PY_PEERS=python adds PyTorch's and JAX's
-	PYTHONPATH=src $(BIN)/python tools/readme_ratios.py
-	$(BIN)/python tools/benchmark_figures.py
+ratios: .venv/.dev  ## Measure and write README's table of ratios, and the figures of docs/howto/benchmarks.md; PY_PEERS=python adds PyTorch's and JAX's
+	$(BIN)/python tools/pages.py ratios benchmarks_picture benchmarks
+
+pages: .venv/.dev  ## Write the pages that programs write of the sources; PAGES="distributions ..." names others, see tools/pages.py --list
+	$(BIN)/python tools/pages.py $(PAGES)
 
 smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
 	$(BIN)/python asv_bench/run.py --smoke

@@ -98,7 +98,7 @@ def to_arraytape(data: Data) -> Data:
     return {name: (xp.asarray(x), xp.asarray(y)) for name, (x, y) in data.items()}
 
 
-@xp.function  # traced twice, then replayed without scikit-learn's Python: docs/replay.md
+@xp.function  # traced twice, then replayed without scikit-learn's Python: docs/tutorials/replay.md
 def gradient(parameters: Array, data: Data) -> Array:
     """Run the pipeline once, recorded, and once back."""
     with xp.GradientTape() as tape:

@@ -74,7 +74,7 @@ class Data:
         return self.train[chosen, :], xp.asarray(self.train_labels[chosen])
 
 
-@xp.function  # traced twice, then replayed as a program of NumPy calls: docs/replay.md
+@xp.function  # traced twice, then replayed as a program of NumPy calls: docs/tutorials/replay.md
 def train_step(
     model: nn.Sequential, optimizer: optimizers.Optimizer, x: xp.Array, labels: xp.Array
 ) -> xp.Array:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from helpers.repository import ROOT
 from helpers.standard import (
     ATTRIBUTES,
     COMPARISONS,
@@ -27,6 +26,7 @@ from helpers.standard import (
     UNARY,
     found,
 )
+from status import public_names
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -289,10 +289,7 @@ def test_iinfo_takes_dtypes_and_arrays_and_gives_python_numbers(name):
 
 
 # --- other processes find what is public ------------------------------------------------------------
-PUBLIC = [
-    line.removeprefix("arraytape.")
-    for line in (ROOT / "docs" / "public_names.txt").read_text(encoding="utf-8").splitlines()
-]
+PUBLIC = [name.removeprefix("arraytape.") for name in public_names.listed()]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

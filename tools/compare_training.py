@@ -211,7 +211,7 @@ START = np.array([1.5, -0.8, 2.0])
 def compare_rule(
     ours: Any, make: Callable[[Any], Any], scheduler: Any = None, clip: float | None = None
 ) -> float:
-    """How far the two are apart at the worst of 100 steps."""
+    """Return how far the two are apart at the worst of 100 steps."""
     v, t = xp.Variable(START), torch.tensor(START, requires_grad=True)
     theirs = make([t])
     schedule = None if scheduler is None else scheduler(theirs)

@@ -1,18 +1,17 @@
 """Compare SciPy's functions inside ``interop.scipy()`` with the same formulas in PyTorch.
 
     pip install torch                                  # in any environment that has SciPy
-    PYTHONPATH=src python tools/compare_with_torch.py  # the table of docs/interop.md: seconds
+    python tools/pages.py interop      # the table of docs/howto/interop.md: seconds
 
 Each function gets random float64 (and complex128) inputs and random cotangents of all results, three
 times.  A row has the largest difference of values, and of gradients by any input, each relative to
 the largest element of PyTorch's.  Of `svd` and `eigh` is compared what no choice of phases changes.
 
-Exit code 0: all differences are below LIMIT; 1: some is not; 2: PyTorch is not installed.
+A difference of LIMIT or more is an error that names the function.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -26,10 +25,10 @@ import scipy.spatial.distance
 from scipy.interpolate import RegularGridInterpolator
 
 import arraytape as xp
+import pages
 from arraytape import interop
 from peers.cases import of_eigh, of_svd
 from peers.libraries import Data, Ours, Torch
-from scope_table import table
 
 try:
     import array_api_compat.torch as txp
@@ -380,7 +379,7 @@ def difference(ours: Data, theirs: Data) -> float:
 
 
 def measured(case: Case) -> Row:
-    """What the two libraries say of a case, at SEEDS random points."""
+    """Return the differences of the two libraries in a case, the largest of SEEDS random points."""
     ours, theirs = Ours(), Torch()
     found = []
     for seed in range(SEEDS):
@@ -411,18 +410,14 @@ def shown(rows: list[Row]) -> str:
     """The rows as a Markdown table."""
     head = ("SciPy", "PyTorch", "values", "gradients")
     cells = [(titled(case), case.by, f"{v:.0e}", f"{g:.0e}") for case, v, g in rows]
-    return table(head, cells)
+    return pages.table(head, cells)
 
 
-def main() -> int:
+def page(old: str) -> str:
     if torch is None:
-        print("PyTorch is not installed: pip install torch, in any environment that has SciPy")
-        return 2
+        raise pages.CannotBeWritten("pip install torch, in any environment that has SciPy")
     rows = [measured(case) for case in CASES]
-    print(shown(rows))
-    print(f"PyTorch {torch.__version__}, SciPy {scipy.__version__}, NumPy {np.__version__}")
-    return int(any(not max(row.value, row.gradient) < LIMIT for row in rows))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    if far := [titled(row.case) for row in rows if not max(row.value, row.gradient) < LIMIT]:
+        raise pages.CannotBeWritten(f"{', '.join(far)}: differs from PyTorch by {LIMIT} or more")
+    made_with = f"PyTorch {torch.__version__}, SciPy {scipy.__version__}, NumPy {np.__version__}."
+    return pages.between(old, pages.ends_of("interop"), f"{shown(rows)}\n\n{made_with}")

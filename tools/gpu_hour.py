@@ -3,7 +3,7 @@
     PYTHONPATH=src python tools/gpu_hour.py OUT [--seconds 600] [--only times launches ...]
 
 Needs CuPy and a GPU; PyTorch and JAX with CUDA are measured beside it where they are installed.
-Nothing is fetched.  OUT gets ``page.md``, which docs/benchmarks.md shows, and the logs of the tests.
+Nothing is fetched.  OUT gets ``page.md``, for docs/howto/benchmarks.md, and the logs of the tests.
 
 Times are medians of at least 20 calls that end when the device is done, after 5 calls to warm up.  Each
 library computes the same step in the same precision on the same data; a captured step is one CUDA graph

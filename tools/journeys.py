@@ -6,7 +6,7 @@
 
 A frame is one call of a Python function of arraytape; what NumPy runs is not counted.  Each journey
 starts from Arrays that exist, and has run once before, so that the ops are compiled.
-docs/architecture.md describes the five, and a test holds the page to what is found here.
+docs/dev/architecture.md describes the five, and a test holds the page to what is found here.
 """
 
 from __future__ import annotations

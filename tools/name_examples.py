@@ -53,13 +53,13 @@ def without_example(names: Names) -> list[str]:
 
 
 def has_example(name: str, names: Names) -> bool:
-    """Whether an example that is shown on the page of a name uses it."""
+    """Return True if an example that is shown on the page of a name uses it."""
     own = name.rpartition(".")[2]
     return own in used(PARSER.get_examples(text_of_page(name, names)))
 
 
 def text_of_page(name: str, names: Names) -> str:
-    """What the page on which a name is described says of it."""
+    """Return what the page on which a name is described says of it."""
     if reference.on_the_page_of_values(name, names):
         return reference.VALUES_EXAMPLES
     if reference.is_member(name, names):
@@ -123,7 +123,7 @@ def close(a: float, b: float) -> bool:
 
 
 def failures(text: str, name: str) -> str:
-    """What the examples of a text print otherwise than it says; a warning is an error."""
+    """Return what the examples of a text print otherwise than it says; a warning is an error."""
     said: list[str] = []
     test = PARSER.get_doctest(text, {}, name, None, None)
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """The code of the pages: blocks that run, and what they say that they print.
 
-    python tools/page_code.py docs/from_torch_jax_autograd.md
+    python tools/page_code.py docs/tutorials/from_torch_jax_autograd.md
 
 runs the blocks of other libraries that are installed, and compares what they print.  These are marked
 ``py`` and begin with an import of it.  Blocks marked ``python`` are arraytape's, which tests run.
@@ -33,7 +33,7 @@ def blocks_in(text: str, mark: str = "python") -> list[str]:
 
 
 def shown_in(block: str) -> list[str]:
-    """What a block says that its calls of print print: the comment at the end of each."""
+    """Return what a block says that its calls of print print: the comment at the end of each."""
     lines = block.splitlines()
     calls = [
         node
@@ -50,7 +50,7 @@ def shown_in(block: str) -> list[str]:
 
 
 def matches(line: str, expected: str) -> bool:
-    """Whether a line is the expected one, in which ``...`` stands for anything."""
+    """Return True if a line is the expected one, in which ``...`` stands for anything."""
     return bool(re.fullmatch(".*".join(map(re.escape, expected.split("..."))), line))
 
 

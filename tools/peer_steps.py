@@ -1,4 +1,4 @@
-"""Steps of PyTorch or JAX on the benchmarks' workloads, for tools/readme_ratios.py, which starts this.
+"""Steps of PyTorch or JAX on the benchmarks' workloads, for tools/status/ratios.py, which starts this.
 
     PYTHONPATH=src:asv_bench python tools/peer_steps.py torch
 
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from readme_ratios import STEPS, digest
+from status.ratios import STEPS, digest
 
 Step = Callable[[], Sequence[Any]]
 

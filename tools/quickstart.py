@@ -46,7 +46,7 @@ def blocks_of(page: str) -> list[str]:
 
 
 def faults(page: str, blocks: Sequence[str]) -> Iterator[str]:
-    """What a page's blocks do not print as it says; an exception of theirs is raised."""
+    """Yield what a page's blocks do not print as it says; an exception of theirs is raised."""
     scope: dict[str, object] = {}
     for number, block in enumerate(blocks):
         printed = io.StringIO()

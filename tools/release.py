@@ -4,8 +4,8 @@
     python tools/release.py 0.2.0 --date 2027-01-15
     python tools/release.py 0.3.0.dev0                 # what main is on its way to, afterwards
 
-What stands under "Unreleased" becomes the release's section.  Nothing is committed: CONTRIBUTING.md has
-the steps before and after.
+What stands under "Unreleased" becomes the release's section.  Nothing is committed:
+docs/dev/releases.md has the steps before and after.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Time whole steps, eager and replayed by ``xp.function``, beside what others take for the same.
 
-    PYTHONPATH=src python tools/replay_figures.py      # the table of docs/replay.md: a minute
+    PYTHONPATH=src python tools/replay_figures.py      # the table of docs/tutorials/replay.md: a minute
 
 Rows that need scikit-learn or PyTorch are left out where these are not installed.  All is CPU time of
 one thread: of runs that take turns, the least mean of one turn.  "traced" is the time of the first two

@@ -11,15 +11,17 @@ import os
 import sys
 import tracemalloc
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import inf
 from time import process_time
 from timeit import Timer
+from types import CodeType
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
 import arraytape as xp
-from arraytape._storage import numpy_namespace
 
 F = TypeVar("F", bound=Callable[..., Any])
 Burst = Callable[[], float]  # runs something some times; CPU seconds per run
@@ -29,8 +31,6 @@ SECONDS = 0.03 if QUICK else 0.2  # of the processor, for one ratio
 BURSTS = 3  # at least
 BURST = 1e-3 if QUICK else 2e-3  # seconds, about
 LONG = 0.1  # seconds
-# Where the frames of a raw call come from.
-RAW = (os.path.dirname(np.__file__) + os.sep, numpy_namespace.__file__)
 
 
 def benchmark(
@@ -95,14 +95,27 @@ def repeated(call: Callable[[], Any]) -> Burst:
 
 
 # --- counts ---------------------------------------------------------------------------------------
-def frames(call: Callable[[], Any]) -> int:
-    """How many Python frames a call enters: without its own and those inside the raw calls."""
-    entered = 0
+@cache
+def raw_files() -> tuple[str, ...]:
+    """Return where frames of a raw call come from: NumPy, and the namespace that ops get as ``xp``."""
+    files = [os.path.dirname(np.__file__) + os.sep]
+
+    def forward(x: Any, xp: Any) -> Any:
+        files.append(xp.__file__)
+        return x + 0.0
+
+    name = f"namespace_{uuid4().hex}"  # there may be a module like this one in the process already
+    xp.define_op(name, forward, "nondifferentiable")(xp.asarray(1.0))
+    return tuple(files)
+
+
+def codes(call: Callable[[], Any]) -> list[CodeType]:
+    """Return the code of each Python function that a call enters, the call's own included."""
+    found: list[CodeType] = []
 
     def look(frame: Any, event: str, argument: Any) -> None:
-        nonlocal entered
-        if event == "call" and not frame.f_code.co_filename.startswith(RAW):
-            entered += 1
+        if event == "call":
+            found.append(frame.f_code)
 
     call()  # what is looked up once
     before = sys.getprofile()
@@ -111,7 +124,13 @@ def frames(call: Callable[[], Any]) -> int:
         call()
     finally:
         sys.setprofile(before)
-    return entered - 1
+    return found
+
+
+def frames(call: Callable[[], Any]) -> int:
+    """Return how many Python frames a call enters: without its own and those inside the raw calls."""
+    raw = raw_files()
+    return sum(not code.co_filename.startswith(raw) for code in codes(call)) - 1
 
 
 def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:

@@ -22,7 +22,7 @@ from .good_calls import CALLS, CRASH, environment, square
 from .tool_calls import taped
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-import public_names
+from status import public_names
 
 
 @pytest.mark.slow

@@ -397,7 +397,7 @@ GONE = (
 IN_PART = (
     "a part of it may be missing: the value left the tape at {0} (float()), and what came of it went in "
     "again at {1}. Keep the computation in arraytape's own functions, or stop_gradient the value to say "
-    "that this is meant (see https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
+    "that this is meant (see https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md"
     "#value-left-the-tape)"
 )
 BESIDE = (
@@ -566,16 +566,16 @@ def program_id(program):
 
 
 def rows():
-    """The table of docs/diagnose.md: each cause, by the name of its program, and what is said of it."""
+    """Compare the table of docs/howto/diagnose.md with what is said of each cause's program."""
     for program, (_, text) in SAID.items():
         cause = program.__name__.replace("_", " ")
         yield f"| {cause} | {text.format(*['FILE:LINE'] * 2)} |"
 
 
 def test_the_page_has_all_the_texts():
-    page = (ROOT / "docs" / "diagnose.md").read_text("utf-8")
+    page = (ROOT / "docs" / "howto" / "diagnose.md").read_text("utf-8")
     table = "\n".join(rows())
-    assert table in page, f"put this into docs/diagnose.md:\n{table}"
+    assert table in page, f"put this into docs/howto/diagnose.md:\n{table}"
 
 
 @pytest.mark.parametrize("program", SAID, ids=program_id)

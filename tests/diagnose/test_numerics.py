@@ -12,9 +12,7 @@ from arraytape._tape.guard import tell_once
 from arraytape.testing import storages
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-LINK = (
-    "(see https://github.com/arraytape/arraytape/blob/main/docs/errors.md#value-that-is-not-finite)"
-)
+LINK = "(see https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md#value-that-is-not-finite)"
 
 
 def here():

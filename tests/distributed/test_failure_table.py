@@ -1,10 +1,10 @@
-"""Each row of the table of failures in docs/distributed.md has a test that makes them happen."""
+"""Each row of the table of failures in docs/tutorials/distributed.md has a test that makes it happen."""
 
 import ast
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "distributed.md"
+PAGE = HERE.parents[1] / "docs" / "tutorials" / "distributed.md"
 TESTS = {
     "a worker dies": {"test_a_worker_that_is_killed_in_mid_step"},
     "a worker answers no more: a frozen machine, a cut cable": {

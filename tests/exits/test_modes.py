@@ -197,7 +197,7 @@ def test_the_message_names_both_lines_and_the_remedy(x):
         "a part of the gradient may be missing: the value left the tape at "
         f"{__file__}:{first} (float()), and what came of it went in again at {__file__}:{first}. Keep "
         "the computation in arraytape's own functions, or stop_gradient the value to say that this is "
-        "meant (see https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
+        "meant (see https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md"
         "#value-left-the-tape)"
     )
 

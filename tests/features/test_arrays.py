@@ -1,4 +1,4 @@
-"""Rows 63-92 of docs/features.md: mutation, the standard, storages, numerics, threads, tooling."""
+"""Rows 63-92 of generated/features.md: mutation, the standard, storages, numerics, threads, tooling."""
 
 import asyncio
 import inspect
@@ -292,7 +292,7 @@ def test_tasks_are_apart(near):
         near(found, right)
 
 
-@feature(90, "CPython without a global lock", "tested on 3.13t: docs/reliability.md")
+@feature(90, "CPython without a global lock", "tested on 3.13t: docs/explanation/reliability.md")
 def test_it_is_declared():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert "Free Threading :: 2 - Beta" in text

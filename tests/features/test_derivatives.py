@@ -1,4 +1,4 @@
-"""Rows 25-47 of docs/features.md: derivatives, structures, custom rules."""
+"""Rows 25-47 of docs/reference/generated/features.md: derivatives, structures, custom rules."""
 
 import typing
 

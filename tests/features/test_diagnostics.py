@@ -1,4 +1,4 @@
-"""Rows 48-62 of docs/features.md: diagnostics and memory."""
+"""Rows 48-62 of docs/reference/generated/features.md: diagnostics and memory."""
 
 import gc
 import tracemalloc

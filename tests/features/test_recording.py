@@ -1,4 +1,4 @@
-"""Rows 1-24 of docs/features.md: recording control, Variables and modules."""
+"""Rows 1-24 of docs/reference/generated/features.md: recording control, Variables and modules."""
 
 import numpy as np
 import pytest

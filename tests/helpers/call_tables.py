@@ -11,11 +11,11 @@ import numpy as np
 import scipy.special as scipy_special
 
 import arraytape as xp
-import scope_table
 from arraytape import special
 from arraytape._record.op import REGISTRY
 from helpers import numpy_calls
 from helpers.operand_kinds import Fixed, Operand, spelled
+from status import scope as scope_table
 
 FLOATS = ("float64", "float64", "float64", "float32", "complex128")
 REALS = ("float64", "float64", "float32")

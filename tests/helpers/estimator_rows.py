@@ -1,4 +1,4 @@
-"""The rows of docs/estimators_table.md: an estimator's or metric's outcomes in words."""
+"""The rows of generated/estimators_table.md: an estimator's or metric's outcomes in words."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The rows of docs/features.md: one test each, which runs what the row says."""
+"""The rows of docs/reference/generated/features.md: one test each, which runs what the row says."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import io
 import numpy as np
 
 import arraytape as xp
-import scope_table
 from helpers.numpy_calls import CALLS, CLOSE, WRITERS
 from helpers.same_values import bits, near, quiet
+from status import scope as scope_table
 
 FUNCTIONS = {
     name: function for name, function in scope_table.public() if not isinstance(function, np.ufunc)

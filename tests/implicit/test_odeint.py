@@ -621,7 +621,11 @@ def test_an_error_in_f_is_the_users_own():
 
 
 REFUSED = [
-    ({"events": lambda t, y: y[0]}, NotImplementedError, r"events.*implicit\.root.*docs/odes"),
+    (
+        {"events": lambda t, y: y[0]},
+        NotImplementedError,
+        r"events.*implicit\.root.*docs/howto/odes",
+    ),
     ({"vectorized": True}, NotImplementedError, "vectorized.*Leave it out"),
     ({"method": "BDF"}, NotImplementedError, "BDF.*Radau.*continuous"),
     ({"method": LSODA}, NotImplementedError, "LSODA.*Radau"),

@@ -33,7 +33,7 @@ SLOW = {
 def test_a_method_is_right_by_everything_or_says_why_not(name, method):
     """By the place, the shapes, loc and scale; nothing is wrong in silence."""
     if name in SLOW and method != "logpdf":
-        pytest.skip("SciPy's own quadratures take seconds: tools/distribution_table.py has them")
+        pytest.skip("SciPy's own quadratures take seconds: tools/status/distributions.py has them")
     found = table.check(name, method, table.distributions()[name], 0.3)
     assert [(by, what) for by, what in found.by.items() if what.startswith(WRONG)] == []
     if name not in WITHOUT:
@@ -44,7 +44,9 @@ def test_a_method_is_right_by_everything_or_says_why_not(name, method):
 @pytest.mark.every(3)
 def test_quantiles(name):
     if name in SLOW:
-        pytest.skip("SciPy's own root finding takes seconds: tools/distribution_table.py has them")
+        pytest.skip(
+            "SciPy's own root finding takes seconds: tools/status/distributions.py has them"
+        )
     for method in ("ppf", "isf"):
         found = table.check(name, method, table.distributions()[name], 0.8)
         assert [(by, what) for by, what in found.by.items() if what.startswith(WRONG)] == []

@@ -41,7 +41,7 @@ def either_way(request):
 
 @pytest.fixture(autouse=True)
 def numpys_errors():
-    """Scalers divide 0 by 0, and overwrite it: see docs/third_party.md."""
+    """Scalers divide 0 by 0, and overwrite it: see docs/howto/third_party.md."""
     with np.errstate(divide="ignore", invalid="ignore"):
         yield
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-import scope_table
 from arraytape import testing
 from arraytape._numpy_api import one_by_one
 from arraytape._util import nest
@@ -30,6 +29,7 @@ from helpers.numpy_walk import (
     run,
 )
 from helpers.same_values import near, quiet
+from status import scope as scope_table
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,4 +1,4 @@
-"""What NumPy does not ask the Arrays about: the examples of docs/scope.md do what it says."""
+"""What NumPy does not ask the Arrays about: the examples of generated/scope.md do what it says."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-import scope_table
+from status import scope as scope_table
 
 RECORDED, WARNS, ON_PURPOSE = scope_table.UNASKED.values()
 X, Y = np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0, 5.0, 6.0])

@@ -175,7 +175,7 @@ PASSES = {gradient: 120, jacobian: 350, hvp: 350}
 def test_no_pass_over_the_whole_is_made_for_each_part(f, mode):
     """What more parts of one array cost, in passes over the whole."""
     if mode is hvp and f is gathers:
-        pytest.skip("second order through reads by index arrays takes passes: docs/reliability.md")
+        pytest.skip("second order through reads by index arrays takes passes: see reliability.md")
 
     def more(x):
         few, many = (

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: its layout of another repository is measured by asv, and has a page."""
+"""docs/howto/benchmarks.md: its layout of another repository is measured by asv, and has a page."""
 
 import json
 import os

@@ -16,16 +16,16 @@ from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import arraytape as xp
-import coverage_table
 from arraytape import _numpy_hook, checkpoint, diagnose, interop, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
 from arraytape._storage.info import Info
-from gradient_status import NONE
 from helpers.namespace_ops import namespace_ops, recorded_ops
 from helpers.standard import FUNCTIONS as IN_THE_STANDARD
+from status import coverage
+from status.gradients import NONE
 
 # What numpydoc also asks for: other functions to see, examples, a longer text in each docstring;
 # quotes on a line of their own; a verb first, which "Sum over axes" is not by its last letter.
@@ -202,7 +202,7 @@ def test_an_op_of_one_line_has_a_summary():
 # --- true -----------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def statuses():
-    return {row.name: row.status for row in coverage_table.rows()}
+    return {row.name: row.status for row in coverage.rows()}
 
 
 def test_none_is_said_to_have_no_derivative_exactly_where_the_gradient_is_none(statuses):

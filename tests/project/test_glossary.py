@@ -1,10 +1,10 @@
-"""docs/glossary.md: a word has one entry, and what it quotes from the code is there."""
+"""docs/explanation/glossary.md: a word has one entry, and what it quotes from the code is there."""
 
 import re
 
 from helpers.repository import ROOT
 
-PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "glossary.md").read_text(encoding="utf-8")
 SOURCE = ROOT / "src" / "arraytape"
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py")))
 ENTRY = re.compile(r"^- \*\*(.+?)\*\*", flags=re.M)

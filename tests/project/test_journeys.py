@@ -1,14 +1,14 @@
-"""docs/architecture.md: its journeys are what runs, its table and picture are as generated."""
+"""docs/dev/architecture.md: its journeys are what runs."""
 
 import re
 
 import pytest
 
 import journeys
-import rooms
 from helpers.repository import ROOT
+from status import rooms
 
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (`[\w/]+\.py`|compiled op) \| `([^`]+)` \|", flags=re.M)
 FILE = re.compile(r"`([\w/]+\.py)`")
 
@@ -40,11 +40,6 @@ def test_the_files_of_a_journey_are_those_of_the_page(name):
     named = {file for _, file in steps(name) if file.endswith(".py")} | {*FILE.findall(helpers)}
     entered = journeys.files_of(journeys.entered_by(journeys.JOURNEYS[name]))
     assert named == set(entered)
-
-
-def test_the_table_of_rooms_and_the_picture_are_not_stale():
-    stale = rooms.stale(rooms.tree())
-    assert not stale, "run python tools/rooms.py --table\n" + "\n".join(stale)
 
 
 def test_the_public_namespace_stands_above_what_it_imports():

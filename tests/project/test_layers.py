@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import arraytape
+from helpers.repository import ROOT
 
 SOURCE = Path(arraytape.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -33,7 +34,7 @@ def test_functions_stay_short_or_say_why_not(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE).as_posix())
 def test_nothing_reads_pickles(path):
     if path.relative_to(SOURCE).as_posix() == "distributed/_message.py":
-        return  # what Dask sends are pickles: docs/distributed.md says who may be trusted
+        return  # what Dask sends are pickles: docs/tutorials/distributed.md says who may be trusted
     for node in ast.walk(ast.parse(path.read_text())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) else []
@@ -57,3 +58,15 @@ def test_a_private_room_names_no_public_module_in_a_text(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             assert node.value not in public, f"line {node.lineno}"
             assert not any(node.value.startswith(f"{name}.") for name in public), node.lineno
+
+
+BENCHMARKS = [*(ROOT / "asv_bench").glob("*.py"), *(ROOT / "asv_bench" / "benchmarks").glob("*.py")]
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_a_benchmark_imports_no_private_module(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        assert [name for name in names if name.startswith("arraytape") and "._" in name] == []

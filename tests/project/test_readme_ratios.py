@@ -1,5 +1,6 @@
 """README's table of ratios has the rows that ``make ratios`` writes, and can be written again."""
 
+import importlib
 import re
 import sys
 
@@ -8,38 +9,34 @@ import pytest
 
 import pages
 from helpers.repository import ROOT
+from status import benchmarks
 
 
 @pytest.fixture
 def ratios(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     before, path = set(sys.modules), list(sys.path)
-    import readme_ratios
 
-    yield readme_ratios
+    yield importlib.import_module("status.ratios")
     sys.path[:] = path
     for name in set(sys.modules) - before:
-        mine = ("readme_ratios", "benchmark_figures", "benchmarks", "run", "smoke")
-        if name.partition(".")[0] in mine:
+        if name.partition(".")[0] in ("benchmarks", "run", "smoke") or name == "status.ratios":
             del sys.modules[name]
 
 
 def test_the_table_has_a_row_for_each_step(ratios):
-    written = ratios.README.read_text(encoding="utf-8")
-    table = written.partition(ratios.BEGIN)[2].partition(ratios.END)[0]
+    written, ends = pages.PAGES["ratios"].text(), pages.ends_of("ratios")
+    table = written.partition(ends[0])[2].partition(ends[1])[0]
     rows = [line.split("|")[1].strip() for line in table.strip().splitlines()[2:]]
     assert rows == list(ratios.STEPS)
     numbers = re.findall(r"\| ([\d.]+) \| ([\d.]+) \|", table)
     assert len(numbers) >= len(rows)
-    assert pages.between(written, ratios.BEGIN, ratios.END, table.strip()) == written
+    assert pages.between(written, ends, table.strip()) == written
 
 
-def test_the_picture_of_the_benchmarks_page_shows_that_table(ratios):
-    import benchmark_figures
-
-    assert benchmark_figures.main(["--check"]) == 0, "run python tools/benchmark_figures.py"
-    page = benchmark_figures.PAGE.read_text(encoding="utf-8")
-    assert all(f"| {words} | " in page for _, _, words in benchmark_figures.SHOWN)
+def test_the_page_of_benchmarks_has_a_row_for_each_count():
+    text = pages.PAGES["benchmarks"].text()
+    assert all(f"| {words} | " in text for _, _, words in benchmarks.SHOWN)
 
 
 @pytest.mark.slow

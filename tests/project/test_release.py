@@ -14,7 +14,7 @@ from arraytape import _util
 from helpers.repository import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-POLICIES = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+POLICIES = (ROOT / "docs" / "dev" / "policies.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| ([\w-]+) \| ([\d.]+) \| ([\d-]+) \| (.*) \|$", flags=re.M)
 YEARS = {"Python": 3, "NumPy": 2}  # SPEC 0
 KNOWN = {  # what was released when: PEPs 664, 693, 719, 745; the package index

@@ -8,26 +8,31 @@ import re
 import pytest
 
 from helpers.repository import ROOT
-from website import check, docstrings, formulas, gallery, points, reference, sources, uses
+from website import check, docstrings, formulas, gallery, moved, points, reference, sources, uses
 
 DESCRIBED = re.compile(
     r"^ *\.\. (?:auto(?:function|class|method|property|attribute|module)|py:\w+):: ([\w.]+)",
     flags=re.M,
 )
 PAGES = sources.pages()
-GENERATED = {"gallery/index", "reference/index"}
+GENERATED = {"gallery/index", f"{reference.FOLDER}/{reference.INDEX}"}
 
 
 # --- pages ----------------------------------------------------------------------------------------
 def test_every_page_is_in_one_toctree():
     listed = [
-        entry
-        for name, file in PAGES.items()
-        if "/" not in name
-        for entry in sources.toctree_entries(file)
+        entry for name, file in PAGES.items() for entry in sources.toctree_entries(name, file)
     ]
     decisions = {name for name in PAGES if re.match(r"decisions/\d", name)}  # listed by a pattern
     assert sorted(listed) == sorted({*PAGES, *GENERATED} - {"index", *decisions})
+
+
+def test_the_old_address_of_a_page_leads_to_it(tmp_path):
+    assert not {*moved.MOVED} & {*PAGES}
+    assert {*moved.MOVED.values()} <= {*PAGES}
+    moved.write_redirects(tmp_path)
+    assert '<a href="howto/errors.html">' in (tmp_path / "errors.html").read_text()
+    assert '<a href="howto/index.html">' in (tmp_path / "howto.html").read_text()
 
 
 def test_a_folder_with_a_page_of_its_own_lists_its_pages_by_a_pattern():
@@ -43,15 +48,23 @@ def test_the_links_of_a_page_lead_somewhere(name):
 @pytest.mark.parametrize(
     ("target", "path", "expected"),
     [
-        ("docs/errors.md#a", "README.md", "errors.md#a"),
+        ("docs/howto/errors.md#a", "README.md", "howto/errors.md#a"),
         ("../README.md", "docs/index.md", "overview.md"),
-        ("../replay.md", "docs/decisions/0001-flat-records.md", "../replay.md"),
-        ("decisions/", "docs/architecture.md", "decisions/README.md"),
-        ("graph_ridge.svg", "docs/diagnose_graph.md", "graph_ridge.svg"),
-        ("docs/epidemic.png", "README.md", "epidemic.png"),
-        ("public_names.txt", "docs/policies.md", f"{sources.REPOSITORY}/docs/public_names.txt"),
-        ("../Makefile", "docs/errors.md", f"{sources.REPOSITORY}/Makefile"),
-        ("../tests/attack", "docs/errors.md", f"{sources.REPOSITORY}/tests/attack/README.md"),
+        ("../tutorials/replay.md", "docs/decisions/0001-flat-records.md", "../tutorials/replay.md"),
+        ("../decisions/", "docs/dev/architecture.md", "../decisions/README.md"),
+        ("graph_ridge.svg", "docs/howto/diagnose_graph.md", "graph_ridge.svg"),
+        ("docs/tutorials/epidemic.png", "README.md", "tutorials/epidemic.png"),
+        (
+            "../reference/generated/public_names.txt",
+            "docs/dev/policies.md",
+            f"{sources.REPOSITORY}/docs/reference/generated/public_names.txt",
+        ),
+        ("../../Makefile", "docs/howto/errors.md", f"{sources.REPOSITORY}/Makefile"),
+        (
+            "../../tests/attack",
+            "docs/howto/errors.md",
+            f"{sources.REPOSITORY}/tests/attack/README.md",
+        ),
         (
             "../../examples/pca_influence.py",
             "docs/tutorials/influence.md",
@@ -72,12 +85,12 @@ def test_without_a_gallery_links_to_programs_lead_to_the_repository():
 
 
 def test_a_link_to_nothing_is_an_error_that_names_the_page():
-    with pytest.raises(LookupError, match=r"docs/errors\.md: a link leads to no\.md"):
-        sources.link("no.md", "docs/errors.md")
+    with pytest.raises(LookupError, match=r"docs/howto/errors\.md: a link leads to no\.md"):
+        sources.link("no.md", "docs/howto/errors.md")
 
 
 def test_code_keeps_what_looks_like_a_link(tmp_path):
-    page = ROOT / "docs" / "errors.md"
+    page = ROOT / "docs" / "howto" / "errors.md"
     code = [line for line in page.read_text(encoding="utf-8").splitlines() if "](" in line]
     assert code
     text = sources.source(page)
@@ -103,7 +116,7 @@ def test_every_page_of_the_reference_is_in_one_toctree(pages):
         for line in text.partition(".. toctree::")[2].splitlines()
         if line.strip() and not line.strip().startswith(":")
     ]
-    assert sorted(listed) == sorted({*pages} - {f"{reference.FOLDER}/index"})
+    assert sorted(listed) == sorted({*pages} - {f"{reference.FOLDER}/{reference.INDEX}"})
     assert len({name.lower() for name in pages}) == len(pages)  # one file each, on every system
 
 
@@ -129,7 +142,7 @@ def test_members_are_described_by_what_they_are(pages):
 def test_a_page_says_where_its_name_is_used(pages):
     page = pages["reference/arraytape.diagnose.explain"]
     assert ".. rubric:: Used in\n\n:doc:`Diagnostics: why is my gradient None" in page
-    assert "</diagnose>`" in page
+    assert "</howto/diagnose>`" in page
     assert "Used in" not in pages["reference/arraytape.special.obl_cv"]
 
 

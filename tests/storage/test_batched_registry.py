@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-import batched_status
-import coverage_table
 from arraytape import testing, vmap
 from arraytape._record.op import REGISTRY
 from arraytape._storage.batched import batched_forms, batched_namespace, indexing
 from arraytape._storage.batched.batched_storage import BATCHED
 from helpers.batches import close, loop
 from helpers.namespace_ops import namespace_ops
+from status import batched, coverage
 
 PACKAGE = Path(xp.__file__).parent
 OURS = [
@@ -137,7 +136,7 @@ def test_what_has_a_batched_form_in_part_says_where_it_has_none(loops):
         loop(lambda x: xp.searchsorted(x, 0.5), [x], [0]),
     )
     assert loops.called
-    assert batched_status.of_name("searchsorted", REGISTRY["searchsorted"], None) == (
+    assert batched.of_name("searchsorted", REGISTRY["searchsorted"], None) == (
         "yes (one by one with a batched x1)"
     )
 
@@ -222,7 +221,7 @@ def test_a_value_that_escaped_its_vmap_is_refused_by_a_users_op_too(define):
 
 
 def test_the_table_says_how_each_op_is_batched():
-    rows = {row.name: row for row in coverage_table.rows()}
+    rows = {row.name: row for row in coverage.rows()}
     assert {row.batched.partition(" (")[0] for row in rows.values()} == {"yes", "refused", "–"}  # noqa: RUF001
     assert {op.name for op in BY_RULE} - set(rows) == set()
     refused = {"nonzero", "unique_values", "bincount", "from_dlpack"}

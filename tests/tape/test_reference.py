@@ -1,4 +1,4 @@
-"""The fifteen lines of docs/architecture.md and the engine agree on random programs of plain ops."""
+"""The fifteen lines of docs/dev/architecture.md and the engine agree on random programs of plain ops."""
 
 import re
 
@@ -10,7 +10,7 @@ from arraytape._record.plan import PLANS, STEPS
 from arraytape.ops.elementwise_functions import real_part
 from helpers.repository import ROOT
 
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
 (SOURCE,) = re.findall(r"```python\n(from [^`]*?def reference[^`]*?return cotangents\n)", PAGE)
 
 
@@ -49,7 +49,7 @@ BINARY = (
 @pytest.fixture(scope="module")
 def reference():
     scope = {}
-    exec(compile(SOURCE, "docs/architecture.md", "exec"), scope)
+    exec(compile(SOURCE, "docs/dev/architecture.md", "exec"), scope)
     return scope["reference"]
 
 

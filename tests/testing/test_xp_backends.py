@@ -14,7 +14,7 @@ import arraytape
 from arraytape.testing import storages, xp_backends
 from helpers.repository import ROOT
 
-PAGE = ROOT / "docs" / "testing_your_library.md"
+PAGE = ROOT / "docs" / "howto" / "testing_your_library.md"
 FILE = re.compile(r"`([\w./]+)`:\n\n```\w+\n(.*?)```", flags=re.S)
 ASARRAY = arraytape.asarray
 OURS = ["arraytape", "taped", "hostile", "frozen"]

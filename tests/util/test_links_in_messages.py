@@ -1,4 +1,4 @@
-"""Messages link to docs/errors.md: every link has its section, every section is linked or listed."""
+"""Messages link to docs/howto/errors.md: links have their section, sections are linked or listed."""
 
 import re
 
@@ -9,7 +9,7 @@ import arraytape as xp
 from arraytape._util import errors
 from helpers.repository import ROOT
 
-PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "errors.md").read_text(encoding="utf-8")
 # Sections about messages that say all in their own words.
 UNLINKED = {
     "a-name-of-another-library",
@@ -62,7 +62,7 @@ def test_every_section_says_the_way_out():
 def test_a_link_is_the_address_of_the_page_in_the_repository():
     project = (ROOT / "pyproject.toml").read_text()
     home = re.search(r'^Source = "(.*)"$', project, flags=re.M).group(1)
-    assert f"{home}/blob/main/docs/errors.md" == errors.PAGE
+    assert f"{home}/blob/main/docs/howto/errors.md" == errors.PAGE
     assert errors.see("one-element") == f"(see {errors.PAGE}#one-element)"
 
 

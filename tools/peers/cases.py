@@ -1,4 +1,4 @@
-"""What is compared on random inputs: declared samples, and composites on samples of their own."""
+"""Cases for random inputs: declared samples, and composites on samples of their own."""
 
 from __future__ import annotations
 

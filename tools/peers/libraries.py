@@ -24,7 +24,7 @@ ZERO = arraytape.UnconnectedGradients.ZERO
 
 
 class Derivatives(NamedTuple):
-    """What a library says about a function at a point.
+    """The value and the derivatives that a library gives of a function at a point.
 
     ``gradient`` has one array per input; ``curvature`` is the Hessian-vector product, and empty
     where it was not asked for.
@@ -52,7 +52,7 @@ class Namespace:
 
 
 class Library:
-    """What the libraries have in common.  ``xp`` is the namespace to compute in."""
+    """The parts that the libraries have in common.  ``xp`` is the namespace to compute in."""
 
     name: str
     xp: Any

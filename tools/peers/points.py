@@ -1,4 +1,4 @@
-"""What is compared at single points: ties, zeros, bounds, infinities, coinciding singular values."""
+"""Cases at single points: ties, zeros, bounds, infinities, coinciding singular values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two libraries agree, and what finite differences say where they do not."""
+"""Verdicts: two libraries agree, or finite differences say which of them is right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 def agree(x: Array, y: Array) -> bool:
-    """Whether shapes, kinds, NaNs and infinities are the same, and the rest is near its scale."""
+    """Return True if shapes, kinds, NaNs and infinities are the same, and the rest is near its scale."""
     if x.shape != y.shape or (x.dtype.kind == "c") != (y.dtype.kind == "c"):
         return False
     finite = np.isfinite(x)
@@ -54,7 +54,7 @@ def checked(
     known: Known, library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, ours: Array, theirs: Array,
 ) -> str:  # fmt: skip
-    """What speaks against the verdict of a known disagreement; "" when nothing does.
+    """Return what speaks against the verdict of a known disagreement; "" when nothing does.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def missed(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, ours: Array,
 ) -> bool:  # fmt: skip
-    """Whether an answer that is not finite hides a derivative that exists.  Peers may share it."""
+    """Return True if an answer that is not finite hides a derivative; peers may share it."""
     if part == "value" or np.isfinite(ours).all():
         return False
     probe = direction(inputs[i], 7)

@@ -16,7 +16,7 @@ from sphinx.cmd.build import main as sphinx
 
 import name_examples
 
-from . import check, gallery, reference, sources
+from . import check, gallery, moved, reference, sources
 
 BUILD = sources.ROOT / "build" / "docs"
 SOURCE, HTML, RUNS = BUILD / "source", BUILD / "html", BUILD / "gallery"
@@ -39,6 +39,7 @@ def main() -> int:
     places = ["-c", str(sources.DOCS), "-d", str(DOCTREES), str(SOURCE), str(HTML)]
     if code := sphinx([*strict, *places]):
         return code
+    moved.write_redirects(HTML)
     missing = name_examples.without_example(reference.public())
     wrong = [*check.faults(HTML), *(f"{name} has no example" for name in missing)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
@@ -73,7 +74,8 @@ def write_sources(without_gallery: bool) -> None:
     wanted = {SOURCE / name for name in texts}
     for name, text in texts.items():
         sources.write(SOURCE / name, text)
-    wanted |= {copy(file, SOURCE) for file in sources.pictures()}
+    for file in sources.pictures():
+        wanted.add(copy(file, SOURCE / file.parent.relative_to(sources.DOCS)))
     if not without_gallery:
         files = [*gallery.programs(), *RUNS.glob("*.png"), *RUNS.glob("*.txt")]
         wanted |= {copy(file, SOURCE / gallery.FOLDER) for file in files}

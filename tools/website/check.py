@@ -34,7 +34,7 @@ class Page(HTMLParser):
 
 
 def faults(site: Path) -> Iterator[str]:
-    """What is wrong with the pages of a site, a sentence each."""
+    """Yield what is wrong with the pages of a site, a sentence each."""
     read = cache(Page)
     # What lies in _static are templates of the theme.
     for file in sorted(file for file in site.rglob("*.html") if "_static" not in file.parts):

@@ -33,7 +33,7 @@ def marked(lines: list[str]) -> list[str]:
 def mark_code(
     _app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]
 ) -> None:
-    """For Sphinx's event autodoc-process-docstring."""
+    """Mark the code of a docstring, at Sphinx's event autodoc-process-docstring."""
     lines[:] = marked(lines)
 
 
@@ -68,7 +68,7 @@ def expression(words: str) -> str:
 def type_signature(
     _app: Any, what: str, _name: str, value: Any, _options: Any, signature: Any, result: Any
 ) -> tuple[str, str] | None:
-    """For Sphinx's event autodoc-process-signature."""
+    """Add types to a signature, at Sphinx's event autodoc-process-signature."""
     if what != "function" or not signature:
         return None
     found = typed(signature, inspect.getdoc(value) or "")

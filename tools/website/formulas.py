@@ -35,7 +35,7 @@ Formula = tuple[str, int]
 
 
 class NotArithmetic(Exception):
-    """What is no formula stays code."""
+    """Code that is no formula."""
 
 
 # --- from Python to LaTeX -------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def of_a_sum(left: ast.expr, minus: bool, right: ast.expr) -> str:
 
 
 def signed(node: ast.expr) -> bool:
-    """Whether a formula begins with a sign."""
+    """Return True if a formula begins with a sign."""
     while isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div):
         node = node.left
     return isinstance(node, ast.UnaryOp)
@@ -155,7 +155,7 @@ def as_math(found: re.Match[str]) -> str:
 def typeset_docstring(
     _app: Any, _what: Any, _name: Any, _object: Any, _options: Any, lines: Any
 ) -> None:
-    """For Sphinx's event autodoc-process-docstring."""
+    """Typeset the derivative of a docstring, at Sphinx's event autodoc-process-docstring."""
     lines[:] = typeset(lines)
 
 

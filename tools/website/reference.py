@@ -1,4 +1,4 @@
-"""The reference: a page for each public name of docs/public_names.txt, and one for each module."""
+"""The reference: a page for each public name, as public_names.txt lists them, and for each module."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from types import ModuleType
 from typing import Any
 
 import arraytape as xp
+from status.public_names import listed
 
 from . import points, uses
-from .sources import DOCS, ROOT
+from .sources import ROOT
 
 PACKAGE = xp.__name__
 FOLDER = "reference"
+INDEX = "public_names"  # of all modules; docs/reference/index.md lists it among other pages
 VALUES = f"{PACKAGE}.values"  # the page of constants and data types
 CONVENTIONS = (
     "Derivatives at ties, zeros and bounds: `conventions <../explanation/numerics.html>`__."
@@ -55,12 +57,11 @@ Names = dict[str, Any]  # public names and what they stand for
 # --- what there is --------------------------------------------------------------------------------
 def public() -> Names:
     """Every public name with its value."""
-    names = (DOCS / "public_names.txt").read_text(encoding="utf-8").splitlines()
-    return {name: found(name) for name in names}
+    return {name: found(name) for name in listed()}
 
 
 def found(name: str) -> Any:
-    """What a dotted name stands for."""
+    """Return what a dotted name stands for."""
     value: Any = xp
     for part in name.split(".")[1:]:
         value = getattr(value, part)
@@ -73,19 +74,19 @@ def owner(name: str) -> str:
 
 
 def is_member(name: str, names: Names) -> bool:
-    """Whether it is a member of a class."""
+    """Return True if a name is that of a member of a class."""
     return isinstance(names.get(owner(name)), type)
 
 
 def is_value(name: str, value: Any) -> bool:
-    """Whether it is a constant or a data type, which have a page in common."""
+    """Return True for a constant or a data type, which have a page in common."""
     if isinstance(value, type):
         return value.__module__ == "numpy"
     return not callable(value) and not isinstance(value, ModuleType)
 
 
 def first_names(names: Names) -> dict[str, str]:
-    """For each further name of a function or class the one whose page describes it."""
+    """Return, for each further name of a function or class, the one whose page describes it."""
     same = defaultdict(list)
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
@@ -111,7 +112,7 @@ def sources(with_gallery: bool = True) -> dict[str, str]:
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
             pages[file_of(name, names)] = page(name, value, names, firsts) + below(name, value)
-    pages["index"] = heading("Public names") + INTRODUCTION + toctree([*modules, VALUES])
+    pages[INDEX] = heading("Public names") + INTRODUCTION + toctree([*modules, VALUES])
     return {f"{FOLDER}/{name}": text for name, text in pages.items()}
 
 
@@ -149,7 +150,7 @@ def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
 
 
 class Below:
-    """What stands below the description of a name: its special points, and pages that use it."""
+    """The part below the description of a name: its special points, and pages that use it."""
 
     def __init__(self, names: Names, firsts: dict[str, str], with_gallery: bool) -> None:
         self.points, self.firsts = points.points(), firsts
@@ -168,7 +169,7 @@ class Below:
 
 
 def directive(member: str, value: Any, cls: type) -> str:
-    """What documents a member of a class."""
+    """Return the directive that documents a member of a class."""
     static = inspect.getattr_static(cls, member.rpartition(".")[2])
     if isinstance(static, property):
         return "autoproperty"

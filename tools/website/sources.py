@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from . import moved
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/arraytape/arraytape/blob/main"
@@ -37,7 +39,10 @@ def page_of(path: str) -> str | None:
     folder, _, rest = path.partition("/")
     if folder == "examples" and rest != SHARED and re.fullmatch(r"\w+\.py", rest):
         return f"{GALLERY}/{rest.removesuffix('.py')}"
-    return rest.removesuffix(".md") if folder == "docs" and rest.endswith(".md") else None
+    if folder != "docs" or not rest.endswith(".md"):
+        return None
+    name = rest.removesuffix(".md")
+    return None if name in moved.MOVED else name
 
 
 def pages() -> dict[str, Path]:
@@ -48,8 +53,8 @@ def pages() -> dict[str, Path]:
 
 
 def pictures() -> list[Path]:
-    """The pictures that pages show; in the site they lie beside its pages."""
-    return [*DOCS.glob("*.svg"), *DOCS.glob("*.png")]
+    """Return the pictures that pages show; in the site, as here, they lie with the pages."""
+    return [*DOCS.rglob("*.svg"), *DOCS.rglob("*.png")]
 
 
 def source(file: Path, gallery: bool = True) -> str:
@@ -68,7 +73,7 @@ def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
 
 
 def link(target: str, path: str, gallery: bool = True) -> str:
-    """Where a link on the page of this path leads in the site.  LookupError when nothing is there."""
+    """Return where a link on the page of this path leads in the site; LookupError where it does not."""
     if re.match(r"[a-z]+:|#", target):
         return target
     place, hash_, anchor = target.partition("#")
@@ -87,11 +92,13 @@ def link(target: str, path: str, gallery: bool = True) -> str:
     return posixpath.relpath(there, posixpath.dirname(here) or ".") + f".md{hash_}{anchor}"
 
 
-def toctree_entries(file: Path) -> list[str]:
-    """The pages that the toctrees of a page name."""
+def toctree_entries(name: str, file: Path) -> list[str]:
+    """Return the names in the site of the pages that the toctrees of a page list."""
     lines = "".join(TOCTREE.findall(file.read_text(encoding="utf-8"))).splitlines()
     entries = [line for line in lines if line and not line.startswith(":")]
-    return [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+    paths = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+    folder = posixpath.dirname(f"/{name}")
+    return [posixpath.normpath(posixpath.join(folder, path)).lstrip("/") for path in paths]
 
 
 def write(path: Path, text: str) -> None:

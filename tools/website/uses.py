@@ -1,4 +1,4 @@
-"""Where a public name is used: pages of the guide and of the gallery, by the code that they run."""
+"""Uses of public names: pages of the guide and of the gallery, by the code that they run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pages(with_gallery: bool) -> Iterator[Page]:
 
 
 def used_in(names: Collection[str], with_gallery: bool = True) -> dict[str, list[Page]]:
-    """For each public name the pages that use it, those first that use it most."""
+    """Return, for each public name, the pages that use it, those first that use it most."""
     found: dict[str, list[tuple[int, Page]]] = defaultdict(list)
     for page in pages(with_gallery):
         for name, count in uses(page.code, names).items():
@@ -47,7 +47,7 @@ def used_in(names: Collection[str], with_gallery: bool = True) -> dict[str, list
 
 
 def uses(code: list[str], names: Collection[str]) -> Counter[str]:
-    """How often pieces of code use each name; what one imports the later ones have, too."""
+    """Count how often pieces of code use each name; what one imports the later ones have, too."""
     imported: dict[str, str] = {}
     count: Counter[str] = Counter()
     for piece in code:

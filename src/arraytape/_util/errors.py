@@ -19,7 +19,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
-PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
+PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md"
 
 
 # The file of the trampolines in ``interop``: both words in it make ``warnings.warn`` pass such a frame
@@ -140,7 +140,7 @@ def folder_of_package(name: str) -> str:
 
 
 def see(anchor: str) -> str:
-    """The end of a message whose way out needs more words: the section of docs/errors.md."""
+    """The end of a message whose way out needs more words: the section of docs/howto/errors.md."""
     return f"(see {PAGE}#{anchor})"
 
 
@@ -272,7 +272,7 @@ def shown(value: Any) -> str:
         return object.__repr__(value)
 
 
-# Of what a storage says, the words that tell which section of docs/errors.md has the way out.
+# Of what a storage says, the words that tell which section of docs/howto/errors.md has the way out.
 SECTIONS = (
     ("broadcast", "shapes-do-not-fit"),
     ("core dimension", "shapes-do-not-fit"),

@@ -112,7 +112,7 @@ def odeint(
     the same method and tolerances.  A tape keeps y at the outputs alone.  The gradient is that of the
     exact solution, up to errors of the size of the tolerances.
 
-    The time of an event is the root of a function of ``sol``: see docs/odes.md.
+    The time of an event is the root of a function of ``sol``: see docs/howto/odes.md.
 
     A solver that fails gives ``status`` -1 and what it has computed so far, as SciPy's; under a tape a
     TapeWarning says so, too.
@@ -160,8 +160,8 @@ def refusal(name: str) -> str:
     if name == "events":
         return (
             f"odeint: events are not there [at {user_line()}]. Ask for dense_output=True and find "
-            "the time with arraytape.implicit.root, as a root of a function of sol(t): docs/odes.md "
-            "shows how"
+            "the time with arraytape.implicit.root, as a root of a function of sol(t): "
+            "docs/howto/odes.md shows how"
         )
     return (
         f"odeint: vectorized is not there [at {user_line()}]: f is called with one y at a time. Leave "

@@ -26,7 +26,7 @@ def scipy() -> AbstractContextManager[None]:
     With NumPy data alone SciPy's functions do what they do without, on the same objects.  What was
     put in place stays in place when the context ends, and does nothing there.
 
-    docs/interop.md lists the functions.
+    docs/howto/interop.md lists the functions.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Benchmarks of your own functions for asv: what a tape costs them in time and in memory.
 
-A class in a module of asv's benchmark directory is all that there has to be: docs/benchmarks.md.  By
+A class in a module of asv's benchmark directory is all that there has to be, see
+docs/howto/benchmarks.md.  By
 hand it shows what asv will find:
 
 >>> import numpy as np

@@ -9,7 +9,7 @@ numpy [1. 3.]
 hostile [1. 3.]
 
 With ``xp_backends = "all"`` among pytest's settings, every test that takes ``xp`` runs on all of them:
-docs/testing_your_library.md.
+docs/howto/testing_your_library.md.
 
 numpy : NumPy, as array-api-compat shows it.
 array_api_strict : the standard and nothing else.  It is another package.

@@ -111,7 +111,10 @@ class BatchedNamespace:
         return found
 
     def form(self, name: str) -> str:
-        """The form of a function, one of ``names``: what ``find`` gives, and docs/coverage.md says."""
+        """Return the form of a function, one of ``names``, which is what ``find`` gives.
+
+        docs/reference/generated/coverage.md lists them.
+        """
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
         op = REGISTRY.get(name)

@@ -1,4 +1,4 @@
-"""A page over asv's results that a browser shows without a network: docs/benchmarks.md.
+"""A page over asv's results that a browser shows without a network: docs/howto/benchmarks.md.
 
 python -m arraytape.testing.dashboard results --out site
 """

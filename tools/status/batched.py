@@ -1,0 +1,72 @@
+"""Find how a public name is computed under vmap: for all examples at once, or how else.
+
+An op with rules of its own is computed in one form of the batched namespace, the same that it goes
+by.  Composites, methods and operators are called under vmap, to see what becomes of their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import arraytape as xp
+from arraytape._record.op import Op
+from arraytape._storage.batched import batched_namespace, indexing
+from arraytape._storage.batched.batched_data import NoBatchedForm
+from arraytape._storage.batched.batched_forms import IN_PART, ONE_BY_ONE, REFUSED
+from arraytape._storage.batched.batched_storage import BATCHED
+
+from .gradients import Call, call
+
+YES, LOOP, NO = "yes", "one by one", "refused"
+# Calls whose batched argument decides: what ``gradients`` calls has plain integers there.
+CALLS = {"bincount": call(lambda x: xp.bincount(xp.astype(x, xp.int64)), (3,))}
+
+
+def of_name(name: str, op: Op | None, example: Call | None) -> str:
+    """``YES`` (and what is looped over all the same), ``LOOP``, ``NO``; "" for no function of arrays."""
+    form = BATCHED.xp.form(op.name) if op is not None else ONE_BY_ONE
+    if form != ONE_BY_ONE or (op is not None and op.kind != "composite"):
+        part = f" ({LOOP} {IN_PART[op.name]})" if op is not None and op.name in IN_PART else ""
+        return {REFUSED: NO, ONE_BY_ONE: LOOP}.get(form, YES + part)
+    example = CALLS.get(name, example)
+    return "" if example is None else of_call(example)
+
+
+def of_call(example: Call) -> str:
+    """Return what a call does under vmap when all its arrays are batched."""
+    rng = np.random.default_rng(0)
+    inputs = [xp.asarray(rng.uniform(0.3, 2.0, (2, *shape))) for shape in example.shapes]
+    loop = mock.Mock(side_effect=indexing.each_one)
+
+    def function(*arrays: Any) -> Any:
+        return [*arrays_in(example.function(*arrays)), *arrays[:1]]
+
+    with (
+        mock.patch.object(indexing, "each_one", loop),
+        mock.patch.object(batched_namespace, "each_one", loop),
+    ):
+        try:
+            xp.vmap(function)(*inputs)
+        except NoBatchedForm:
+            return NO
+        except Exception as error:
+            if isinstance(error.__cause__, NoBatchedForm):
+                return NO
+            raise
+    return LOOP if loop.called else YES
+
+
+def arrays_in(results: Any) -> Iterator[Any]:
+    """The Arrays in a nesting of results."""
+    if isinstance(results, xp.Array):
+        yield results
+    elif isinstance(results, list | tuple):
+        for part in results:
+            yield from arrays_in(part)
+
+
+__all__ = ["LOOP", "NO", "YES", "of_call", "of_name"]

@@ -1,0 +1,263 @@
+"""The page of gradients: every public name, its gradient, what a tape keeps for it, its storages.
+
+All of it comes from the registry of ops and the public namespace.  A name of which ``gradients`` finds
+no status is an error; ``batched`` finds what vmap does with it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import arraytape as xp
+import pages
+from arraytape import _numpy_hook
+from arraytape._record.op import REGISTRY, Op
+from arraytape._record.plan import kept_names
+from arraytape._storage import cupy
+from arraytape._storage.info import Info
+from arraytape._storage.numpy_storage import NUMPY
+from arraytape.ops._factorisations import NONE_UNREAD
+
+from .batched import LOOP, NO, YES, of_name
+from .gradients import (
+    BEHIND,
+    BY_DESIGN,
+    GRADIENT,
+    MEMBERS_BY_DESIGN,
+    NONE,
+    STATUSES,
+    ZERO,
+    Call,
+    Finding,
+    example_of,
+    member_example,
+    of_function,
+    of_member,
+)
+
+PACKAGE = Path(xp.__file__).parent
+COLUMNS = ("name", "word", "gradient", "a record keeps", "batched", "storages")
+DASH = "–"  # noqa: RUF001
+CHAPTERS = (
+    "constants", "data_types", "inspection", "creation_functions", "data_type_functions",
+    "elementwise_functions", "indexing_functions", "linear_algebra_functions",
+    "manipulation_functions", "searching_functions", "set_functions", "sorting_functions",
+    "statistical_functions", "utility_functions", "linalg", "fft", "array_attributes_and_methods",
+    "array_operators",
+)  # fmt: skip
+LAST = ("tapes_and_rules", "ops_behind_other_names")
+INTRODUCTION = f"""\
+# Gradients, name by name
+
+{pages.mark("coverage")}
+
+Every public name has one of three statuses:
+
+- `{GRADIENT}`: a derivative, of any order.
+- `{ZERO}`: a derivative that is 0 wherever it exists, and arrives as zeros.
+- `{NONE}`: the gradient is None: integers, booleans, rounding, facts about an array, new arrays,
+  values that leave the tape.
+
+A status holds for real floating-point data; brackets say where complex data or a single input
+differ. The word is the one in which the op is stated. What a record keeps is listed for an op all
+of whose inputs are followed; with fewer, it keeps what their rules ask for: inputs and parameters
+by name, `y` for the result, or what the op saves in their place. Shapes and dtypes are kept, too,
+where inputs are broadcast or cast. A composite keeps what its parts keep.
+
+Batched says how the name is computed under `vmap`, and in a Jacobian:
+
+- {YES}: for all examples by calls of the storage.
+- {LOOP}: by a Python loop over the examples.
+- {NO}: not at all, with a TypeError, where the shape of the result, or the way that the program
+  takes, depends on values.
+
+For a composite it is found by a call with floating-point arguments; {DASH} stands for what computes
+with no Array. Ops of your own with the word `elementwise` are computed for all examples at once.
+"""
+
+
+class Row(NamedTuple):
+    """One name.  ``status`` is one of ``STATUSES``, or "" when none could be found: see ``detail``."""
+
+    chapter: str
+    name: str
+    word: str
+    status: str
+    detail: str
+    keeps: str
+    batched: str
+    storages: str
+
+
+# --- collecting -----------------------------------------------------------------------------------
+def keeps(op: Op | None, finding: Finding) -> str:
+    """List what one record of the op holds when all its inputs are followed."""
+    if op is None or not op.recorded or finding.status == NONE:
+        return DASH
+    names = []
+    for name in kept_names(op):
+        if name in NONE_UNREAD:  # a place for what the backward pass finds out, empty until then
+            continue
+        what, _, source = name.partition(" ")
+        names.append(f"{what} of {source}" if source else name)
+    return ", ".join(names) or "nothing"
+
+
+def storages(op: Op | None) -> str:
+    """The storages that arraytape itself brings and that have the op's function."""
+    since = " 14" if op is not None and op.name in cupy.SINCE_14 else ""
+    serves = op is None or op.kind == "composite" or callable(NUMPY.function(op.name))
+    return f"numpy, cupy{since}" if serves else f"cupy{since}"
+
+
+def row(
+    chapter: str,
+    name: str,
+    op: Op | None,
+    finding: Finding,
+    word: str = DASH,
+    example: Call | None = None,
+) -> Row:
+    batched = of_name(name, op, example) or DASH
+    kind = op.kind if op else word
+    return Row(chapter, name, kind, *finding, keeps(op, finding), batched, storages(op))
+
+
+def chapter_of(function: Any, op: Op | None) -> str:
+    """The file under ops/ in which a function's op, or the function itself, is declared."""
+    if op is not None:
+        path = Path(op.declared.rpartition(":")[0])
+        return path.stem if path.parent == PACKAGE / "ops" else "tapes_and_rules"
+    module: str = getattr(function, "__module__", None) or ""
+    return module.rpartition(".")[2] if ".ops." in module else "tapes_and_rules"
+
+
+def op_of(name: str, function: Any) -> Op | None:
+    """The op behind a public function: its own, or the one of its name."""
+    for op in REGISTRY.values():
+        if op.public is function:
+            return op
+    return REGISTRY.get(name)
+
+
+def namespace_names(module: ModuleType, prefix: str = "") -> list[str]:
+    """The public names of arraytape, arraytape.linalg or arraytape.fft."""
+    if prefix:
+        listed = getattr(module, "__all__", None)
+        declared = [op.removeprefix(prefix) for op in REGISTRY if op.startswith(prefix)]
+        return sorted(listed or declared)
+    return [name for name in dir(module) if not isinstance(getattr(module, name), ModuleType)]
+
+
+def member_names() -> list[str]:
+    """The public attributes, methods and operators that Array defines."""
+    return sorted(
+        name for name, member in vars(xp.Array).items()
+        if not name.startswith("_")
+        or (name.endswith("__") and callable(member) and not name.startswith("__annot"))
+    )  # fmt: skip
+
+
+def namespace_rows(module: ModuleType, prefix: str = "") -> Iterator[Row]:
+    for name in namespace_names(module, prefix):
+        value, full = getattr(module, name), prefix + name
+        if isinstance(value, np.dtype) or (
+            isinstance(value, type) and issubclass(value, np.generic)
+        ):
+            yield row("data_types", full, None, Finding(NONE))
+        elif value is None or isinstance(value, int | float | complex):
+            yield row("constants", full, None, Finding(NONE))
+        elif isinstance(value, str) or name == "__array_namespace_info__":
+            yield row("inspection", full, None, Finding(NONE))
+        elif isinstance(value, type):  # Array has tables of its own
+            yield row("tapes_and_rules", full, None, Finding(NONE))
+        else:
+            op = op_of(full, value)
+            chapter = prefix.rstrip(".") or chapter_of(value, op)
+            by_design = op is None or full in BY_DESIGN
+            example = None if by_design else example_of(full, value)
+            yield row(chapter, full, op, of_function(full, value, op), example=example)
+
+
+def member_rows() -> Iterator[Row]:
+    for name in member_names():
+        member = vars(xp.Array)[name]
+        behind = BEHIND.get(name, name if not name.startswith("_") else "")
+        op = None if name in MEMBERS_BY_DESIGN else REGISTRY.get(behind)
+        chapter = "array_operators" if name in BEHIND and name.startswith("__") else ""
+        finding = of_member(name, member, op)
+        word = DASH if finding.status == NONE else "composite"
+        chapter = chapter or "array_attributes_and_methods"
+        example = None if name in MEMBERS_BY_DESIGN else member_example(name, member, op)
+        entry = row(chapter, f"Array.{name}", op, finding, word, example)
+        if name == "__setitem__":  # recorded by a plan of its own: see ops/writing.py
+            kept = "key, shape of value, dtype of value"
+            entry = entry._replace(chapter="array_operators", word="linear", keeps=kept)
+        yield entry
+
+
+def rows() -> list[Row]:
+    """One row for each public name, and for each op that is recorded under another name."""
+    _numpy_hook.load()  # Array's members themselves, not their stand-ins
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error", xp.TapeWarning)  # a way out of the tape is no status
+        found = [*namespace_rows(xp)]
+        found += namespace_rows(xp.linalg, "linalg.")
+        found += namespace_rows(xp.fft, "fft.")
+        found += member_rows()
+        named = {r.name for r in found}
+        for name in (n for n in vars(Info) if not n.startswith("_")):
+            full = f"__array_namespace_info__().{name}"
+            found.append(row("inspection", full, None, Finding(NONE)))
+        for op in REGISTRY.values():
+            # Ops of the user's own (or of a test) are no part of the library.
+            ours = Path(op.declared.rpartition(":")[0]).is_relative_to(PACKAGE)
+            listed_elsewhere = op.name.startswith("special.")  # special.md
+            if ours and not listed_elsewhere and op.name not in named:
+                assert op.public is not None
+                finding = of_function(op.name, op.public, op)
+                found.append(row("ops_behind_other_names", op.name, op, finding))
+    return found
+
+
+def without_status(found: Iterable[Row]) -> list[str]:
+    """Return a line on each name that has none of the three statuses."""
+    return [f"{r.name}: {r.detail}" for r in found if r.status not in STATUSES]
+
+
+# --- writing --------------------------------------------------------------------------------------
+def order(chapter: str) -> tuple[int, str]:
+    """The standard's chapters in its order, then others by name, then what is no chapter."""
+    if chapter in CHAPTERS:
+        return CHAPTERS.index(chapter), ""
+    return len(CHAPTERS) + (1 + LAST.index(chapter) if chapter in LAST else 0), chapter
+
+
+def render(found: Sequence[Row] | None = None) -> str:
+    """The whole page."""
+    found = rows() if found is None else found
+    parts = [INTRODUCTION]
+    counts = {status: sum(r.status == status for r in found) for status in reversed(STATUSES)}
+    total = ", ".join(f"{count} `{status}`" for status, count in counts.items())
+    parts.append(f"{len(found)} names: {total}.\n")
+    for chapter in sorted({r.chapter for r in found}, key=order):
+        title = chapter if chapter in ("linalg", "fft") else chapter.replace("_", " ").capitalize()
+        lines = []
+        for r in sorted(r for r in found if r.chapter == chapter):
+            status = f"`{r.status}`" + (f" ({r.detail})" if r.detail else "")
+            lines.append([f"`{r.name}`", r.word, status, r.keeps, r.batched, r.storages])
+        parts.append(f"## {title}\n\n{pages.table(COLUMNS, lines)}\n")
+    return "\n".join(parts)
+
+
+def page(_: str) -> str:
+    found = rows()
+    if missing := without_status(found):
+        raise pages.CannotBeWritten("no gradient status for " + "; ".join(missing))
+    return render(found)

@@ -1,0 +1,19 @@
+"""The page docs/errors.md, an address that messages of 0.1 print: each heading leads to the new one."""
+
+from __future__ import annotations
+
+import re
+
+import pages
+
+PAGE = "howto/errors.md"
+
+
+def page(_: str) -> str:
+    text = (pages.ROOT / "docs" / PAGE).read_text(encoding="utf-8")
+    lines = ["# This page has moved", "", pages.mark("errors"), ""]
+    lines += [f"Messages of arraytape 0.1 lead here. The page is [{PAGE}]({PAGE}) now.", ""]
+    for heading in re.findall(r"^### (.*)$", text, flags=re.M):
+        anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        lines += [f"### {heading}", "", f"[What it means, and what to do]({PAGE}#{anchor})", ""]
+    return "\n".join(lines)

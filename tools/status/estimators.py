@@ -1,0 +1,127 @@
+"""The page of estimators: how all of scikit-learn's estimators and metrics answer Arrays.
+
+Each is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``, and every method and
+fitted attribute is differentiated by the data and by a continuous target; central differences of fits to
+perturbed NumPy data are the truth.  An estimator that takes longer than a minute and a half says so.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import signal
+import warnings
+from collections import Counter
+
+import pages
+from helpers import estimator_rows as rows
+from helpers import estimators as sweep
+
+SECONDS = 90
+HEAD = f"""# scikit-learn's estimators and metrics
+
+{pages.mark("estimators_table")}
+
+How each of them answers Arrays, with `array_api_dispatch=True`: fitted to small data, every method and
+every fitted attribute of floating point was differentiated by the data and by a continuous target, and
+held against central differences of fits to perturbed NumPy data (relative error at most 1e-5, or as in
+brackets where refits do not tell it so well). **None is wrong in silence.**
+
+- **outside** of a context: "yes", all that has a derivative is right; "in part"; "warns", a gradient
+  lacks a part, with a warning that names the line; "leaves", results are NumPy data or numbers, of which
+  a gradient is an error; "constant"; "refuses".
+- **differentiates**: right inside `with arraytape.interop.sklearn():`.
+- **constant**: the derivative is zero wherever there is one (labels, scores that count).
+- **not**: what warns, what is NumPy data (a gradient of it is an error that names the line), what is
+  refused and why.
+
+Methods are asked at data beside those of the fit, on the same tape. Parameters are such that a fit ends
+at its solution. Attributes that are tables of a search (`alphas_`, `best_score_`) stay NumPy data.
+"""
+TABLE = """
+| estimator | outside | differentiates | constant | not |
+| --- | --- | --- | --- | --- |
+"""
+METRICS = """
+## Metrics
+
+| metric | outside | inside |
+| --- | --- | --- |
+"""
+
+
+class TooSlow(Exception):
+    """An estimator took longer than it may."""
+
+
+def too_slow(*_: object) -> None:
+    raise TooSlow
+
+
+def limited(name: str) -> str:
+    """The row of an estimator, within the time it may take."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, too_slow)
+    signal.alarm(SECONDS)
+    try:
+        return rows.estimator_row(name)
+    except TooSlow:
+        return f"| {name} |  |  |  | not tried: takes longer than {SECONDS} seconds |"
+    except Exception as error:  # one that fails leaves the others their rows
+        return f"| {name} |  |  |  | WRONG: the sweep failed: {rows.reason(sweep.said(error))} |"
+    finally:
+        signal.alarm(0)
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a row."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def summary(lines: list[str]) -> str:
+    """Say in a sentence how many estimators differentiate."""
+    cells = [cells_of(line) for line in lines]
+    whole = sum(bool(right) and not rest for _, _, right, _, rest in cells)
+    part = sum(bool(right) and bool(rest) for _, _, right, _, rest in cells)
+    constant = sum(not right and bool(flat) for _, _, right, flat, _ in cells)
+    outside = Counter(cell[1] for cell in cells)
+    return (
+        f"\nOf {len(lines)} estimators {outside['yes']} differentiate without a context and "
+        f"{outside['in part']} in part; inside {whole} do and {part} in part, {constant} are constant, "
+        f"and {len(lines) - whole - part - constant} refuse, or leave with a warning.\n"
+    )
+
+
+def rows_in_page(heading: str) -> list[str]:
+    """The rows of one of the page's tables."""
+    _, _, table = pages.PAGES["estimators_table"].text().partition(heading)
+    lines = table.partition("\n\n")[0].splitlines()
+    return [line for line in lines if line.startswith("| ")]
+
+
+def name_of(line: str) -> str:
+    return cells_of(line)[0]
+
+
+def swept(names: list[str]) -> list[str]:
+    """The rows of estimators, which are also printed as they come."""
+    count, lines = min(4, os.cpu_count() or 1), []
+    with multiprocessing.get_context("fork").Pool(count, maxtasksperchild=20) as pool:
+        for line in pool.imap_unordered(limited, names):
+            print(line, flush=True)
+            lines.append(line)
+    return lines
+
+
+def page(_: str, *names: str) -> str:
+    """Return the page, or the page as it is with new rows of these estimators."""
+    lines = swept([*names] or [*sweep.kinds()])
+    if names:
+        lines += [line for line in rows_in_page(TABLE) if name_of(line) not in names]
+        metric_lines = rows_in_page(METRICS)
+    else:
+        metric_lines = [rows.metric_row(name) for name in sweep.metric_names()]
+    lines.sort(key=str.casefold)
+    text = HEAD + summary(lines) + TABLE + "\n".join(lines) + "\n" + METRICS
+    return text + "\n".join(metric_lines) + "\n"

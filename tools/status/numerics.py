@@ -1,0 +1,162 @@
+"""The tables of docs/explanation/numerics.md: each row is run, here and in PyTorch and JAX.
+
+A row says a function of x (and y) as array-API code over ``xp``, a point, and the derivative by each
+argument there of the sum of the function's results.  Where the function begins with ``second:`` it is
+the derivative of the sum of the first derivatives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import arraytape
+import pages
+from peers.libraries import PEERS, Jax, Library, Ours, Torch
+
+COLUMNS = ("arraytape", "PyTorch", "JAX")
+SECOND = "second: "
+NOTHING = "\N{EN DASH}"
+
+
+class Row(NamedTuple):
+    """A row of a table: code and point as they stand there, and the derivatives by library."""
+
+    code: str
+    point: str
+    found: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return pages.row([f"`{part}`" for part in (self.code, self.point, *self.found)])
+
+
+def row_of(line: str) -> Row | None:
+    """The row that a line of the page holds; None when it holds none."""
+    parts = [part.strip() for part in line.strip().strip("|").split(" | ")]
+    code = len(parts) == 2 + len(COLUMNS) and all(p[0] == p[-1] == "`" for p in parts)
+    return Row(parts[0][1:-1], parts[1][1:-1], tuple(p[1:-1] for p in parts[2:])) if code else None
+
+
+def rows() -> list[Row]:
+    """All rows of the page."""
+    lines = pages.PAGES["numerics"].text().splitlines()
+    return [row for row in map(row_of, lines) if row]
+
+
+def point_of(row: Row) -> dict[str, np.ndarray[Any, Any]]:
+    """The arguments, by name: ``x, y = 1.0, 2.0`` or ``x = [1.0, 2.0]``."""
+    names, _, values = row.point.partition(" = ")
+    found = eval(values, {"nan": np.nan, "inf": np.inf})
+    split = names.split(", ")
+    return {
+        n: np.asarray(v) for n, v in zip(split, found if len(split) > 1 else [found], strict=True)
+    }
+
+
+def derivative(library: Library, row: Row) -> str:
+    """Return a library's derivative of a row; a dash when it lacks a function that the row uses."""
+    point = point_of(row)
+    code = compile(row.code.removeprefix(SECOND), row.code, "eval")
+
+    def function(*arrays: Any) -> Any:
+        names = dict(zip(point, arrays, strict=True))
+        return eval(code, {"xp": library.xp, **names})
+
+    gradient = GRADIENTS[type(library)]
+    order = 2 if row.code.startswith(SECOND) else 1
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found = gradient(library, function, [*point.values()], order)
+        except (AttributeError, RuntimeError):  # no such function, no derivative of it
+            if isinstance(library, Ours):
+                raise
+            return NOTHING
+    return ", ".join("None" if g is None else shown(np.asarray(g)) for g in found)
+
+
+def shown(g: np.ndarray[Any, Any]) -> str:
+    """Numbers to three digits, without a sign of zero."""
+    return str((np.round(g, 3) + 0.0).tolist()).replace("(", "").replace(")", "")
+
+
+def summed(xp: Any, results: Any) -> Any:
+    """The sum of all that a function gave."""
+    parts = results if isinstance(results, tuple | list) else [results]
+    total: Any = 0.0
+    for part in parts:
+        total = total + xp.sum(part)
+    return total
+
+
+def ours(library: Any, function: Callable[..., Any], inputs: list[Any], order: int) -> list[Any]:
+    """arraytape's gradients, None where there is none."""
+    xs = [library.asarray(x) for x in inputs]
+    with arraytape.GradientTape() as outer:
+        outer.watch(xs)
+        with arraytape.GradientTape() as inner:
+            inner.watch(xs)
+            y = function(*xs)
+        if order == 2:
+            y = inner.gradient(y, xs)
+    found: list[Any] = (outer if order == 2 else inner).gradient(y, xs)
+    return found
+
+
+def torch_s(library: Any, function: Callable[..., Any], inputs: list[Any], order: int) -> list[Any]:
+    """PyTorch's gradients, None where there is none."""
+    torch = library.torch
+    xs = [torch.tensor(x, requires_grad=True) for x in inputs]
+    y = summed(library.xp, function(*xs))
+    for last in [False, True][-order:]:
+        if not getattr(y, "requires_grad", False):
+            return [None for _ in xs]
+        y = y.real if y.is_complex() else y
+        found = torch.autograd.grad(y, xs, create_graph=not last, allow_unused=True)
+        y = summed(library.xp, [g for g in found if g is not None])
+    return [None if g is None else g.numpy(force=True) for g in found]
+
+
+def jax_s(library: Any, function: Callable[..., Any], inputs: list[Any], order: int) -> list[Any]:
+    """JAX's gradients, in its own convention for complex numbers."""
+    jax, xp = library.jax, library.xp
+    everywhere = tuple(range(len(inputs)))
+
+    def value(*xs: Any) -> Any:
+        return xp.real(summed(xp, function(*xs)))
+
+    def first(*xs: Any) -> Any:
+        return summed(xp, jax.grad(value, everywhere)(*xs))
+
+    return list(jax.grad(first if order == 2 else value, everywhere)(*map(library.asarray, inputs)))
+
+
+GRADIENTS: dict[type, Callable[..., list[Any]]] = {Ours: ours, Torch: torch_s, Jax: jax_s}
+
+
+def filled(row: Row, libraries: dict[str, Library]) -> Row:
+    """The row with the derivatives of the libraries that are there."""
+    found = zip(COLUMNS, row.found, strict=True)
+    new = [derivative(libraries[c], row) if c in libraries else old for c, old in found]
+    return row._replace(found=tuple(new))
+
+
+def page(old: str) -> str:
+    """Return the page with arraytape's column as it is now."""
+    return with_columns(old, {"arraytape": Ours()})
+
+
+def page_of_peers(old: str) -> str:
+    """Return the page with the columns of PyTorch and JAX, too: where both are installed."""
+    peers = {"PyTorch": PEERS["torch"](), "JAX": PEERS["jax"]()}
+    return with_columns(old, {"arraytape": Ours(), **peers})
+
+
+def with_columns(text: str, libraries: dict[str, Library]) -> str:
+    """Return the page with the columns of these libraries."""
+    lines = text.splitlines()
+    new = [str(filled(row, libraries)) if (row := row_of(line)) else line for line in lines]
+    return "\n".join(new) + "\n"

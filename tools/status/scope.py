@@ -1,0 +1,226 @@
+"""The page of scope: what of NumPy works on Arrays, what does not, and why.
+
+The lists come from NumPy's public functions and ufuncs and from the tables of ``_numpy_api``.  A
+function that raises must have its reason in ``REASONS``: without one, the page cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import pages
+from arraytape import _numpy_hook
+from arraytape._numpy_api import protocols, ufuncs
+from arraytape._numpy_api.methods import METHODS
+
+HOMES = {
+    "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.emath": np.emath,
+    "np.lib.stride_tricks": np.lib.stride_tricks,
+}  # fmt: skip
+REASONS = {
+    "Dates, bits and other dtypes that an Array cannot have, or that no gradient passes": (
+        "busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat", "packbits",
+        "unpackbits", "bitwise_count",
+    ),
+    "Functions of integers, or of the digits of floats: they have no derivative; use `np.asarray`": (
+        "frexp", "gcd", "lcm", "ldexp", "spacing",
+    ),
+}  # fmt: skip
+# What does not ask the Arrays x and y that it is given, by what then happens.
+UNASKED = {
+    "Recorded: it computes with what it is given": (
+        "np.fromfunction(lambda i: i * x, (3,))", "np.mgrid[0 : x[0] : 3j]",
+        "np.poly1d(x)(y)", "np.polynomial.polynomial.polyval(x, y)",
+    ),
+    "Leaves; a gradient that is cut by it, or lacks a part, warns and names the function": (
+        "np.mean([x, y])", "np.sum([x, y])", "np.r_[x, y]", "np.c_[x, y]",
+        "np.vectorize(lambda t: 2 * t)(x)", "np.full(3, x[0])", "np.hstack([[x, x], [y, y]])",
+        "np.polynomial.polynomial.polyadd(x, y)", "np.polynomial.chebyshev.chebval(2.0, x)",
+        "np.lib.stride_tricks.as_strided(x, (2, 2))", "np.kaiser(3, x[0])", "np.require(x)",
+    ),
+    "Leaves, as `float(x)` does: a gradient that is cut, or lacks a part, warns and names the line": (
+        "np.asarray(x)", "np.array([x, y])", "np.asarray([x, y])", "np.ascontiguousarray(x)",
+        "np.fromiter(x, float)", "np.arange(x[0], 4.0)", "np.exp([x, y])",
+    ),
+}  # fmt: skip
+INTRODUCTION = f"""\
+# What of NumPy works on Arrays
+
+{pages.mark("scope")}
+
+arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to say it, and
+[coverage.md](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()` instead. On an
+Array both are recorded like the op of the standard, by these rules:
+
+- A function of NumPy's is in when an op of the namespace, a few lines of ops, or NumPy's own program
+  in Python over other functions that are in, have its meaning. Values and parameters are NumPy's. A
+  parameter that has no recorded counterpart raises a TypeError that names it, unless it is given its
+  default.
+- What is not in raises a TypeError. Nothing that asks the Arrays leaves the tape in silence.
+- Lists of numbers and Arrays are operands as they are for NumPy's arrays: `x + [1, 2]`, `x == [1, 2]`,
+  `np.add(x, [y, z])`, `x[:] = [y, z]`, `np.append([x, y], z)`. The namespace's own functions take
+  arrays and numbers, as the standard says; see below for functions of NumPy's that get lists alone.
+- Under `vmap`, what looks at values runs for one example after the other.
+- NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
+- There are no scalars: where NumPy's result is one (`np.sum(x)`, `x[0]`), ours is an Array of shape ().
+  `s += 1` binds the name `s` to a new Array, as for scalars; but `s[...] = 1`, `s.fill(1)`, `out=s` and
+  `s.flat[0] = 1` write to it, where NumPy refuses, or writes to a copy and loses it.
+- A target that is read-only is refused, also by `np.add.at`, which in NumPy 2.4 writes to it.
+- Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
+  AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
+- The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
+  answer `np.kron(x, y)`, but there is no `xp.kron`.
+
+All this is loaded by its first use; a program in the standard's names alone never does.
+"""
+REST = """\
+## Data types
+
+In: `bool`, the integers `int8` to `int64` and `uint8` to `uint64`, `float32`, `float64`, `complex64`,
+`complex128`, and beyond the standard `float16`. Not in: `longdouble`, dates, text, structured and
+object dtypes, since the standard, and with it the other storages, have none of them. Real and complex
+floating-point data have gradients; integers and booleans have none.
+"""
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """NumPy's ufuncs, and its functions that ask the arrays they are given, under their names."""
+    seen = set()
+    for home, module in HOMES.items():
+        for name in sorted(dir(module)):
+            function = getattr(module, name) if not name.startswith("_") else None
+            asks = isinstance(function, np.ufunc) or hasattr(function, "_implementation")
+            if asks and function not in seen:
+                seen.add(function)
+                yield f"{home}.{name}", function
+
+
+def is_in(function: Any) -> bool:
+    """Return True if NumPy's function works on Arrays."""
+    if isinstance(function, np.ufunc):
+        return function in protocols.UFUNCS
+    if function in protocols.FACTS or function in protocols.COUNTERPARTS:
+        return True
+    try:
+        protocols.op_of(function)
+    except TypeError:
+        return False
+    return True
+
+
+def missing() -> list[str]:
+    return [name for name, function in public() if not is_in(function)]
+
+
+def without_reason() -> list[str]:
+    """Functions that raise and are in no group, or in two."""
+    listed = [name for group in REASONS.values() for name in group]
+    return [name for name in missing() if listed.count(name.rpartition(".")[2]) != 1]
+
+
+# --- writing --------------------------------------------------------------------------------------
+def names(found: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(found)) or "none"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return pages.table(head, rows) + "\n"
+
+
+def functions_in() -> Iterator[tuple[str, str]]:
+    """A row for each part of the room that serves some of NumPy's functions."""
+    parts: dict[str, list[str]] = {}
+    for name, function in public():
+        if isinstance(function, np.ufunc) or not is_in(function):
+            continue
+        ours = protocols.COUNTERPARTS.get(function)
+        home = "" if ours is None else home_of(function)
+        parts.setdefault(home, []).append(name)
+    for home in sorted(parts):
+        what = f"`_numpy_api/{home}.py`" if home else "the op of that name"
+        yield what, names(parts[home])
+
+
+def home_of(function: Any) -> str:
+    """The module whose table has a counterpart."""
+    module = next(module for module in protocols.MODULES if function in module.FUNCTIONS)
+    return str(module.__name__.rpartition(".")[2])
+
+
+def uses() -> Iterator[tuple[str, str]]:
+    """Yield what may be done with a ufunc beside a call, and with which."""
+    every = "every ufunc that is in"
+    yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
+    yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
+    yield "`np.add.reduce(x)`", names(f.__name__ for f in protocols.REDUCTIONS)
+    yield "`np.add.accumulate(x)`", names(f.__name__ for f in ufuncs.ACCUMULATED)
+    yield "`np.add.at(x, indices, y)`", names(f.__name__ for f in ufuncs.ADDED)
+    yield "`np.add.reduceat(x, indices)`", "none: a sum of slices says it"
+
+
+def reasons() -> Iterator[tuple[str, str]]:
+    absent = {name.rpartition(".")[2]: name for name in missing()}
+    for reason, group in REASONS.items():
+        if found := [absent[name] for name in group if name in absent]:
+            yield names(found), reason
+
+
+CLASSES = """\
+## Functions and classes that do not ask
+
+NumPy asks an Array only where one is an argument itself; of lists in a list it asks none, and what is
+a class, or makes arrays, asks nobody. So `np.mean([x, y])` cannot be recorded: write
+`np.mean(np.stack([x, y]))`, and `np.concatenate` and `np.stack` for `np.r_` and `np.c_`.
+"""
+END = """\
+Not in, too: `np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random`. They make or hold NumPy's
+arrays. `xp.asarray` of what they give is an Array, and `xp.host_function` calls such code in the middle
+of a program, with a rule for its derivative.
+"""
+
+
+def unasked() -> Iterator[tuple[str, str]]:
+    """Yield examples, and what happens."""
+    for what, examples in UNASKED.items():
+        yield ", ".join(f"`{example}`" for example in examples), what
+
+
+def render() -> str:
+    """The whole page."""
+    _numpy_hook.load()
+    called = {f"np.{f.__name__}" for f in protocols.UFUNCS}
+    methods = [name for name in METHODS if not name.startswith("__")]
+    left = [
+        n for n in dir(np.ndarray) if not n.startswith("_") and not hasattr(_numpy_hook.Array, n)
+    ]
+    return "\n".join((
+        INTRODUCTION,
+        f"The lists are {release()}\n",
+        "## Functions that are in\n", table(("by", "functions"), functions_in()),
+        "## Ufuncs\n", f"In: {names(called)}.\n", table(("use", "of"), uses()),
+        "## Methods and attributes of ndarray\n",
+        f"In, beside those of the standard: {names(methods)}.\n",
+        f"Not in: {names(left)}. They are about memory, bytes and files; `np.asarray(x)` has them.\n",
+        "## Functions that raise, and why\n", table(("functions", "reason"), reasons()),
+        REST,
+        CLASSES, table(("with Arrays x and y", "what happens"), unasked()), END,
+    ))  # fmt: skip
+
+
+def version() -> str:
+    """Return the NumPy of which the lists are."""
+    return ".".join(np.__version__.split(".")[:2])
+
+
+def release() -> str:
+    """Return what the page says of the NumPy that is installed."""
+    return f"those of NumPy {version()}."
+
+
+def page(_: str) -> str:
+    if unclear := without_reason():
+        raise pages.CannotBeWritten(f"no reason, or several, for {', '.join(unclear)}")
+    return render()
