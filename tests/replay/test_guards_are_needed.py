@@ -435,7 +435,7 @@ def known_without_a_look(self, call):
 
 
 def arguments_unseen(self, call):
-    leaves = [*bound_arguments.leaves_of(call.values)]
+    leaves = [*bound_arguments.argument_leaves(call.values)]
     names = "".join(f"x{i}, " for i in range(len(leaves)))
     self.lines.append(f"{names}= leaves(values)" if leaves else "pass")
     for i, leaf in enumerate(leaves):
@@ -458,7 +458,7 @@ class Nobody:
     pass
 
 
-SPOILED = call.Call.spoil
+SPOILED = call.Call.spoil_call
 
 
 def not_for(*words):
@@ -471,7 +471,7 @@ def not_for(*words):
 
 function = sys.modules["arraytape.replay.function"]  # not the decorator of this name
 PlanText = plan_text.PlanText
-SIGNATURE = (bound_arguments, "key_of", by_type), (PlanText, "arguments", arguments_unseen)
+SIGNATURE = (bound_arguments, "signature_part", by_type), (PlanText, "arguments", arguments_unseen)
 STATE = (state_module.State, "demand", nothing)
 UNSHARED = [(module, "check_apart", nothing) for module in (bound_arguments, call, plan_text)]
 GUARDS = {  # a function that needs it; what takes it out
@@ -491,19 +491,19 @@ GUARDS = {  # a function that needs it; what takes it out
     "state": (python_state, STATE),
     "state that is changed": (state_that_is_changed, STATE),
     "state that is bound": (
-        state_that_is_bound_inside, (call.Call, "spoil", not_for("")),
+        state_that_is_bound_inside, (call.Call, "spoil_call", not_for("")),
     ),
     "memory of NumPy's": (
-        memory_of_numpys, (PlanText, "foreign", nothing), (moving.Moving, "moved", lambda self: ""),
+        memory_of_numpys, (PlanText, "foreign", nothing), (moving.Moving, "moved_path", lambda self: ""),
         (state_module.State, "parts_in_c", nothing),
     ),
     "lent memory": (memory_that_is_lent, (lent.Loans, "returned", nothing)),
     "two traces": (
         numbers_that_differ, (function, "difference", lambda first, second: ""),
     ),
-    "sources of numbers": (numbers_equal_by_chance, (moving.Moving, "moved", lambda self: "")),
+    "sources of numbers": (numbers_equal_by_chance, (moving.Moving, "moved_path", lambda self: "")),
     "kept Arrays": (
-        arrays_that_are_kept, (call.Call, "spoil", not_for("kept beside")), STATE,
+        arrays_that_are_kept, (call.Call, "spoil_call", not_for("kept beside")), STATE,
     ),
     "views in results": (
         views_as_results, (plan_text, "view_of", copy_of_part),

@@ -42,7 +42,7 @@ class Form:
             self.values = self.bound(signature, signature.bind(*marks[0], **marks[1]))
         self.names = (*self.values,)
         given = [*self.values.values()] == marks[0] and not keywords
-        self.take = None if given else self.compiled()
+        self.take = None if given else self.compile_binding()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
         """By name the place of the value in a call, or its default in a list of its own."""
@@ -61,7 +61,7 @@ class Form:
                 found[name] = value
         return found
 
-    def compiled(self) -> Callable[[Any, Any], Any]:
+    def compile_binding(self) -> Callable[[Any, Any], Any]:
         scope: dict[str, Any] = {}
         parts = []
         for i, mark in enumerate(self.values.values()):
@@ -99,7 +99,7 @@ class Identity:
 def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
     """What calls must have in common to run one program; Apart for a call that cannot be replayed."""
     places: dict[int, int] = {}
-    parts = tuple([key_of(value, places, gone) for value in values])
+    parts = tuple([signature_part(value, places, gone) for value in values])
     return form.names, parts, ambient()
 
 
@@ -108,12 +108,12 @@ def ambient() -> Any:
     return tuple([ask() for ask in AMBIENT])
 
 
-def key_of(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
+def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
     """The part of a signature for one value."""
     kind = type(value)
     if isinstance(value, Array):
         place = places.setdefault(id(value), len(places))
-        return place, *layout_of(value)
+        return place, *array_signature(value)
     if kind in PLAIN or isinstance(value, np.generic | np.dtype):
         return kind, repr(value)
     if kind is np.ndarray:
@@ -124,10 +124,10 @@ def key_of(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
     if parts is None:
         return Identity(value, gone)
     items = nest.items_of(parts)
-    return kind, tuple([(name, key_of(part, places, gone)) for name, part in items])
+    return kind, tuple([(name, signature_part(part, places, gone)) for name, part in items])
 
 
-def layout_of(x: Array) -> Any:
+def array_signature(x: Array) -> Any:
     """What of an Array decides about the program."""
     if x._tid == -1:  # a view
         x._sync()
@@ -154,13 +154,13 @@ def is_read_only(x: Array) -> bool:
     )
 
 
-def arrays_in(values: Any) -> list[Array]:
+def argument_arrays(values: Any) -> list[Array]:
     """The Arrays among arguments, each once."""
-    found = {id(x): x for x in leaves_of(values) if isinstance(x, Array)}
+    found = {id(x): x for x in argument_leaves(values) if isinstance(x, Array)}
     return [*found.values()]
 
 
-def leaves_of(values: Any) -> Iterator[Any]:
+def argument_leaves(values: Any) -> Iterator[Any]:
     """The leaves of all values."""
     for value in values:
         yield from nest.leaves(value)

@@ -13,7 +13,7 @@ from .._array.paths import Path
 from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
-from .bound_arguments import arrays_in, check_apart, is_read_only, leaves_of
+from .bound_arguments import argument_arrays, argument_leaves, check_apart, is_read_only
 from .reach.ran import Found, Ran
 from .reach.reasons import Changed, unreadable
 from .reach.sameness import PLAIN, same_data
@@ -60,7 +60,7 @@ class Call:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
         self.recorded = None if tape is None else Recorded(tape, self.trace)
-        self.arrays = arrays_in(values)
+        self.arrays = argument_arrays(values)
         check_apart(self.arrays)
         self.found = Found() if found is None else found
         self.late = False  # whether it found state that was not compared before it ran
@@ -89,16 +89,16 @@ class Call:
     def spoiled(self) -> str:
         return self.trace.spoiled
 
-    def spoil(self, why: str) -> None:
+    def spoil_call(self, why: str) -> None:
         self.trace.spoiled = self.trace.spoiled or why
 
-    def run(self, args: Any, keywords: Any) -> Any:
+    def trace_call(self, args: Any, keywords: Any) -> Any:
         """Run the function; whatever happens, all handles have their data afterwards."""
         try:
             return self.traced_run(args, keywords)
-        except BaseException:  # an interrupt, perhaps in the middle of ``close``
-            self.close()
-            self.release()
+        except BaseException:  # an interrupt, perhaps in the middle of ``close_trace``
+            self.close_trace()
+            self.release_traced()
             raise
 
     def traced_run(self, args: Any, keywords: Any) -> Any:
@@ -112,16 +112,16 @@ class Call:
             self.lifter.loans.collect()
             self.lifter.stop()
             self.take_apart()
-            self.given = [self.described(leaf) for leaf in self.leaves]
+            self.given = [self.describe_leaf(leaf) for leaf in self.leaves]
             for effect in self.trace.effects:
-                self.trace.program.outputs += [value.node for value in effect.values]
+                self.trace.program.outputs += [value.node for value in effect.noted_values]
         finally:
-            self.close()
+            self.close_trace()
             for effect in self.trace.effects:
                 effect.as_traced()
         self.rejoin()
         self.others = self.other_arrays()
-        self.check()
+        self.check_program()
         return self.result
 
     def other_arrays(self) -> list[Any]:
@@ -136,7 +136,7 @@ class Call:
             self.containers(self.result, set())
             self.structure = structure(self.result, self.same)
         except (TypeError, ValueError, RecursionError) as error:
-            self.spoil(f"its result cannot be taken apart ({error})")
+            self.spoil_call(f"its result cannot be taken apart ({error})")
 
     def containers(self, value: Any, met: set[int]) -> None:
         """Find the containers in the result that others have, too; tuples are equal by their parts."""
@@ -149,20 +149,22 @@ class Call:
                 self.same[id(value)] = place[0]
                 return
             if id(value) in met:
-                self.spoil("one container is twice in its result")
+                self.spoil_call("one container is twice in its result")
             elif id(value) in self.state.known:
-                self.spoil("a container in its result is one that it found. Return a copy of it")
+                self.spoil_call(
+                    "a container in its result is one that it found. Return a copy of it"
+                )
             met.add(id(value))
         for _, part in nest.items_of(parts):
             self.containers(part, met)
 
-    def close(self) -> None:
+    def close_trace(self) -> None:
         """Give all handles their data, and write what the function wrote; twice is as good as once."""
         self.lifter.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
         if self.recorded is not None:
-            self.recorded.end([*self.lifter.lifted.values()])
+            self.recorded.end_records([*self.lifter.lifted.values()])
         if not self.closed:
             self.writes = [*self.written]
             self.trace.program.writes = [node for node, _, _ in self.written.values()]
@@ -189,10 +191,10 @@ class Call:
         self.lifter.lifted.clear()
 
     # --- the result -------------------------------------------------------------------------------
-    def described(self, leaf: Any) -> Given:
+    def describe_leaf(self, leaf: Any) -> Given:
         """What a leaf of the result is made of; an Array gets its value in the place of traced data."""
         if not isinstance(leaf, Array):
-            return self.plain(leaf)
+            return self.plain_leaf(leaf)
         root = root_of(leaf)
         made = id(leaf) in self.outputs or id(root) in self.outputs
         if type(root._data) is np.ndarray and not made:
@@ -201,18 +203,18 @@ class Call:
         if id(leaf) in self.lifter.lifted:
             return Given(handle=lifted.index(id(leaf)))
         if id(root) in self.lifter.lifted:
-            return Given(handle=lifted.index(id(root)), **self.view(leaf))
-        if root is not leaf and (self.shares(leaf) or is_read_only(leaf)):
-            return Given(output=self.output(root), **self.view(leaf))
+            return Given(handle=lifted.index(id(root)), **self.view_given(leaf))
+        if root is not leaf and (self.shares_root(leaf) or is_read_only(leaf)):
+            return Given(output=self.output(root), **self.view_given(leaf))
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
-    def plain(self, leaf: Any) -> Given:
+    def plain_leaf(self, leaf: Any) -> Given:
         """A leaf that is no Array: an argument, or a value that cannot be written to."""
-        for i, given in enumerate(leaves_of(self.values)):
+        for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)
         if type(leaf) not in PLAIN and not isinstance(leaf, np.generic | np.dtype | type):
-            self.spoil(
+            self.spoil_call(
                 f"a part of its result is a {type(leaf).__name__}, neither an Array nor a number"
             )
         return Given(value=leaf)
@@ -224,22 +226,22 @@ class Call:
             tid, data = current(x)
             self.output_ids.append(tid)
             self.trace.program.outputs.append(self.trace.node_of(data))
-            self.settle(root_of(x))
+            self.settle_array(root_of(x))
             current(x)
         return self.outputs[id(x)]
 
-    def shares(self, leaf: Array) -> bool:
+    def shares_root(self, leaf: Array) -> bool:
         """Whether another result lies in the memory of a result."""
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
         )
 
-    def view(self, leaf: Array) -> dict[str, Any]:
+    def view_given(self, leaf: Array) -> dict[str, Any]:
         """Which view it is, and the path from its root; a path by data cannot be cut again."""
         path = leaf._view.path
         if not has_no_data(path):
-            self.spoil("a result is a view at an index that is an array")
+            self.spoil_call("a result is a view at an index that is an array")
         number = self.views.setdefault(id(leaf), len(self.views))
         return {"path": path, "view": number}
 
@@ -255,7 +257,7 @@ class Call:
                 about.src = None
                 refresh(leaf)
 
-    def settle(self, x: Array) -> None:
+    def settle_array(self, x: Array) -> None:
         """Give an Array that the call has made its value in the place of traced data."""
         if type(x._data) is Traced:
             value = x._data.value
@@ -268,17 +270,17 @@ class Call:
                 x._state |= KEPT
 
     # --- afterwards -------------------------------------------------------------------------------
-    def check(self) -> None:
+    def check_program(self) -> None:
         """Spoil the program where the call did more than a program can."""
         if self.recorded is not None and self.recorded.why:
-            self.spoil(f"under a tape: {self.recorded.why}")
+            self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.full:
-            self.spoil(self.state.full)
+            self.spoil_call(self.state.full)
         try:
             self.check_state()
             self.note_what_ran()
         finally:
-            self.release()
+            self.release_traced()
 
     def note_what_ran(self) -> None:
         """Add what ran to what calls of this signature found, to be compared in the next one."""
@@ -291,45 +293,47 @@ class Call:
                 parts = nest.parts_of(value)
                 pending += [] if parts is None else [part for _, part in nest.items_of(parts)]
         try:
-            self.late = self.found.add(self.ran, self.state.known, given)
+            self.late = self.found.add_what_ran(self.ran, self.state.known, given)
         except Exception as error:  # an object that says nothing of itself
-            self.spoil(unreadable(error))
+            self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        self.drawn = self.state.moving.moved()
+        self.drawn = self.state.moving.moved_path()
         try:
             after = self.state.read(self.values)
         except Changed as change:
-            self.spoil(f"it changes {change}. Make it an Array, or pass and return it")
+            self.spoil_call(f"it changes {change}. Make it an Array, or pass and return it")
             return
         except Exception as error:
-            self.spoil(unreadable(error))
+            self.spoil_call(unreadable(error))
             return
         for path, x, y in zip(self.state.paths, self.reached, after, strict=True):
             if x is not y:
-                self.spoil(f"it binds {path} to another Array. Write to it ({path}[...] = value)")
+                self.spoil_call(
+                    f"it binds {path} to another Array. Write to it ({path}[...] = value)"
+                )
         for data, node in self.trace.foreign:
             if not same_data(data, node.value):
-                self.spoil(
+                self.spoil_call(
                     f"memory outside arraytape, of shape {data.shape}, changes while it runs"
                 )
 
-    def release(self) -> None:
+    def release_traced(self) -> None:
         """Whatever else holds traced data gets values: an Array that was kept beside the result."""
         for generation in range(3):  # the oldest one may hold all of a large program's objects
-            if not self.kept():
+            if not self.kept_traced():
                 return
             gc.collect(generation)
-        kept = self.kept()
+        kept = self.kept_traced()
         for traced in kept[:1]:
-            self.spoil(
+            self.spoil_call(
                 f"an Array of shape {traced.shape} that it made is kept beside its result. Return it"
             )
         for holder in gc.get_referrers(*kept) if kept else ():
             if isinstance(holder, Array) and type(holder._data) is Traced:
-                self.settle(holder)
+                self.settle_array(holder)
 
-    def kept(self) -> list[Traced]:
+    def kept_traced(self) -> list[Traced]:
         """Traced data that is alive, beside that of the lifter."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]

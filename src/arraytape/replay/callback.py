@@ -20,7 +20,7 @@ from .._util.errors import describe, user_line
 from .program import Node
 from .reach.sameness import same_value
 from .reach.state import CALLBACKS
-from .tracing.traced import ACTIVE, value_of
+from .tracing.traced import ACTIVE, traced_value
 
 
 class Value(NamedTuple):
@@ -48,10 +48,10 @@ class Effect:
         self.arguments = nest.pack(arguments, [None] * len(self.leaves))
 
     @property
-    def values(self) -> list[Value]:
+    def noted_values(self) -> list[Value]:
         return [leaf for leaf in self.leaves if type(leaf) is Value]
 
-    def call(self, data: Sequence[Any]) -> None:
+    def run_effect(self, data: Sequence[Any]) -> None:
         """Call the function with this data in the place of its values."""
         function, known = self.of(), iter(data)
         leaves = [x.array(next(known)) if type(x) is Value else x for x in self.leaves]
@@ -62,7 +62,7 @@ class Effect:
 
     def as_traced(self) -> None:
         """Call the function for the traced call."""
-        self.call([value.data.copy(order="K") for value in self.values])
+        self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
         """Whether another call's effect is another function, or has other arguments than Arrays."""
@@ -78,7 +78,7 @@ def noted(leaf: Any) -> Any:
         return leaf
     trace, data = ACTIVE.get(), current(leaf)[1]
     assert trace is not None
-    return Value(trace.node_of(data), value_of(data), leaf._state & SCALAR)
+    return Value(trace.node_of(data), traced_value(data), leaf._state & SCALAR)
 
 
 def callback(f: Callable[..., Any]) -> Callable[..., None]:
@@ -131,7 +131,7 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
         raise TypeError(f"callback: needs a function, got {describe(f)} [at {user_line()}]")
 
     @functools.wraps(f, updated=())
-    def function(*args: Any, **keywords: Any) -> None:
+    def call_or_note(*args: Any, **keywords: Any) -> None:
         arguments = (args, keywords)
         arrays = [leaf for leaf in nest.leaves(arguments) if isinstance(leaf, Array)]
         if any(type(x._data) is Batched for x in arrays):
@@ -148,9 +148,9 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
             args, keywords = nest.pack(arguments, leaves)
             f(*args, **keywords)
 
-    del function.__wrapped__
-    CALLBACKS.add(function)
-    return function
+    del call_or_note.__wrapped__
+    CALLBACKS.add(call_or_note)
+    return call_or_note
 
 
 def own(leaf: Any) -> Any:

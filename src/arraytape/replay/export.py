@@ -15,7 +15,7 @@ from .._storage.standard import Standard
 from .._util import nest
 from .._util.errors import user_line
 from ..ops._factorisations import by_systems
-from .bound_arguments import leaves_of
+from .bound_arguments import argument_leaves
 from .passes.simplify import is_basic
 from .program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, replaced
 
@@ -147,7 +147,7 @@ class Export:
         self.names, self.program, self.function, self.build = call.names, program, function, build
         self.lines = call.trace.places
         arrays = {id(x): place for place, x in enumerate(call.arrays)}
-        self.places = [arrays.get(id(leaf), -1) for leaf in leaves_of(call.values)]
+        self.places = [arrays.get(id(leaf), -1) for leaf in argument_leaves(call.values)]
         self.captured = call.lifter.handles[len(call.arrays) :]
         self.written = [*call.writes]
         self.paths = [self.path(call, place) for place in self.written]
@@ -197,7 +197,7 @@ class Export:
         over = Over(namespace)
 
         def program(*args: Any) -> Any:
-            leaves = [*leaves_of(args)]
+            leaves = [*argument_leaves(args)]
             if len(leaves) != len(self.places):
                 raise TypeError(
                     f"program of {self.function}: takes {', '.join(self.names)} as in the traced "

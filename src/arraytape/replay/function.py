@@ -27,7 +27,7 @@ from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
-from .bound_arguments import Form, Identity, arrays_in, signature_of
+from .bound_arguments import Form, Identity, argument_arrays, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
 from .export import Export
@@ -284,7 +284,7 @@ class Function(Generic[P, R]):
         self.traced += 1
         entry.misses += 1
         try:
-            result = call.run(args, keywords)
+            result = call.trace_call(args, keywords)
         except Exception:
             if entry.misses >= self.limit:
                 entry.eager = f"it raised an exception in each of {entry.misses} calls"
@@ -400,7 +400,7 @@ def under_tape(values: Any) -> Any:
     tape = tape_here() if watched() else None
     if tape is None:
         return None
-    return tape.watches_variables, followed_here(arrays_in(values), tape)
+    return tape.watches_variables, followed_here(argument_arrays(values), tape)
 
 
 def followed_alike(one: Call, other: Call) -> bool:

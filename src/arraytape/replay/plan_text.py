@@ -17,11 +17,11 @@ from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.container_kinds import KINDS
 from ..variable import Variable
-from .bound_arguments import ambient, check_apart, is_flat, leaves_of, marks_of
+from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
 from .call import Call, Given
 from .callback import Effect
 from .reach.reasons import changed
-from .reach.sameness import PLAIN, same, same_data
+from .reach.sameness import PLAIN, same_data, same_plain
 from .silence import silence
 from .taped import Taped
 from .tracing.lift import commit
@@ -52,9 +52,9 @@ class PlanText:
         self.more = ""
         self.scope: dict[str, Any] = {
             "ref": ref,
-            "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": taped,
-            "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
+            "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same_plain,
+            "changed": changed, "leaves": argument_leaves, "read": call.state.read, "run": run,
+            "taped": taped, "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
             "ambient": ambient, "copy_context": copy_context, "silence": silence,
         }  # fmt: skip
@@ -87,7 +87,7 @@ class PlanText:
         """Take the leaves, and compare what decides about the program."""
         surroundings = self.named(ambient())
         self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
-        leaves = [*leaves_of(call.values)]
+        leaves = [*argument_leaves(call.values)]
         known: dict[int, str] = {}
         if leaves:
             names = "".join(f"x{i}, " for i in range(len(leaves)))
@@ -196,7 +196,7 @@ class PlanText:
     # --- running ----------------------------------------------------------------------------------
     def execution(self, call: Call) -> None:
         """Run the program, wrap its outputs, write what it wrote, and give the result."""
-        for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
+        for i in call.writes:  # a read-only view of the same layout: see ``array_signature``
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
         self.running()
@@ -243,7 +243,7 @@ class PlanText:
     def effects(self, call: Call, place: int) -> None:
         """Call the callbacks with the outputs from a place on, which are theirs."""
         for effect in call.trace.effects:
-            end = place + len(effect.values)
+            end = place + len(effect.noted_values)
             self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
             place = end
 
@@ -312,6 +312,6 @@ def view_of(x: Array, path: Path) -> Array:
 def call_back(effect: Effect, data: Any) -> None:
     """Call a callback; NotCommitted where that fails."""
     try:
-        effect.call(data)
+        effect.run_effect(data)
     except Exception as error:
         raise NotCommitted(error) from error

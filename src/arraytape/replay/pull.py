@@ -39,7 +39,7 @@ class Pulled:
         )  # fmt: skip
         whole = rounded(simplified(joined))
         self.seeds = whole.inputs[first:]
-        late = made_of(whole, self.seeds)
+        late = dependent_nodes(whole, self.seeds)
         guards = [[guard for guard in whole.guards if (guard.node in late) is is_late]
                   for is_late in (False, True)]  # fmt: skip
         front = without_dead_code(
@@ -62,7 +62,7 @@ class Pulled:
         self.run, self.run_back = (source.function for source in sources)
         self.text = "\n\n".join([source.text for source in sources])
 
-    def forward(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
+    def forward_outputs(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
         """Outputs, writes, and what the pull needs of what was computed."""
         outputs, writes = run(*data)
         return outputs, writes, [outputs[place] for place in self.places]
@@ -79,7 +79,7 @@ class Pulled:
         return [next(known) if asked else None for asked in self.asked]
 
 
-def made_of(program: Program, nodes: Sequence[Node]) -> set[Node]:
+def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
     """These nodes, and all that are computed of them."""
     found = {*nodes}
     for node in program.nodes:

@@ -62,7 +62,7 @@ class Recorded:
         """The function runs now: what the tape has recorded until here is not its affair."""
         self.start, self.sources = len(self.all), len(self.tape.leaves)
 
-    def end(self, lifted: Sequence[Lifted]) -> None:
+    def end_records(self, lifted: Sequence[Lifted]) -> None:
         """Take the records, and give the tape values in the place of traced data; twice is as well."""
         tape = self.tape
         if tape.records is not self.all:
@@ -70,14 +70,14 @@ class Recorded:
             self.why = "it stops or resets the tape around it"
         if not self.ended:
             try:
-                self.take(lifted)
+                self.take_records(lifted)
             except Refused as why:
                 self.why = str(why)
             self.ended = True
         for place in range(self.start, len(self.all)):
-            self.all[place] = settled(self.all[place])
+            self.all[place] = settled_record(self.all[place])
 
-    def take(self, lifted: Sequence[Lifted]) -> None:
+    def take_records(self, lifted: Sequence[Lifted]) -> None:
         known, tape = self.ids, self.tape
         self.pattern = tuple([one.value in tape.known for one in lifted])
         for place, (one, followed) in enumerate(zip(lifted, self.pattern, strict=True)):
@@ -117,7 +117,7 @@ def renamed(record: Record, name: Callable[[int], int]) -> Record:
     return tuple(items)
 
 
-def settled(value: Any) -> Any:
+def settled_record(value: Any) -> Any:
     """A record with values in the place of traced data."""
     kind = type(value)
     if kind is Traced:
@@ -129,7 +129,7 @@ def settled(value: Any) -> Any:
             value.diagonal = (value.diagonal[0].value, *value.diagonal[1:])
         return value
     if kind is tuple or kind is list:
-        parts = [settled(part) for part in value]
+        parts = [settled_record(part) for part in value]
         same = all(a is b for a, b in zip(parts, value, strict=True))
         return value if same else kind(parts)
     return value

@@ -99,13 +99,13 @@ class Taped:
         """The ids of a call's inputs and results, by those that the records have."""
         return {**dict(enumerate((0, *tids))), **dict(zip(self.made, outs, strict=True))}
 
-    def values(self, data: Sequence[Any]) -> dict[Node, Any]:
+    def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
         """What records keep, for a call's inputs."""
         return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
         """Make the program of the pass back from these cotangents, None among them for none."""
-        trace, values = Trace(), self.values(data)
+        trace, values = Trace(), self.taped_values(data)
         trace.program.inputs, trace.program.nodes = [*self.program.inputs], [*self.program.nodes]
         records = [
             replaced(record, lambda node: trace.traced(node, values[node]))
@@ -126,7 +126,7 @@ class Taped:
         if self.traceable:
             given = tuple([g is not None for g in seeds])
             pulled = Pulled(self.program, trace.program, parts, given, self.name)
-            self.forward = functools.partial(pulled.forward, self.as_called(pulled.run))
+            self.forward = functools.partial(pulled.forward_outputs, self.as_called(pulled.run))
             self.pulled = pulled
 
 
@@ -160,14 +160,15 @@ class TapedCall(CallOfUser):
         """The records that eager code would have given."""
         if self.records is None:
             with Quiet():
-                values = self.taped.values(self.data)
+                values = self.taped.taped_values(self.data)
             names = self.taped.names(tids, outs)
 
-            def name(number: int) -> int:
+            def unfolded_id(number: int) -> int:
                 return names[number] if number in names else names.setdefault(number, new_tid())
 
             self.records = [
-                renamed(replaced(record, values.__getitem__), name) for record in self.taped.records
+                renamed(replaced(record, values.__getitem__), unfolded_id)
+                for record in self.taped.records
             ]
         return self.records
 

@@ -39,7 +39,7 @@ class Blocks:
         found = {x: None for member in members for x in operands(member) if x not in inside}
         self.inputs = [*found]
         self.shape: Any = next(x.shape for x in members if not is_sum(x))
-        self.rows = rows_of(self.shape)
+        self.rows = rows_per_block(self.shape)
         self.items: list[Node] = []
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
@@ -54,7 +54,7 @@ class Blocks:
         return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
 
-def rows_of(shape: tuple[int, ...]) -> int:
+def rows_per_block(shape: tuple[int, ...]) -> int:
     """How many rows of a shape are about as large as a block; 0 where one row is too large.
 
     All blocks are about equal, so that the last one is worth its calls, and begin where memory is read
@@ -72,7 +72,7 @@ def is_member(node: Node) -> bool:
     """Whether each element of a node's value depends on one element of each operand."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
         return False
-    if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_of(node.shape):
+    if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_per_block(node.shape):
         return False
     if any(x.shape is None or x.dtype is None for x in operands(node)) or node.keywords:
         return False
@@ -96,7 +96,7 @@ def blocked(program: Program) -> Program:
     wanted = read_outside(program, group)
     of: dict[Node, Node] = {}
     nodes: list[Node] = []
-    for node in ordered(program, group):
+    for node in order_group(program, group):
         if node not in group:
             of[node] = node
             if any(of[x] is not x for x in operands(node)):
@@ -156,7 +156,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
     return [whole, *blocks.items]
 
 
-def ordered(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
+def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
     """The nodes, those of a group one after the other, behind all that the group reads."""
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
@@ -191,7 +191,7 @@ def with_added_parts(program: Program) -> Program:
         readers[node].add(outside)
     instead: dict[Node, Node] = {}
     for node in program.nodes:
-        parts, chain = parts_of(node, readers)
+        parts, chain = write_chain(node, readers)
         own = group.get(parts[0][0]) if parts else None
         turn = None if own is None else in_turn(node.shape, parts)
         if own is None or turn is None:
@@ -201,7 +201,7 @@ def with_added_parts(program: Program) -> Program:
     return without_dead_code(mapped(program, lambda node: node, instead)) if instead else program
 
 
-def parts_of(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
+def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
     """What a chain of writes adds to zeros, and its nodes, which nothing else reads but the last one."""
     parts: list[Part] = []
     chain = {node}

@@ -27,7 +27,7 @@ def with_rare_ties(program: Program) -> Program:
     if not extremes:
         return program
 
-    def new_of(node: Node) -> Node:
+    def node_with_ties(node: Node) -> Node:
         taken = extremes_of(node, extremes)
         if taken is None:
             return node
@@ -37,7 +37,7 @@ def with_rare_ties(program: Program) -> Program:
         new.view = True  # it may be the constant
         return new
 
-    return with_rare_slopes(without_dead_code(mapped(program, new_of)))
+    return with_rare_slopes(without_dead_code(mapped(program, node_with_ties)))
 
 
 def with_rare_slopes(program: Program) -> Program:
@@ -47,7 +47,7 @@ def with_rare_slopes(program: Program) -> Program:
     shifts = {node.args[0].args[1] for node in program.nodes if is_shifted(node)}
     before = iter(program.nodes)
 
-    def new_of(node: Node) -> Node:
+    def node_with_slopes(node: Node) -> Node:
         old = next(before)
         for i in (0, 1) if node.op == "add" and not node.keywords else ():
             slope = slope_of(old.args[i]) if uses[old.args[i]] == 1 else None
@@ -59,7 +59,7 @@ def with_rare_slopes(program: Program) -> Program:
                 return new
         return node
 
-    return without_dead_code(mapped(program, new_of)) if shifts else program
+    return without_dead_code(mapped(program, node_with_slopes)) if shifts else program
 
 
 def is_shifted(node: Node) -> bool:

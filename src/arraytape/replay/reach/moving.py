@@ -25,10 +25,10 @@ def look_of(value: Any) -> Callable[[], Any] | None:
     numbers = sys.modules.get("numpy.random")
     if numbers is not None:
         if isinstance(value, numbers.RandomState):
-            return lambda: frozen(value.get_state(legacy=False))
+            return lambda: frozen_state(value.get_state(legacy=False))
         if isinstance(value, numbers.Generator | numbers.BitGenerator):
             source = getattr(value, "bit_generator", value)
-            return lambda: frozen(source.state)
+            return lambda: frozen_state(source.state)
     if type(value) in weakref.ProxyTypes:
         return None  # what it stands for is looked at
     if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
@@ -36,16 +36,16 @@ def look_of(value: Any) -> Callable[[], Any] | None:
     return None if isinstance(type(value).__next__, types.FunctionType) else object
 
 
-def look(value: Any) -> Any:
+def generator_state(value: Any) -> Any:
     """Return the state of a random generator."""
     found = look_of(value)
     return found and found()
 
 
-def frozen(state: Any) -> Any:
+def frozen_state(state: Any) -> Any:
     """The state of a generator as a value that can be compared."""
     if isinstance(state, dict):
-        return {name: frozen(part) for name, part in state.items()}
+        return {name: frozen_state(part) for name, part in state.items()}
     return state.tobytes() if isinstance(state, np.ndarray) else state
 
 
@@ -55,17 +55,17 @@ class Moving:
     def __init__(self) -> None:
         self.closed = False  # whether no more are watched
         self.looks: list[tuple[str, Callable[[], Any], Any]] = []
-        self.add("random", random._inst)
+        self.watch_mutable("random", random._inst)
         if "numpy.random" in sys.modules:
-            self.add("np.random", sys.modules["numpy.random"].mtrand._rand)
+            self.watch_mutable("np.random", sys.modules["numpy.random"].mtrand._rand)
 
-    def add(self, path: str, value: Any) -> bool:
+    def watch_mutable(self, path: str, value: Any) -> bool:
         """Watch an object, if it is one, and return True if it has a state that can be compared."""
         found = None if self.closed else look_of(value)
         if found is not None:
             self.looks.append((path, found, found()))
         return found is not None and found is not object
 
-    def moved(self) -> str:
+    def moved_path(self) -> str:
         """The path of one that was asked, perhaps; "" for none."""
         return next((path for path, look, before in self.looks if look() != before), "")

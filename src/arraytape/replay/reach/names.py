@@ -67,7 +67,7 @@ class Names:
             for part in constant:
                 self.add_constant(part)
         elif isinstance(constant, types.CodeType):
-            inner = names_of(constant)
+            inner = code_names(constant)
             self.inner |= {constant, *inner.inner}
             self.globals |= inner.globals
             self.imports |= inner.imports
@@ -84,7 +84,7 @@ def words_in(text: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1000)
-def names_of(code: types.CodeType) -> Names:
+def code_names(code: types.CodeType) -> Names:
     return Names(code)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..._array.array import Array
 from ..._util.errors import PACKAGE
 from ..._util.places import is_installed
-from .names import LONG, names_of
+from .names import LONG, code_names
 from .sameness import PLAIN
 
 NOT_HELD = (types.ModuleType, FunctionType, types.CodeType, types.FrameType, types.TracebackType)
@@ -38,7 +38,7 @@ def owner_of(file: str, module: str) -> int:
     return LIBRARY if is_installed(file) else USERS
 
 
-def is_users(kind: type) -> bool:
+def is_user_class(kind: type) -> bool:
     """Return True if objects of a class may hold a user's state: the class is no library's."""
     if kind in PLAIN or issubclass(kind, NOT_HELD):
         return False
@@ -86,14 +86,14 @@ class Ran:
             key = code, tuple([id(given.get(name)) for name in code.co_freevars])
             if key not in self.functions and len(self.functions) < MOST:
                 known = frame.f_globals
-                found = None if code in self.known else function_of(code, given, known)
+                found = None if code in self.known else running_function(code, given, known)
                 self.functions[key] = known, found and weakref.ref(found)
         for value in given.values():
             kind: Any = type(value)
             if kind is str and len(value) < LONG:
                 self.strings.add(value)
             elif self.is_kept(value if issubclass(kind, type) else kind):
-                self.keep(value)
+                self.keep_weakly(value)
         return returns
 
     def owner(self, frame: FrameType) -> int:
@@ -115,19 +115,19 @@ class Ran:
         return False
 
     def is_kept(self, kind: type) -> bool:
-        """Return True if objects of a class are kept: see ``is_users``."""
+        """Return True if objects of a class are kept: see ``is_user_class``."""
         found = self.kinds.get(kind)
         if found is None:
-            found = self.kinds[kind] = is_users(kind)
+            found = self.kinds[kind] = is_user_class(kind)
         return found
 
     def returned(self, value: Any) -> None:
         """Note what a library's function gives to a user's: the library may keep it."""
         kind = type(value)  # what an object says of its class may raise
         if kind not in PLAIN and not issubclass(kind, (*NOT_HELD, type, Array, np.ndarray)):
-            self.keep(value)
+            self.keep_weakly(value)
 
-    def keep(self, value: Any) -> None:
+    def keep_weakly(self, value: Any) -> None:
         """Keep a weak reference to an object, to see whether it outlives the call."""
         if len(self.objects) < MOST:
             try:
@@ -136,7 +136,7 @@ class Ran:
                 return
 
 
-def function_of(code: CodeType, given: Any, known: Any) -> FunctionType | None:
+def running_function(code: CodeType, given: Any, known: Any) -> FunctionType | None:
     """Return the function that runs, where its class or the globals have it by its name."""
     found = [known.get(code.co_name)]
     if given and code.co_argcount:
@@ -178,7 +178,7 @@ class Found:
         self.strings: set[str] = set()
         self.libraries = False
 
-    def add(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
+    def add_what_ran(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
         """Add what ran in a call, and return True if some of it is new.
 
         reached : the ids of objects that names led to.  given : the ids of what the call gave back.
@@ -197,7 +197,7 @@ class Found:
 
     def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
         """Add the functions that are not reached; those that a function made as it ran are its own."""
-        inner = {one for code, _ in ran.functions for one in names_of(code).inner}
+        inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}
         for (code, cells), (known, function) in ran.functions.items():
             self.codes.add(code)

@@ -17,7 +17,7 @@ EQUAL = frozenset((bool, int, str, bytes, type(None)))  # that are the same wher
 BUFFERS = (bytearray, memoryview, array.array)
 
 
-def same(a: Any, b: Any) -> bool:
+def same_plain(a: Any, b: Any) -> bool:
     """Whether plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
     kind = type(a)
     if kind is not type(b):
@@ -45,7 +45,7 @@ def same_value(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return same_data(a, b)
     if type(a) in PLAIN or isinstance(a, np.generic | np.dtype):
-        return same(a, b)
+        return same_plain(a, b)
     try:
         return type(a) is type(b) and bool(a == b)
     except Exception:  # what an object says of itself, or that it holds itself
@@ -54,7 +54,7 @@ def same_value(a: Any, b: Any) -> bool:
 
 def same_items(a: Any, b: Any) -> bool:
     """Whether long lists hold the same plain values."""
-    return all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
+    return all(x is y or same_plain(x, y) for x, y in zip(a, b, strict=True))
 
 
 def buffer_of(x: Any) -> Any:

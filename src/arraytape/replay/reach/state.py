@@ -34,11 +34,11 @@ from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.places import is_installed
 from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
-from .moving import Moving, look, look_of
-from .names import MODULES, names_of, resolved, words_in
-from .ran import Found, functions_in, is_users
+from .moving import Moving, generator_state, look_of
+from .names import MODULES, code_names, resolved, words_in
+from .ran import Found, functions_in, is_user_class
 from .reasons import Apart, changed
-from .sameness import BUFFERS, PLAIN, buffer_of, same, same_data, same_items
+from .sameness import BUFFERS, PLAIN, buffer_of, same_data, same_items, same_plain
 
 OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
 DEPTH = 16  # objects within each other, of libraries
@@ -78,10 +78,10 @@ class State:
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
         self.lines: list[Any] = []  # "name = expression", or a condition and its path
         self.scope: dict[str, Any] = {
-            "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
-            "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
+            "MISSING": MISSING, "same": same_plain, "changed": changed, "same_data": same_data,
+            "f": function, "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
             "modules": sys.modules, "content_of": content_of, "referents": referents,
-            "abc_token": abc.get_cache_token, "value_of": value_of, "look": look,
+            "abc_token": abc.get_cache_token, "value_of": value_of, "look": generator_state,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
@@ -193,7 +193,7 @@ class State:
             ask = AMBIENT_STATE[name]
             self.demand(f"{self.named(ask)}() == {self.named(ask())}", f"what {name} reads")
         for name, path, value in self.sources if self.attributes & STATES else ():
-            self.demand(f"look({name}) == {self.named(look(value))}", path)
+            self.demand(f"look({name}) == {self.named(generator_state(value))}", path)
         self.sources.clear()
         for known, names in self.absent.items():
             self.demand(
@@ -246,7 +246,7 @@ class State:
             self.libraries.add(name)
         elif isinstance(value, LOCK_TYPES):
             self.full = f"it can take the lock {path}, which a replay would not"
-        if self.moving.add(path, value):
+        if self.moving.watch_mutable(path, value):
             self.sources.append((name, path, value))
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
         if isinstance(value, Array):
@@ -482,7 +482,7 @@ class State:
 
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
         """Compare what code of a user's names: globals, modules that it imports, attributes."""
-        names = names_of(code)
+        names = code_names(code)
         self.codes |= {code, *names.inner}
         if names.unseen and not self.full:
             self.full = f"it may read {names.unseen}, which cannot be compared"
@@ -757,7 +757,7 @@ def installed(cls: type) -> bool:
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
     files = [x.__code__.co_filename for x in functions if x.__module__ == cls.__module__]
-    return all(map(is_installed, files)) if files else not is_users(cls)
+    return all(map(is_installed, files)) if files else not is_user_class(cls)
 
 
 def is_routine(value: Any) -> bool:

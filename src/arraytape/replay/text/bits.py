@@ -36,7 +36,9 @@ class Bits:
         self.left = Counter((node.args[1], node.dtype) for node in choices)
         self.known: dict[Any, tuple[str, bool]] = {}
 
-    def of(self, node: Node, mask: str, chosen: bool, small: str = "") -> tuple[str, list[str]]:
+    def mask_bits(
+        self, node: Node, mask: str, chosen: bool, small: str = ""
+    ) -> tuple[str, list[str]]:
         """A name for the integers that a choice reads, and the lines that make them.
 
         They may be written over by what the next lines take.  small : the mask as integers of a byte,
@@ -44,14 +46,14 @@ class Bits:
         """
         key = node.args[1], node.dtype
         if self.whole and key[0].op == CONSTANT and node.size <= MOST:
-            return self.constant(node, chosen), []
+            return self.constant_bits(node, chosen), []
         name, now = self.known.pop(key, ("", chosen))
         if not name:
             name = self.take(node)
             self.named("copyto", np.copyto)
             lines = [f"copyto({name}, {small or mask})"]
             dtype = ONE.dtype if small else INTEGERS[node.dtype]
-            lines.insert(0 if small else 1, self.spread(small or name, chosen, dtype))
+            lines.insert(0 if small else 1, self.spread_bits(small or name, chosen, dtype))
         else:
             lines = [] if now is chosen else [f"{self.named('invert', np.invert)}({name}, {name})"]
         self.left[key] -= 1
@@ -61,14 +63,14 @@ class Bits:
             self.give(node, name)
         return name, lines
 
-    def spread(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
+    def spread_bits(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
         """The line that makes 0 and 1 no bits and all bits, or the other way round."""
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
         one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))
         return f"{self.named('subtract', np.subtract)}({name}, {one}, {name})"
 
-    def constant(self, node: Node, chosen: bool) -> str:
+    def constant_bits(self, node: Node, chosen: bool) -> str:
         """A name for the integers of a mask that is a constant."""
         key = node.args[1], node.dtype, chosen
         if key not in self.known:

@@ -27,44 +27,46 @@ class Memory:
         self.made: dict[str, str] = {}  # by name, how it was made
         self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # by name, whose memory it is
 
-    def take(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
+    def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
         """A name for memory of a shape and dtype; size : in bytes."""
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()
-            name = base if self.made[base] == made else self.view(f"{base}.reshape({shape!r})")
+            name = (
+                base if self.made[base] == made else self.view_memory(f"{base}.reshape({shape!r})")
+            )
         else:
             self.bytes += size
-            name = base = self.name("s", made)
+            name = base = self.memory_name("s", made)
         self.base[name] = base, key
         return name
 
-    def give(self, name: str) -> None:
+    def give_memory(self, name: str) -> None:
         """Let go of memory."""
         base, key = self.base[name]
         self.free.setdefault(key, []).append(base)
 
-    def view(self, text: str) -> str:
+    def view_memory(self, text: str) -> str:
         """A name for a view of such memory."""
         if text not in self.views:
-            self.views[text] = self.name("w", text)
+            self.views[text] = self.memory_name("w", text)
         return self.views[text]
 
-    def name(self, kind: str, made: str) -> str:
+    def memory_name(self, kind: str, made: str) -> str:
         name = f"{kind}{len(self.names)}"
         self.names.append(name)
         self.lines.append(f"{name} = {made}")
         self.made[name] = made
         return name
 
-    def text(self) -> str:
+    def memory_source(self) -> str:
         """The function that makes the memory."""
         if not self.names:
             return ""
         body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
         return f"\n\ndef memory():\n    {body}\n"
 
-    def taken(self) -> list[str]:
+    def taken_memory(self) -> list[str]:
         """The lines by which a call takes memory that no other call has."""
         names = ", ".join(self.names)
         return [

@@ -42,23 +42,23 @@ class Loop:
         self.bits = Bits(choices, self.room_for_bits, self.give_bits, source.named, False)
         source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
-            self.input(x)
+            self.loop_input(x)
         self.later: list[
             tuple[Node, str]
         ] = []  # results, and lines that read them at the end of a block
         for node in source.program.nodes:
             if node.op == ADDED and {*operands(node)} <= {*blocks.items}:
-                self.added(node)
+                self.added_memory(node)
         for i, node in enumerate(blocks.members):
             if not is_sum(node) and node in self.items and self.items[node] not in source.written:
-                self.result(i, node)
+                self.result_memory(i, node)
         for i, node in enumerate(blocks.members):
             self.member(i, node)
-        self.write()
+        self.write_loop()
         for name in self.taken:
-            source.kept.give(name)
+            source.kept.give_memory(name)
 
-    def write(self) -> None:
+    def write_loop(self) -> None:
         rows, count = self.blocks.rows, self.blocks.shape[0]
         source = self.source
         sums = [node for node in self.blocks.members if is_sum(node)]
@@ -73,17 +73,17 @@ class Loop:
             source.assign(item, f"add_reduce({self.names[node]})")
 
     # --- memory -----------------------------------------------------------------------------------
-    def input(self, x: Node) -> None:
+    def loop_input(self, x: Node) -> None:
         name = self.source.text_of(x, True)
         self.names[x] = name
         if self.blocks.is_cut(x):
-            self.cut(x, name)
+            self.cut_block(x, name)
 
-    def cut(self, x: Node, name: str) -> None:
+    def cut_block(self, x: Node, name: str) -> None:
         self.names[x] = f"{name}_"
         self.lines.append(f"{name}_ = {name}[i:j]")
 
-    def result(self, i: int, node: Node) -> None:
+    def result_memory(self, i: int, node: Node) -> None:
         """Memory for a result: that of an input that is not read any more, or new."""
         item = self.items[node]
         for x in self.blocks.inputs:
@@ -91,9 +91,9 @@ class Loop:
                 self.source.take_over(item, x)
                 self.names[node] = self.names[x]
                 return
-        self.cut(node, self.new(item))
+        self.cut_block(node, self.new(item))
 
-    def added(self, node: Node) -> None:
+    def added_memory(self, node: Node) -> None:
         """Memory for results that are added to parts of zeros, which may overlap.
 
         Blocks of the first part, which begins last, are written.  Those of the others are added at the
@@ -125,7 +125,7 @@ class Loop:
         """Memory for a result, kept or new."""
         if self.source.room(node) is None:
             self.source.scope["empty"] = np.empty
-            self.source.assign(node, f"empty({node.shape!r}, {self.dtype(node)})")
+            self.source.assign(node, f"empty({node.shape!r}, {self.loop_dtype(node)})")
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
@@ -143,12 +143,12 @@ class Loop:
             for y in self.blocks.inputs
         )
 
-    def dtype(self, node: Node) -> str:
+    def loop_dtype(self, node: Node) -> str:
         return str(self.source.named(str(node.dtype), node.dtype))
 
     def room(self, i: int, node: Node) -> str:
         """Memory of a block for a value: that of an operand that is not read any more, or free one."""
-        kind = self.dtype(node)
+        kind = self.loop_dtype(node)
         for x in () if node.op in SLOW_IN_PLACE else node.args[2 * (node.op == "where") :]:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
@@ -160,7 +160,7 @@ class Loop:
         if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
         shape = (self.blocks.rows, *self.blocks.shape[1:])
-        whole = str(self.source.kept.take(shape, kind, math.prod(shape) * step))
+        whole = str(self.source.kept.take_memory(shape, kind, math.prod(shape) * step))
         self.taken.append(whole)
         self.lines.append(f"{whole}_ = {whole}[:j - i]")
         return f"{whole}_"
@@ -176,7 +176,7 @@ class Loop:
         self.scratch[str(self.source.named(str(integer), integer))].append(name)
 
     # --- calls ------------------------------------------------------------------------------------
-    def text(self, x: Any, node: Node) -> str:
+    def operand_text(self, x: Any, node: Node) -> str:
         if type(x) is Node:
             return self.names[x]
         number = as_operand(x, node)
@@ -190,7 +190,7 @@ class Loop:
 
     def member(self, i: int, node: Node) -> None:
         """The lines of one call."""
-        args = [self.text(x, node) for x in node.args]
+        args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"
             if node.op == DOT:
@@ -202,14 +202,14 @@ class Loop:
             if node not in self.names:
                 self.names[node] = self.room(i, node)
                 self.own.add(node)
-            self.call(node, args, self.names[node])
-            self.look(i, node)
+            self.loop_call(node, args, self.names[node])
+            self.check_block(i, node)
         for x in {*operands(node)}:
             if x in self.own and self.last[x] <= i:
                 self.own.remove(x)
-                self.scratch.setdefault(self.dtype(x), []).append(self.names[x])
+                self.scratch.setdefault(self.loop_dtype(x), []).append(self.names[x])
 
-    def look(self, i: int, node: Node) -> None:
+    def check_block(self, i: int, node: Node) -> None:
         """Look for NaN in a block of a result, where a guard does, while the block is in the cache."""
         item = self.items.get(node)
         if item not in self.guarded or node.dtype.kind != "f":
@@ -219,7 +219,7 @@ class Loop:
         self.lines.append(f"q = {name}.ravel(); n{i}.append(q.dot(q))")
         self.source.looks[item] = f"array(n{i})"
 
-    def call(self, node: Node, args: list[str], into: str) -> None:
+    def loop_call(self, node: Node, args: list[str], into: str) -> None:
         if node.op == "where":
             if args[2] != into:
                 self.lines.append(f"copyto({into}, {args[2]})")
@@ -229,7 +229,7 @@ class Loop:
             two = type(node.args[2]) is Node
             other: Any = f"{args[2]}.view({kind})" if two else node.args[2]
             x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"
-            bits, lines = self.bits.of(node, args[1], into != other if two else other)
+            bits, lines = self.bits.mask_bits(node, args[1], into != other if two else other)
             self.lines += lines + self.source.by_bits(x, bits, other, into)
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")

@@ -84,7 +84,7 @@ class Source:
         self.leaving = leaving(program, self.memory, self.last)
         choices = [node for node in program.nodes if node.op == MASKED and node.size <= SHARED]
         self.bits = Bits(
-            choices, self.room_for_bits, lambda node, name: self.kept.give(name), self.named
+            choices, self.room_for_bits, lambda node, name: self.kept.give_memory(name), self.named
         )
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
         self.taken_over: set[Node] = set()
@@ -101,10 +101,10 @@ class Source:
         start = len(self.lines)
         self.body()
         if self.kept.names:
-            self.lines[start:start] = self.kept.taken()
+            self.lines[start:start] = self.kept.taken_memory()
             self.scope["idle"], self.scope["empty"] = [], np.empty
         body = "\n    ".join(self.lines)
-        self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
+        self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.memory_source()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
         exec(compile(self.text, file, "exec"), self.scope)
         self.function: Callable[..., Any] = self.scope[name]
@@ -289,7 +289,7 @@ class Source:
     def view(self, name: str, text: str) -> str:
         """A name for a view of what has a name; of kept memory it is made once."""
         if name in self.kept.made:
-            return self.kept.view(text)
+            return self.kept.view_memory(text)
         if text not in self.views:
             self.views[text] = f"u{self.new_number()}"
             self.lines.append(f"{self.views[text]} = {text}")
@@ -304,7 +304,7 @@ class Source:
         dtype, size = self.named(str(node.dtype), node.dtype), node.size * node.dtype.itemsize
         if self.kept.bytes + size > MOST:
             return None
-        name = self.kept.take(node.shape, dtype, size)
+        name = self.kept.take_memory(node.shape, dtype, size)
         self.names[node] = self.slots[node] = name
         return name
 
@@ -433,14 +433,14 @@ class Source:
         small = ""
         if self.is_free(place, mask, node) and byte in self.kept.made:
             small = self.view(byte, f"{byte}.view({self.named('int8', np.dtype(np.int8))})")
-        bits, lines = self.bits.of(node, byte, chosen, small)
+        bits, lines = self.bits.mask_bits(node, byte, chosen, small)
         self.lines += lines + self.by_bits(theirs[0], bits, theirs[1], mine)
 
     def room_for_bits(self, node: Node) -> str:
         """Kept memory for the integers of a mask."""
         integer = INTEGERS[node.dtype]
         size = node.size * integer.itemsize
-        return self.kept.take(node.shape, self.named(str(integer), integer), size)
+        return self.kept.take_memory(node.shape, self.named(str(integer), integer), size)
 
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
         """The lines that choose integers by bits.
@@ -605,7 +605,7 @@ class Source:
         for node in gone:
             slot = self.slots.pop(self.place_of(node), None)
             if slot is not None:
-                self.kept.give(slot)
+                self.kept.give_memory(slot)
         gone = [node for node in gone if node.shape is not None and node not in self.written]
         large = [node for node in gone if node.size >= LARGE]
         names = {

@@ -19,7 +19,7 @@ from ..._storage import numpy_namespace
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
-from .traced import AS_IT_IS, Traced, integers, value_of, values_of
+from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
 
 # Calls whose results have a shape that depends on values.
 SHAPED = frozenset(
@@ -121,7 +121,7 @@ class Trace:
     def node_of(self, x: Any) -> Node:
         """The node of data: of a trace that has ended, and of plain data, a constant."""
         if type(x) is Traced:
-            return x.node if x.trace is self else self.constant(value_of(x))
+            return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
 
     # --- what is said of it -----------------------------------------------------------------------
@@ -149,7 +149,7 @@ class Trace:
         values, nodes, data = self.taken(args)
         options = named = keywords
         if keywords:
-            options, named = values_of(keywords), self.arguments(keywords)
+            options, named = traced_values(keywords), self.arguments(keywords)
             data += arrays_in(options)
         self.look_around()
         try:
@@ -226,7 +226,7 @@ class Trace:
                 values.append(x)
                 nodes.append(x)
             else:
-                value = values_of(x)
+                value = traced_values(x)
                 values.append(value)
                 nodes.append(self.arguments(x))
                 data += arrays_in(value)

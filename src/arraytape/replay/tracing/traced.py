@@ -48,10 +48,10 @@ class Traced:
 
     @property
     def mT(self) -> Any:
-        return call("matrix_transpose", numpy_namespace.matrix_transpose, self)
+        return call_noted("matrix_transpose", numpy_namespace.matrix_transpose, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if method == "at" or not all(map(is_plain, inputs)):
+        if method == "at" or not all(map(is_plain_operand, inputs)):
             return NotImplemented
         if "out" in options:  # memory outside arraytape is written to: a look at the values
             if any(type(x) is Traced for x in options["out"]):
@@ -59,7 +59,7 @@ class Traced:
             return getattr(ufunc, method)(*map(looked_at, inputs), **options)
         pythons = ufunc.types[0].startswith("O")  # a function of Python's, which takes objects
         if method == "__call__" and not pythons:
-            return call(ufunc.__name__, ufunc, *inputs, **options)
+            return call_noted(ufunc.__name__, ufunc, *inputs, **options)
         return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
@@ -75,7 +75,7 @@ class Traced:
         return functools.partial(method_call, name, self)
 
     def __getitem__(self, key: Any) -> Any:
-        return call("getitem", numpy_namespace.getitem, self, key)
+        return call_noted("getitem", numpy_namespace.getitem, self, key)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -115,7 +115,7 @@ def untraced(x: Any) -> Any:
     return x.value if type(x) is Traced else x
 
 
-def value_of(x: Any) -> Any:
+def traced_value(x: Any) -> Any:
     """The value of data, for a computation: it spoils a trace that is open and not active here."""
     if type(x) is not Traced:
         return x
@@ -125,15 +125,15 @@ def value_of(x: Any) -> Any:
     return x.value
 
 
-def values_of(value: Any) -> Any:
+def traced_values(value: Any) -> Any:
     """Arguments with values in the place of traced data."""
     kind = type(value)
     if kind is Traced:
-        return value_of(value)
+        return traced_value(value)
     if kind is tuple or kind is list:
-        return kind([values_of(part) for part in value])
+        return kind([traced_values(part) for part in value])
     if kind is dict:
-        return {name: values_of(part) for name, part in value.items()}
+        return {name: traced_values(part) for name, part in value.items()}
     return integers(value) if kind is slice else value
 
 
@@ -149,22 +149,22 @@ def looked_at(x: Any) -> Any:
     """The value of data on the host."""
     if type(x) is Traced and x.trace is ACTIVE.get():
         return x.trace.look(x)
-    return value_of(x)
+    return traced_value(x)
 
 
-def is_plain(x: Any) -> bool:
+def is_plain_operand(x: Any) -> bool:
     """Whether an operand is data of NumPy's, traced or not, or a number."""
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
 # --- calls --------------------------------------------------------------------------------------------
-def call(
+def call_noted(
     op: str, function: Callable[..., Any], /, *args: Any, device: Any = None, **keywords: Any
 ) -> Any:
     """Call a raw function of ours or NumPy's, wherever its data is; the active trace notes it."""
     trace = ACTIVE.get()
     if trace is None:
-        return function(*values_of(args), **values_of(keywords))
+        return function(*traced_values(args), **traced_values(keywords))
     hook = trace.hook
     if hook is None or gettrace() is not hook:
         return trace.emit(op, function, args, keywords)
@@ -175,10 +175,10 @@ def call(
         settrace(hook)
 
 
-def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A raw function, of which each call is noted."""
 
-    return functools.partial(call, name, function)
+    return functools.partial(call_noted, name, function)
 
 
 # What is not ours: NumPy's functions and methods in rules of users.
@@ -195,7 +195,7 @@ def foreign_call(name: str, function: Callable[..., Any], args: Any, keywords: A
     """Call what may write to its arguments, were they not read-only here."""
     trace = ACTIVE.get()
     if trace is None:
-        return function(*values_of(args), **values_of(keywords))
+        return function(*traced_values(args), **traced_values(keywords))
     return trace.emit(trace.opaque(name), protected(function), args, keywords)
 
 
@@ -209,13 +209,13 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is given arrays as read-only views, and is one call for a trace."""
 
-    def call(*args: Any, **keywords: Any) -> Any:
+    def call_protected(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
         named = {name: read_only(x) for name, x in keywords.items()}
         with Setting(ACTIVE, None), Setting(MAKING, None):
             return function(*given, **named)
 
-    return call
+    return call_protected
 
 
 # --- operators ----------------------------------------------------------------------------------------
@@ -230,27 +230,29 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
 
 
-def binary(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]:
+def binary_operator(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
 
-    def method(x: Traced, other: Any) -> Any:
+    def binary_method(x: Traced, other: Any) -> Any:
         kind = type(other)
-        if kind is not Traced and kind not in AS_IT_IS and not is_plain(other):
+        if kind is not Traced and kind not in AS_IT_IS and not is_plain_operand(other):
             return NotImplemented
-        return call(op, function, other, x) if reflected else call(op, function, x, other)
+        return (
+            call_noted(op, function, other, x) if reflected else call_noted(op, function, x, other)
+        )
 
-    return method
+    return binary_method
 
 
-def unary(short: str, op: str) -> Callable[[Traced], Any]:
+def unary_operator(short: str, op: str) -> Callable[[Traced], Any]:
     function = getattr(operator, short)
-    return lambda x: call(op, function, x)
+    return lambda x: call_noted(op, function, x)
 
 
 for _short, _op in BINARY.items():
-    setattr(Traced, f"__{_short}__", binary(_short, _op, False))
+    setattr(Traced, f"__{_short}__", binary_operator(_short, _op, False))
     if _short not in COMPARISONS:
-        setattr(Traced, f"__r{_short}__", binary(_short, _op, True))
+        setattr(Traced, f"__r{_short}__", binary_operator(_short, _op, True))
 for _short, _op in UNARY.items():
-    setattr(Traced, f"__{_short}__", unary(_short, _op))
+    setattr(Traced, f"__{_short}__", unary_operator(_short, _op))
 Traced.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -18,13 +18,13 @@ from ..program import put
 from .traced import (
     ACTIVE,
     Traced,
-    call,
+    call_noted,
     foreign_call,
     looked_at,
-    noted,
+    noted_function,
     protected,
-    value_of,
-    values_of,
+    traced_value,
+    traced_values,
 )
 
 
@@ -39,7 +39,7 @@ class TracedNamespace:
         if isinstance(found, ModuleType) or name == "special":
             found = TracedNamespace(found, f"{self._prefix}{name}.")
         elif callable(found) and not isinstance(found, type):
-            found = noted(f"{self._prefix}{name}", found)
+            found = noted_function(f"{self._prefix}{name}", found)
         setattr(self, name, found)
         return found
 
@@ -50,7 +50,7 @@ class TracedNamespace:
         return key
 
     def conj(self, x: Any, /) -> Any:
-        return call("conj", np.conj, x)
+        return call_noted("conj", np.conj, x)
 
     # Programs write to memory that stays, of which no factors may be known; a pass looks for them.
     def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
@@ -63,10 +63,10 @@ class TracedNamespace:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
-        return call("inverse_again", inverse_again, x, singular)
+        return call_noted("inverse_again", inverse_again, x, singular)
 
     def cofactors(self, x: Any, /) -> Any:
-        return call("cofactors", cofactors, x)
+        return call_noted("cofactors", cofactors, x)
 
 
 class TracedStorage(Storage):
@@ -88,14 +88,14 @@ class TracedStorage(Storage):
         function = functions[np.ndarray]
         op = getattr(functions, "op", None)
         if op is None:
-            return noted(getattr(function, "__name__", "elementwise"), function)
+            return noted_function(getattr(function, "__name__", "elementwise"), function)
         return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        return noted(name, function)
+        return noted_function(name, function)
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        return call(f"np.{function.__name__}", protected(function), *args, **keywords)
+        return call_noted(f"np.{function.__name__}", protected(function), *args, **keywords)
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
@@ -115,18 +115,18 @@ class TracedStorage(Storage):
 
     # --- making -----------------------------------------------------------------------------------
     def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
-        return call(name, attrgetter(name)(np), *arguments, **keywords)
+        return call_noted(name, attrgetter(name)(np), *arguments, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
         if type(value) is Traced:
             if dtype is None or value.dtype == dtype:
                 return value
-            return call("astype", numpy_namespace.astype, value, dtype)
+            return call_noted("astype", numpy_namespace.astype, value, dtype)
         trace = ACTIVE.get()
         if copy is False and type(value) is np.ndarray:
             # Not noted: writes to it are to be seen outside.
             return admitted(np.array(value, dtype=dtype, copy=False))
-        made = admitted(np.array(values_of(value), dtype=dtype))
+        made = admitted(np.array(traced_values(value), dtype=dtype))
         if trace is None:
             return made
         if type(value) is np.ndarray:
@@ -136,32 +136,34 @@ class TracedStorage(Storage):
             found = trace.from_outside(value)
             if dtype is None or value.dtype == dtype:
                 return found
-            return call("astype", numpy_namespace.astype, found, dtype)
+            return call_noted("astype", numpy_namespace.astype, found, dtype)
         return trace.traced(trace.constant(made), made)
 
     def copy(self, data: Any) -> Any:
-        value = value_of(data)
+        value = traced_value(data)
         if value.flags.writeable and value.copy(order="K").strides == value.strides:
             return data  # traced data is not written to
-        return call("copied", copied, data)
+        return call_noted("copied", copied, data)
 
     def contiguous(self, data: Any) -> Any:
-        flags = value_of(data).flags
+        flags = traced_value(data).flags
         if flags.writeable and flags.c_contiguous:
             return data
-        return call("contiguous", contiguous, data)
+        return call_noted("contiguous", contiguous, data)
 
     def order(self, data: Any) -> str:
-        return NUMPY.order(value_of(data))
+        return NUMPY.order(traced_value(data))
 
     def laid_out(self, data: Any, like: Any) -> Any:
-        value = value_of(data)
-        if not hasattr(like, "strides") or NUMPY.laid_out(value, value_of(like)) is value:
+        value = traced_value(data)
+        if not hasattr(like, "strides") or NUMPY.laid_out(value, traced_value(like)) is value:
             return data
-        return call("laid_out", arranged, data, order_in_memory(value_of(like), like.ndim))
+        return call_noted(
+            "laid_out", arranged, data, order_in_memory(traced_value(like), like.ndim)
+        )
 
     def arranged(self, data: Any, like: Any, rank: int) -> Any:
-        return call("arranged", arranged, data, order_in_memory(value_of(like), rank))
+        return call_noted("arranged", arranged, data, order_in_memory(traced_value(like), rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = looked_at(data)
@@ -175,31 +177,33 @@ class TracedStorage(Storage):
         return False
 
     def put(self, data: Any, key: Any, value: Any) -> Any:
-        return call("put", put, data, key, value)
+        return call_noted("put", put, data, key, value)
 
     def add_at(self, data: Any, key: Any, value: Any) -> Any:
         if makes_a_view(key):  # as users' code would be traced, for which there are passes
-            total = call("add", np.add, call("getitem", numpy_namespace.getitem, data, key), value)
+            total = call_noted(
+                "add", np.add, call_noted("getitem", numpy_namespace.getitem, data, key), value
+            )
             return self.put(data, key, total)
-        return call("add_at", added_at, data, key, value)
+        return call_noted("add_at", added_at, data, key, value)
 
     def shares(self, part: Any, whole: Any) -> bool:
-        return np.may_share_memory(value_of(part), value_of(whole))
+        return np.may_share_memory(traced_value(part), traced_value(whole))
 
     def writeable(self, data: Any) -> bool:
-        return NUMPY.writeable(value_of(data))
+        return NUMPY.writeable(traced_value(data))
 
     def key(self, key: Any, data: Any) -> Any:
         return key
 
     def unless_none(self, mask: Any) -> Any:
-        found = NUMPY.unless_none(value_of(mask))
+        found = NUMPY.unless_none(traced_value(mask))
         if found is None:  # what the mask is for is right for both, so only this is guarded
-            looked_at(call("any", numpy_namespace.any, mask))
+            looked_at(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
 
     def has_nan(self, data: Any) -> bool:
-        value = value_of(data)
+        value = traced_value(data)
         found = NUMPY.has_nan(value)
         trace = ACTIVE.get()
         if trace is not None and not found:  # the guarded pass is right for both
@@ -233,7 +237,7 @@ def through_cholesky(g: Any, y: Any) -> Any:
         return None
     if type(g) is not Traced or y.dtype.kind not in "fc":
         return None
-    return call("through_cholesky", factors.through_cholesky, g, y)
+    return call_noted("through_cholesky", factors.through_cholesky, g, y)
 
 
 factors.THROUGH[Traced] = through_cholesky
