@@ -82,11 +82,11 @@ def grad(
     both = value_and_grad(f, argnums, has_aux, verify=verify)
 
     @functools.wraps(f)
-    def gradient(*args: Any, **keywords: Any) -> Any:
+    def gradient_of_call(*args: Any, **keywords: Any) -> Any:
         value, found = both(*args, **keywords)
         return (found, value[1]) if has_aux else found
 
-    return gradient
+    return gradient_of_call
 
 
 @overload
@@ -155,7 +155,7 @@ def value_and_grad(
     check_function("grad", f, verify=verify, has_aux=has_aux)
 
     @functools.wraps(f)
-    def both(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def value_with_gradient(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         inputs = Inputs("grad", args, argnums, holes=True)
         with with_doubts(GradientTape()) as tape:
             tape.watch(inputs.chosen)
@@ -164,21 +164,21 @@ def value_and_grad(
         check_scalar(y, tape._recording.records)
         found = tape.gradient(y, inputs.chosen, unconnected_gradients=ZERO)
 
-        def again() -> Again:
+        def value_again() -> Again:
             return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
 
-        def slope(v: Any) -> Any:
+        def value_slope(v: Any) -> Any:
             return inner([g for g in nest.leaves(found) if g is not None], v)
 
         if doubts := tape._recording.doubts:
-            settle_doubts(doubts, "grad", again, lambda: y, slope)
+            settle_doubts(doubts, "grad", value_again, lambda: y, value_slope)
         if verify:
-            again().check("grad", slope)
+            value_again().check("grad", value_slope)
         if inputs.kinds is not None:
             y, aux, found = inputs.value(y), inputs.value(aux), inputs.gradient(found)
         return (y, aux) if has_aux else y, found
 
-    return both
+    return value_with_gradient
 
 
 def jacobian(
@@ -414,32 +414,32 @@ def jacobian_of(
     check_chunk_size(caller, chunk_size)
 
     @functools.wraps(f)
-    def derivative(*args: Any, **keywords: Any) -> Any:
+    def jacobian_of_call(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(caller, args, argnums)
         if forward:
             check_real(caller, nest.leaves(inputs.chosen))
         run = Linearization(caller, f, inputs, keywords, has_aux)
-        rows = rows_of(run, forward, chunk_size)
+        rows = jacobian_rows(run, forward, chunk_size)
 
-        def again() -> Again:
+        def result_again() -> Again:
             return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
 
-        def slope(v: Any) -> Any:
+        def result_slope(v: Any) -> Any:
             return [along(nest.leaves(row), v) for row in rows]
 
         if run.doubts:
-            settle_doubts(run.doubts, caller, again, lambda: run.value, slope)
+            settle_doubts(run.doubts, caller, result_again, lambda: run.value, result_slope)
         if verify:
-            again().check(caller, slope)
+            result_again().check(caller, result_slope)
         if inputs.kinds is not None:
             rows = [inputs.gradient(row) for row in rows]
         found = nest.pack(run.value, rows)
         return (found, inputs.value(run.aux)) if has_aux else found
 
-    return derivative
+    return jacobian_of_call
 
 
-def rows_of(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
+def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
     """For each result its Jacobian, in the mode that is asked for or fits the shapes."""
     if forward:
         return run.by_columns(chunk_size)

@@ -115,7 +115,7 @@ def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], lis
             parts.append(None)
             kinds.append(IS_ARRAY)
             continue
-        kind = IS_ARRAY if isinstance(leaf, Array) else kind_of(caller, n, leaf, arg)
+        kind = IS_ARRAY if isinstance(leaf, Array) else leaf_kind(caller, n, leaf, arg)
         part = leaf if kind == IS_ARRAY else asarray(leaf, copy=True)
         if not differentiable(part):
             raise TypeError(
@@ -127,7 +127,7 @@ def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], lis
     return parts, kinds
 
 
-def kind_of(caller: str, n: int, leaf: Any, arg: Any) -> int:
+def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
     """What a leaf that is no Array was given as; TypeError for what has no derivative."""
     if isinstance(leaf, np.ndarray):
         if type(leaf) not in (np.ndarray, np.memmap):
@@ -259,7 +259,9 @@ def without_aux(f: Function, has_aux: bool) -> Function:
     return functools.wraps(f)(lambda *args, **keywords: f(*args, **keywords)[0])
 
 
-def arrays_in(caller: str, what: str, value: Any, records: Sequence[Record] = ()) -> list[Array]:
+def checked_arrays(
+    caller: str, what: str, value: Any, records: Sequence[Record] = ()
+) -> list[Array]:
     """The leaves of a nesting of Arrays; TypeError for anything else, which says where a value left."""
     found = nest.leaves(value)
     for leaf in found:

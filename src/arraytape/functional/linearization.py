@@ -27,7 +27,7 @@ from .._tape.jacobian import (
 from .._tape.tape import GradientTape
 from .._util import nest
 from ..ops.creation_functions import asarray
-from .inputs import Function, Inputs, arrays_in, with_aux
+from .inputs import Function, Inputs, checked_arrays, with_aux
 
 ZERO = UnconnectedGradients.ZERO
 # From here on columns by forward mode take less time than rows: measured on elementwise functions, where
@@ -64,7 +64,7 @@ class Linearization:
             self.tape.watch(inputs.chosen)
             y = f(*inputs.args, **(keywords or {}))
             self.value, self.aux = with_aux(caller, y) if has_aux else (y, None)
-            self.results = arrays_in(caller, "result", self.value, self.recording.records)
+            self.results = checked_arrays(caller, "result", self.value, self.recording.records)
             if outlives:
                 self.results = [private_handle(part) for part in self.results]
 
@@ -86,13 +86,13 @@ class Linearization:
 
     def push(self, tangents: Tangents) -> list[Array]:
         """The derivative of each result along tangents of the inputs."""
-        found = self.pushed(tangents)
-        self.tell_of_exits(tangents, found)
+        found = self.pushed_tangents(tangents)
+        self.report_exits(tangents, found)
         return [
             filled("zeros", y) if t is None else t for y, t in zip(self.results, found, strict=True)
         ]
 
-    def pushed(self, tangents: Tangents) -> list[Array | None]:
+    def pushed_tangents(self, tangents: Tangents) -> list[Array | None]:
         """As ``push``; None for a result that does not depend on the inputs."""
         forward = ForwardPass()
         with active(REPLAY):
@@ -106,7 +106,7 @@ class Linearization:
                     forward.record(record)
             return [forward.derivative(y) for y in self.results]
 
-    def tell_of_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
+    def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
         """LostGradientError where a derivative lacks what left the tape."""
         recording = self.recording
         mode = mode_of(recording.exits)
@@ -135,7 +135,7 @@ class Linearization:
         """Whether its records take many tangents at once: a user's rule or hook is not trusted to."""
         return not self.recording.hooks and largest_of(self.recording.records) is not None
 
-    def largest(self) -> int:
+    def largest_followed(self) -> int:
         """The most elements of a followed value, of those that are known here.
 
         Of ops with a joint rule also of others: it may give cotangents for all inputs.
@@ -194,7 +194,7 @@ class Linearization:
         xp: Any = namespace()
         rows = self.arrays[at].size
         if rows > 1 and self.batches():
-            step = chunk_size or rows_at_once(self.largest())
+            step = chunk_size or rows_at_once(self.largest_followed())
             try:
                 starts = range(0, rows, step)
                 chunks = [self.many(at, start, min(start + step, rows)) for start in starts]

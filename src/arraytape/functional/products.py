@@ -17,9 +17,9 @@ from .doubts import settle_doubts
 from .inputs import (
     Function,
     Inputs,
-    arrays_in,
     check_function,
     check_sequences,
+    checked_arrays,
     given_again,
     with_aux,
     without_aux,
@@ -415,7 +415,7 @@ def pushed(
     with accumulator:
         y = f(*inputs.args)
         y, aux = with_aux(caller, y) if has_aux else (y, None)
-    arrays_in(caller, "result", y, accumulator._pass.after)
+    checked_arrays(caller, "result", y, accumulator._pass.after)
     found = accumulator.jvp(y, unconnected_gradients=ZERO)
 
     def again() -> Again:

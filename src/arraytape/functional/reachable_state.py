@@ -86,7 +86,7 @@ class ReachableState:
             self.seen.add(id(thing))
             if len(self.seen) > OBJECTS:
                 raise Unrepeatable("it reaches too many objects")
-            waiting.extend(self.keep(thing))
+            waiting.extend(self.keep_contents(thing))
         if "spawn" in self.names:
             raise Unrepeatable("it may spawn generators of random numbers")
         self.roots = roots  # alive, as are all that ``seen`` has the ids of
@@ -114,7 +114,7 @@ class ReachableState:
         self.kept.append(put_back_random(random.getstate, random.setstate))
         self.kept.append(put_back_random(np.random.get_state, np.random.set_state))
 
-    def keep(self, thing: Any) -> Iterable[Any]:
+    def keep_contents(self, thing: Any) -> Iterable[Any]:
         """Keep what one object holds; return what it leads to.
 
         It is asked nothing that a method of the user's could answer: neither ``isinstance``, which
@@ -131,10 +131,10 @@ class ReachableState:
             if issubclass(kind, of):
                 put_back, parts = keep(thing)
                 self.kept.append(put_back)
-                return [*self.counted(parts), *self.keep_attributes(thing)]
+                return [*self.counted_parts(parts), *self.keep_attributes(thing)]
         if issubclass(kind, tuple | frozenset):
             items = tuple.__iter__(thing) if issubclass(kind, tuple) else frozenset.__iter__(thing)
-            return [*self.counted([*items]), *self.keep_attributes(thing)]
+            return [*self.counted_parts([*items]), *self.keep_attributes(thing)]
         if issubclass(kind, types.ModuleType):
             return self.keep_module(thing)
         if issubclass(kind, type):
@@ -165,7 +165,7 @@ class ReachableState:
             raise Unrepeatable(f"it has a {kind.__name__}")
         return ()
 
-    def counted(self, parts: Iterable[Any]) -> Iterable[Any]:
+    def counted_parts(self, parts: Iterable[Any]) -> Iterable[Any]:
         """Return the parts of a container; Unrepeatable where there are too many of them."""
         parts = [*parts]
         self.items += len(parts)
@@ -201,7 +201,7 @@ class ReachableState:
         if issubclass(type(data), np.ndarray):
             plain = np.ndarray.view(data, np.ndarray)
             if plain.dtype.hasobject:
-                found += self.counted([x for part in objects_of(plain) for x in part])
+                found += self.counted_parts([x for part in objects_of(plain) for x in part])
         if data is thing and data.nbytes > BYTES and may_be_locked(data):
             if data.flags.writeable:
                 self.large.append(data)
@@ -257,17 +257,17 @@ class ReachableState:
 def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Callable[[], bool]:
     before = get()
 
-    def put_back() -> bool:
+    def restore_random() -> bool:
         changed = repr(get()) != repr(before)
         if changed:
             set_(before)
         return changed
 
-    return put_back
+    return restore_random
 
 
 def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], bool]:
-    def put_back() -> bool:
+    def restore_item() -> bool:
         changed = names.get(name, UNKNOWN) is not value
         if changed and value is UNKNOWN:
             names.pop(name, None)
@@ -275,7 +275,7 @@ def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], 
             names[name] = value
         return changed
 
-    return put_back
+    return restore_item
 
 
 def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
@@ -283,7 +283,7 @@ def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
     ordered = isinstance(names, collections.OrderedDict)
     base: Any = collections.OrderedDict if ordered else dict
 
-    def put_back() -> bool:
+    def restore_dict() -> bool:
         if dict.__len__(names) == len(before) and all(
             a is c and b is d
             for (a, b), (c, d) in zip(before.items(), dict.items(names), strict=True)
@@ -293,13 +293,13 @@ def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
         base.update(names, before)
         return True
 
-    return put_back
+    return restore_dict
 
 
 def put_back_class(of: type) -> Callable[[], bool]:
     before = dict(vars(of))
 
-    def put_back() -> bool:
+    def restore_class() -> bool:
         now = dict(vars(of))
         changed = [name for name in {*now, *before} if now.get(name) is not before.get(name)]
         for name in changed:
@@ -309,14 +309,14 @@ def put_back_class(of: type) -> Callable[[], bool]:
                 type.__delattr__(of, name)
         return bool(changed)
 
-    return put_back
+    return restore_class
 
 
 def put_back_array(thing: Any, before: Any) -> Callable[[], bool]:
     is_array = isinstance(thing, Array)
     was_writeable = not is_array and thing.flags.writeable
 
-    def put_back() -> bool:
+    def restore_array() -> bool:
         if is_array:
             data = storage_of(thing._data).host(thing._data)
         else:
@@ -343,7 +343,7 @@ def put_back_array(thing: Any, before: Any) -> Callable[[], bool]:
             thing.flags.writeable = was_writeable
         return True
 
-    return put_back
+    return restore_array
 
 
 def same_bytes(data: Any, before: Any) -> bool:
@@ -381,33 +381,33 @@ def kept_cell(cell: types.CellType) -> tuple[Callable[[], bool], Any]:
 
     before = contents()
 
-    def put_back() -> bool:
+    def restore_cell() -> bool:
         changed = contents() is not before
         if changed and before is not UNKNOWN:
             cell.cell_contents = before
         return changed
 
-    return put_back, before
+    return restore_cell, before
 
 
 def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[[], bool], Any]:
-    def value() -> Any:
+    def slot_value() -> Any:
         try:
             return member.__get__(thing)
         except AttributeError:
             return UNKNOWN
 
-    before = value()
+    before = slot_value()
 
-    def put_back() -> bool:
-        changed = value() is not before
+    def restore_slot() -> bool:
+        changed = slot_value() is not before
         if changed and before is UNKNOWN:
             member.__delete__(thing)
         elif changed:
             member.__set__(thing, before)
         return changed
 
-    return put_back, before
+    return restore_slot, before
 
 
 Kept = tuple[Callable[[], bool], Iterable[Any]]
@@ -417,7 +417,7 @@ def kept_list(thing: Any) -> Kept:
     base: Any = list if issubclass(type(thing), list) else collections.deque
     before = [*base.__iter__(thing)]
 
-    def put_back() -> bool:
+    def restore_list() -> bool:
         now = base.__iter__(thing)
         if base.__len__(thing) == len(before) and all(
             a is b for a, b in zip(now, before, strict=True)
@@ -427,7 +427,7 @@ def kept_list(thing: Any) -> Kept:
         base.extend(thing, before)
         return True
 
-    return put_back, before
+    return restore_list, before
 
 
 def kept_dict(thing: Any) -> Kept:
@@ -438,7 +438,7 @@ def kept_set(thing: Any) -> Kept:
     before = set.copy(thing)
     items = [*set.__iter__(thing)]
 
-    def put_back() -> bool:
+    def restore_set() -> bool:
         if set.__len__(thing) == len(items) and {*map(id, items)} == {
             *map(id, set.__iter__(thing))
         }:
@@ -447,26 +447,26 @@ def kept_set(thing: Any) -> Kept:
         set.update(thing, before)
         return True
 
-    return put_back, items
+    return restore_set, items
 
 
 def kept_bytes(thing: Any) -> Kept:
     before = thing[:]
 
-    def put_back() -> bool:
+    def restore_bytes() -> bool:
         if thing == before:
             return False
         thing[:] = before
         return True
 
-    return put_back, ()
+    return restore_bytes, ()
 
 
 def kept_text(thing: io.StringIO | io.BytesIO) -> Kept:
     before: Any = thing.getvalue()
     at = thing.tell()
 
-    def put_back() -> bool:
+    def restore_text() -> bool:
         if thing.getvalue() == before and thing.tell() == at:
             return False
         thing.seek(0)
@@ -475,23 +475,23 @@ def kept_text(thing: io.StringIO | io.BytesIO) -> Kept:
         thing.seek(at)
         return True
 
-    return put_back, ()
+    return restore_text, ()
 
 
 def kept_generator(thing: np.random.Generator) -> Kept:
     bits: Any = thing.bit_generator
 
-    def put(state: Any) -> None:
+    def put_generator_state(state: Any) -> None:
         bits.state = state
 
-    return put_back_random(lambda: bits.state, put), ()
+    return put_back_random(lambda: bits.state, put_generator_state), ()
 
 
 def kept_bits(thing: Any) -> Kept:
-    def put(state: Any) -> None:
+    def put_bits_state(state: Any) -> None:
         thing.state = state
 
-    return put_back_random(lambda: thing.state, put), ()
+    return put_back_random(lambda: thing.state, put_bits_state), ()
 
 
 def kept_state(thing: Any) -> Kept:
@@ -524,13 +524,13 @@ def kept_lock(lock: Any) -> Callable[[], bool]:
     if is_closed():
         raise Unrepeatable("a lock is held")
 
-    def put_back() -> bool:
+    def restore_lock() -> bool:
         closed = is_closed()
         while closed and is_closed():
             lock.release()
         return closed
 
-    return put_back
+    return restore_lock
 
 
 def is_standard(thing: Any) -> bool:

@@ -348,7 +348,7 @@ def products_with(
     caller: str, run: Linearization, directions: Any, by_rows: bool, chunk_size: int | None
 ) -> Any:
     """The matrix, or its transpose where ``by_rows``, times each direction: NumPy's data."""
-    step = chunk_size or rows_at_once(run.largest())
+    step = chunk_size or rows_at_once(run.largest_followed())
     pieces = [directions[i : i + step] for i in range(0, len(directions), step)]
     if run.batches():
         try:

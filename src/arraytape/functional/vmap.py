@@ -101,8 +101,8 @@ def vmap(
         return [unwrap_option(at) for at in places]
 
     @functools.wraps(f)
-    def mapped(*args: Any, **keywords: Any) -> Any:
-        axes = axes_of(args, in_axes)
+    def mapped_call(*args: Any, **keywords: Any) -> Any:
+        axes = argument_axes(args, in_axes)
         leaves = [leaf for arg in args for leaf in nest.leaves(arg)]
         given = [as_mapped(x, axis) for x, axis in zip(leaves, axes, strict=True)]
         size = length_of(given, axes)
@@ -134,7 +134,7 @@ def vmap(
         found = nest.pack(results, left)
         return found if any(isinstance(x, Array) for x in leaves) else in_numpy(found)
 
-    return mapped
+    return mapped_call
 
 
 def as_mapped(x: Any, axis: int | None) -> Any:
@@ -150,7 +150,7 @@ def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any
     ]
 
 
-def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
+def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     """The mapped axis of every leaf of the arguments; ValueError where in_axes does not fit them."""
     in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic | np.ndarray) else in_axes
     if in_axes is None or isinstance(in_axes, int):
