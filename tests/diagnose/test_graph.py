@@ -11,7 +11,7 @@ import pytest
 import arraytape as xp
 from arraytape import diagnose, nn
 from arraytape.diagnose.folding import WAYS
-from arraytape.diagnose.layout import layout
+from arraytape.diagnose.layout import lay_out_graph
 from arraytape.diagnose.layouts import layouts_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,7 +38,7 @@ def overlap(a, b):
 @pytest.mark.parametrize("seed", range(60))
 def test_no_two_boxes_overlap_and_every_line_ends_at_its_boxes(seed):
     sizes, edges = random_graph(seed)
-    found = layout(sizes, edges)
+    found = lay_out_graph(sizes, edges)
     assert [(box.width, box.height) for box in found.boxes] == sizes
     for i, a in enumerate(found.boxes):
         assert not any(overlap(a, b) for b in found.boxes[:i])
@@ -56,7 +56,7 @@ def test_no_two_boxes_overlap_and_every_line_ends_at_its_boxes(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_a_line_goes_through_no_other_box(seed):
     sizes, edges = random_graph(seed)
-    found = layout(sizes, edges)
+    found = lay_out_graph(sizes, edges)
     for points in found.lines.values():
         for (x, y), (a, b) in pairwise(points):
             if abs(x - a) < 1e-9:  # it passes a layer; bends lie between layers
@@ -67,13 +67,13 @@ def test_a_line_goes_through_no_other_box(seed):
 
 
 def test_edges_point_down_but_for_those_that_close_a_cycle():
-    found = layout([(50, 30)] * 4, [(0, 1), (1, 2), (2, 1), (2, 3)])
+    found = lay_out_graph([(50, 30)] * 4, [(0, 1), (1, 2), (2, 1), (2, 3)])
     assert found.turned == {(2, 1)}
     assert all(a.bottom < b.y for a, b in pairwise(found.boxes))
 
 
 def test_an_empty_graph_has_a_layout():
-    assert layout([], []).boxes == []
+    assert lay_out_graph([], []).boxes == []
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from .._tape.none_causes import (
 )
 from .._tape.strays import follows, why_not_followed
 from ..variable import Variable
-from .facts import Facts, made_of
+from .facts import Facts, descendants_of
 from .line_recorder import Step
 
 Cause = Callable[[Facts], str]
@@ -75,7 +75,7 @@ def source_made_outside(facts: Facts) -> str:
         return ""
     origins, _ = facts.noted_ids
     made = [s for s in facts.lines.steps if not {*origins}.isdisjoint(s.outs) and s.kind == "op"]
-    known = made_of(facts.recording.records, facts.recording.leaves)
+    known = descendants_of(facts.recording.records, facts.recording.leaves)
     if not made or known.isdisjoint(made[-1].ins):
         return ""
     return (
@@ -116,7 +116,7 @@ def watched_after_use(facts: Facts) -> str:
         for r in records
         if entry.root in inputs_of(r) and not facts.backward.isdisjoint(results_of(r))
     ]
-    if facts.start not in made_of(records, [entry.root]) or facts.connected or not used:
+    if facts.target_tid not in descendants_of(records, [entry.root]) or facts.connected or not used:
         return ""
     ops = [record for record in used if isinstance(plan_of(record), Plan)]
     return used_too_early(facts.at((ops or used)[0]), facts.source)
@@ -127,7 +127,7 @@ def known_to_the_tape(facts: Facts) -> str:
     if facts.cut is not None:
         return ""
     request = Request(
-        facts.recording, facts.source, facts.origin, [facts.target], [facts.start], alone=True
+        facts.recording, facts.source, facts.origin, [facts.target], [facts.target_tid], alone=True
     )
     return why_unconnected(request)
 
@@ -217,7 +217,7 @@ def computed_beside(facts: Facts) -> str:
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
-    return computed_of_others(recording, facts.source, facts.origin, [facts.start])
+    return computed_of_others(recording, facts.source, facts.origin, [facts.target_tid])
 
 
 def never_used(facts: Facts) -> str:
@@ -227,7 +227,7 @@ def never_used(facts: Facts) -> str:
     return f"{named(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
 
 
-def used_elsewhere(facts: Facts) -> str:
+def source_used_elsewhere(facts: Facts) -> str:
     """Records take the source, but what they made did not go into the target."""
     ends = [facts.at(record) for record in facts.users]
     return (
@@ -291,5 +291,5 @@ CAUSES: tuple[Cause, ...] = (
     view_of_its_own,
     computed_beside,
     never_used,
-    used_elsewhere,
+    source_used_elsewhere,
 )

@@ -95,12 +95,12 @@ def graph(
     watched = [entry.handle for entry in recording.watched.values()]
     asked = watched if sources is None else arrays_of(sources, "source")
     targets = arrays_of(target, "target")
-    names = names_of([*asked, *watched, *targets], (target, sources))
-    made = Builder(recording, targets, asked, names).graph()
+    names = array_names([*asked, *watched, *targets], (target, sources))
+    made = Builder(recording, targets, asked, names).build_graph()
     return FORMATS[format](folded(made, fold), title or "tape")
 
 
-def names_of(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
+def array_names(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
     """What the user calls Arrays, by the id of the handle; "" for what has no name."""
     frame = user_frame()
     variables = dict(frame.f_locals) if frame else {}

@@ -72,7 +72,7 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
     if not recording.entered:
         return f"There is no gradient: {NEVER_ENTERED}"
     facts = Facts(recording, target, source, seen)
-    return verdict(facts, facts.gradient)
+    return verdict(facts, facts.found_gradient)
 
 
 def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:

@@ -53,11 +53,11 @@ def copy_of(recording: Recording) -> Recording:
     return copy
 
 
-def made_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set[int]:
+def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set[int]:
     """These tids and those of all that was made of them."""
     found = set(tids)
     for record in records:
-        outs, ins = ends_of(record)
+        outs, ins = record_ends(record)
         if not found.isdisjoint(ins):
             found.update(outs)
     return found
@@ -67,13 +67,13 @@ def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]
     """These tids and those of all that went into them."""
     found = set(tids)
     for record in reversed(records):
-        outs, ins = ends_of(record)
+        outs, ins = record_ends(record)
         if not found.isdisjoint(outs):
             found.update(ins)
     return found
 
 
-def ends_of(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
+def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
     """The tids that a record, or a step, made, and those of which it made them."""
     if isinstance(record, Step):
         return record.outs, record.ins
@@ -127,7 +127,7 @@ class Facts:
         return pass_, found
 
     @remembered
-    def gradient(self) -> Any:
+    def found_gradient(self) -> Any:
         """The gradient, or the exception in its place."""
         if isinstance(self.request, LookupError):
             return self.request
@@ -141,7 +141,7 @@ class Facts:
 
     # --- target and source on the tape --------------------------------------------------------------
     @remembered
-    def start(self) -> int:
+    def target_tid(self) -> int:
         """The tid of the target, 0 for what the tape does not follow."""
         with only_recorders():
             return self.recording.tid_of(self.target, current_value=True)
@@ -161,27 +161,27 @@ class Facts:
 
     @remembered
     def target_is_on_tape(self) -> bool:
-        return self.start in self.recording.known
+        return self.target_tid in self.recording.known
 
     @remembered
-    def forward(self) -> set[int]:
+    def reached_tids(self) -> set[int]:
         """The tids of the source and of all that the tape knows to be made of it."""
-        return made_of(self.recording.records, [self.origin] if self.origin else [])
+        return descendants_of(self.recording.records, [self.origin] if self.origin else [])
 
     @remembered
     def backward(self) -> set[int]:
         """The tids of the target and of all that the tape knows to have gone into it."""
-        return needed_by(self.recording.records, [self.start] if self.start else [])
+        return needed_by(self.recording.records, [self.target_tid] if self.target_tid else [])
 
     @remembered
     def after_target(self) -> set[int]:
         """The tids of all that the tape knows to be made of the target, itself not among them."""
-        return made_of(self.recording.records, [self.start]) - {self.start}
+        return descendants_of(self.recording.records, [self.target_tid]) - {self.target_tid}
 
     @remembered
     def between(self) -> list[Record]:
         """The records on the paths from the source to the target, in the order in which they ran."""
-        forward, backward = self.forward, self.backward
+        forward, backward = self.reached_tids, self.backward
         return [
             record
             for record in self.recording.records
@@ -192,20 +192,22 @@ class Facts:
     @remembered
     def connected(self) -> bool:
         """Whether records lead from the source to the target."""
-        return self.origin != 0 and self.start in self.forward
+        return self.origin != 0 and self.target_tid in self.reached_tids
 
     @remembered
     def users(self) -> list[Record]:
         """The records that take the source, or what was made of it; exits are none."""
         records = self.recording.records
-        used = [record for record in records if not self.forward.isdisjoint(inputs_of(record))]
+        used = [record for record in records if not self.reached_tids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
 
     @remembered
     def exits(self) -> list[str]:
         """Where values that depend on the source left the tape, each place once: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
-        return [*dict.fromkeys(exit_text(left) for left in found if left.value in self.forward)]
+        return [
+            *dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_tids)
+        ]
 
     # --- what was noted beside the tape -------------------------------------------------------------
     @remembered
@@ -221,13 +223,13 @@ class Facts:
             return []
         origins, start = self.noted_ids
         steps = self.lines.steps
-        reached, needed = made_of(steps, origins), needed_by(steps, [start] if start else [])
+        reached, needed = descendants_of(steps, origins), needed_by(steps, [start] if start else [])
         return [s for s in steps if not reached.isdisjoint(s.ins) and not needed.isdisjoint(s.outs)]
 
     @remembered
     def cut(self) -> Step | None:
         """The first step from the source to the target that the tape has no record of."""
-        reached = made_of(self.recording.records, self.noted_ids[0])
+        reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):
                 return step

@@ -91,7 +91,7 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
     with only_recorders():
         request = Differentiation(recording, targets, asked)
         forward = Forward(recording, request, made_at)
-        forward.look([*targets, *asked])
+        forward.find_nonfinite([*targets, *asked])
         likely = "" if all(is_finite(y) for y in targets) else forward.likely
         backward = backward_report(request, seeds_of(target, targets, None), made_at)
         return forward.certain or likely or backward or FINE
@@ -116,7 +116,7 @@ class Forward:
         for record in self.records:
             self.values.update(kept_values(record))
 
-    def look(self, arrays: Sequence[Array]) -> None:
+    def find_nonfinite(self, arrays: Sequence[Array]) -> None:
         """Go through the records, from what they keep and from what these arrays hold."""
         held = [current(x) for x in arrays]
         self.values = {tid: data for tid, data in held if tid} | self.values
@@ -127,7 +127,7 @@ class Forward:
                 ys, operands, unknown = self.ranges(record)
                 if not at_fault(ys, operands, []):
                     continue
-                said = self.told(record, ys, operands, unknown)
+                said = self.nan_paragraph(record, ys, operands, unknown)
                 self.likely = self.likely or said
                 if not unknown:
                     self.certain = said
@@ -137,7 +137,7 @@ class Forward:
         """Compute once more what was not kept of an op's result, where all that went in is known."""
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
-        if out in self.values or more or not isinstance(plan, Plan) or not ours(plan):
+        if out in self.values or more or not isinstance(plan, Plan) or not can_recompute(plan):
             return
         pairs = zip(plan.op.inputs, ins, strict=True)
         operands = [plan.kept(record, x) if plan.keeps(x) else self.values.get(t) for x, t in pairs]
@@ -165,7 +165,7 @@ class Forward:
                 unknown.append(name)
         return ys, operands, unknown
 
-    def told(
+    def nan_paragraph(
         self, record: Record, ys: list[Range], operands: list[Range], unknown: list[str]
     ) -> str:
         """The paragraph about a record at which there first is what is not finite."""
@@ -179,7 +179,7 @@ class Forward:
         return f"{text} The tape did not keep {names}, so an op before it may have made it: {LOOK}"
 
 
-def ours(plan: Plan) -> bool:
+def can_recompute(plan: Plan) -> bool:
     """Whether an op may be called again for its value: it is no user's, and has no parameters."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)

@@ -46,7 +46,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
     for parts in members.values():
         results = [i for i in parts if i in leaving] or parts[-1:]
         layouts = dict.fromkeys(text for i in results for text in graph.nodes[i].layouts)
-        nodes.append(joined([graph.nodes[i] for i in parts], [*layouts], title))
+        nodes.append(joined_nodes([graph.nodes[i] for i in parts], [*layouts], title))
     place = {group: i for i, group in enumerate(members)}
     edges: dict[tuple[int, int], bool] = {}
     for (start, end), on_path in graph.edges.items():
@@ -56,7 +56,9 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
     return Graph(nodes, edges, [*graph.notes], graph.records)
 
 
-def joined(nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None) -> Node:
+def joined_nodes(
+    nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
+) -> Node:
     """Several nodes as one.  layouts : of the results that others use."""
     first, last = nodes[0], nodes[-1]
     if first is last:
@@ -110,7 +112,7 @@ def by_scope(graph: Graph) -> Graph:
     return merged(graph, groups, lambda node: node.place.scope or titled(node.ops))
 
 
-def by(graph: Graph, key: Callable[[Node], str]) -> Graph:
+def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
     """All nodes of one key as one: a loop becomes a cycle."""
     first: dict[str, int] = {}
     groups = [
@@ -121,11 +123,11 @@ def by(graph: Graph, key: Callable[[Node], str]) -> Graph:
 
 
 def by_line(graph: Graph) -> Graph:
-    return by(graph, lambda node: node.place.line)
+    return fold_by_key(graph, lambda node: node.place.line)
 
 
 def by_op(graph: Graph) -> Graph:
-    return by(graph, lambda node: node.ops[0])
+    return fold_by_key(graph, lambda node: node.ops[0])
 
 
 WAY: dict[str, Callable[[Graph], Graph]] = {

@@ -98,7 +98,7 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
 
     group, removals = Group(len(leaves), call), list[Callable[[], None]]()
 
-    def remove() -> None:
+    def remove_all_hooks() -> None:
         while removals:
             removals.pop()()
 
@@ -106,9 +106,9 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
         for number, leaf in enumerate(leaves):
             removals.append(hooked(leaf, Member(group, number)))
     except BaseException:
-        remove()
+        remove_all_hooks()
         raise
-    return remove
+    return remove_all_hooks
 
 
 def hooked(x: Any, f: Hook) -> Callable[[], None]:
@@ -135,12 +135,12 @@ def hooked(x: Any, f: Hook) -> Callable[[], None]:
             f"made of, first [at {user_line()}]"
         )
 
-    def remove() -> None:
+    def remove_hook() -> None:
         for hooks in taken:
             hooks[:] = [hook for hook in hooks if hook is not f]
         taken.clear()
 
-    return remove
+    return remove_hook
 
 
 def recordings_here(*, paused: bool = False) -> list[Recording]:
@@ -282,14 +282,14 @@ def save_on_disk(
     if not folder.is_dir():
         raise FileNotFoundError(f"save_on_disk: {str(folder)!r} is no directory [at {user_line()}]")
 
-    def pack(x: Array) -> Any:
+    def pack_on_disk(x: Array) -> Any:
         data = np.asarray(x)
         return x if data.nbytes < smallest else OnDisk(data, x.device, folder)
 
     def unpack(held: Any) -> Array:
-        return held.read() if isinstance(held, OnDisk) else held
+        return held.read_array() if isinstance(held, OnDisk) else held
 
-    return pack, unpack
+    return pack_on_disk, unpack
 
 
 class OnDisk:
@@ -302,7 +302,7 @@ class OnDisk:
         with os.fdopen(number, "wb") as file:
             np.save(file, data, allow_pickle=False)
 
-    def read(self) -> Array:
+    def read_array(self) -> Array:
         """The array, on its device."""
         found: Array = namespace().asarray(
             np.load(self.path, allow_pickle=False), device=self.device

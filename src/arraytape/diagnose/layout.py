@@ -52,14 +52,14 @@ class Layout(NamedTuple):
     height: float
 
 
-def layout(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -> Layout:
+def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -> Layout:
     """Lay out nodes of these widths and heights."""
     edges = list(dict.fromkeys(edges))
     turned = closing(len(sizes), edges)
     down = list(dict.fromkeys((b, a) if (a, b) in turned else (a, b) for a, b in edges))
     rows, chain_of, widths = with_lanes(sizes, down, layers(len(sizes), down))
     neighbours = neighbours_of(chain_of.values(), len(widths))
-    ordered(rows, neighbours)
+    order_rows(rows, neighbours)
     centres = positions(rows, neighbours, widths, len(sizes))
     for _ in range(3):
         straightened(chain_of.values(), rows, centres, widths, len(sizes))
@@ -173,7 +173,7 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
     return above, below
 
 
-def ordered(rows: list[list[int]], neighbours: Neighbours) -> None:
+def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
     """Order each row by the barycentres of what it is connected with; the best of several sweeps."""
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
@@ -184,7 +184,9 @@ def ordered(rows: list[list[int]], neighbours: Neighbours) -> None:
             other = rows[i - 1] if down else rows[i + 1]
             place = {node: k for k, node in enumerate(other)}
             here = {node: k for k, node in enumerate(rows[i])}
-            rows[i].sort(key=lambda node: mean([place[n] for n in beside[node]], here[node]))
+            rows[i].sort(
+                key=lambda node: mean_position([place[n] for n in beside[node]], here[node])
+            )
         swapped(rows, neighbours)
         count = crossings(rows, neighbours)
         if count < fewest:
@@ -240,7 +242,7 @@ def inversions(values: Sequence[int]) -> int:
     return count
 
 
-def mean(values: Sequence[float], default: float) -> float:
+def mean_position(values: Sequence[float], default: float) -> float:
     return sum(values) / len(values) if values else default
 
 
@@ -261,14 +263,16 @@ def positions(
     plans = [(down, neighbours[0]), (up, neighbours[1])] * SWEEPS + [(down, both), (up, both)] * 2
     for order, beside in plans:
         for i in order:
-            pulls = [pull(node, beside[node], centres, nodes) for node in rows[i]]
-            found = spread([x for x, _ in pulls], [weight for _, weight in pulls], gaps[i])
+            pulls = [pull_of_lines(node, beside[node], centres, nodes) for node in rows[i]]
+            found = spread_positions(
+                [x for x, _ in pulls], [weight for _, weight in pulls], gaps[i]
+            )
             for node, x in zip(rows[i], found, strict=True):
                 centres[node] = x
     return centres
 
 
-def pull(
+def pull_of_lines(
     node: int, others: Sequence[int], centres: Sequence[float], nodes: int
 ) -> tuple[float, float]:
     """Where a place is drawn to, and how strongly: a line is to be straight where it passes layers."""
@@ -301,7 +305,9 @@ def straightened(
             least, most = free(node) if node is not None else (1.0, 0.0)
             if max(low, least) > min(high, most):
                 for lane in run:
-                    centres[lane] = min(max(mean([centres[n] for n in run], 0.0), low), high)
+                    centres[lane] = min(
+                        max(mean_position([centres[n] for n in run], 0.0), low), high
+                    )
                 run, low, high = [], least, most
             else:
                 low, high = max(low, least), min(high, most)
@@ -315,7 +321,9 @@ def gap(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
     return (widths[a] + widths[b]) / 2 + between
 
 
-def spread(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+def spread_positions(
+    wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]
+) -> list[float]:
     """The positions nearest to the wanted ones, in least squares, of which each is a gap from the next.
 
     Less the gaps before them they have to ascend: isotonic regression, by pooling neighbours.

@@ -117,7 +117,7 @@ class Builder:
     ) -> None:
         self.recording, self.names = recording, names
         starts = [recording.tid_of(x, current_value=True) for x in targets]
-        places = [self.place_of(x) for x in sources]
+        places = [self.value_place(x) for x in sources]
         self.records = list(recording.records)  # after tid_of, which may add one of a view
         self.starts = {tid for tid in starts if tid}
         self.sources = dict.fromkeys(tid for tid, _ in places if tid)
@@ -132,23 +132,23 @@ class Builder:
             if tid not in recording.known
         ]
         watched = recording.watched.values()
-        known = {entry.source: layout_of(entry.handle) for entry in watched if not entry.path}
-        known |= {tid: layout_of(x) for tid, x in zip(starts, targets, strict=True)}
+        known = {entry.source: value_layout(entry.handle) for entry in watched if not entry.path}
+        known |= {tid: value_layout(x) for tid, x in zip(starts, targets, strict=True)}
         self.layouts = layouts_of(self.records, known)
         self.places = recording.profile.places if recording.profile else None
 
-    def place_of(self, x: Array) -> tuple[int, Path]:
+    def value_place(self, x: Array) -> tuple[int, Path]:
         """The id of the value at which the gradient of a source comes together, and the path to it."""
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.tid_of(x), ())
 
-    def graph(self) -> Graph:
-        shown = self.shown()
+    def build_graph(self) -> Graph:
+        shown = self.shown_records()
         graph = Graph([], {}, self.notes(), len(shown))
         maker: dict[int, int] = {}  # by value id, the place of its node
-        for tid in self.roots(shown):
+        for tid in self.root_tids(shown):
             maker[tid] = len(graph.nodes)
-            graph.nodes.append(self.source(tid))
+            graph.nodes.append(self.source_node(tid))
         buffers = Buffers()
         for record in shown:
             found = buffers.new_in([record])
@@ -168,7 +168,7 @@ class Builder:
         graph.nodes += self.strangers
         return graph
 
-    def shown(self) -> list[Record]:
+    def shown_records(self) -> list[Record]:
         """The records before a target, and those between a source and where a value left."""
         exits = [
             results_of(record)[0]
@@ -179,7 +179,7 @@ class Builder:
         seen = self.ahead | cut
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
-    def roots(self, shown: list[Record]) -> list[int]:
+    def root_tids(self, shown: list[Record]) -> list[int]:
         """The sources, and other watched values on which what is shown depends."""
         used = {tid for record in shown for tid in inputs_of(record)}
         made = {tid for record in shown for tid in results_of(record)}
@@ -187,11 +187,11 @@ class Builder:
         others = [tid for tid in leaves if tid in used]
         return [tid for tid in dict.fromkeys([*self.sources, *others]) if tid not in made]
 
-    def source(self, tid: int) -> Node:
+    def source_node(self, tid: int) -> Node:
         """The node of a value that no record made."""
         asked = tid in self.sources
         name = self.label_of(tid) or ("source" if asked else "watched")
-        layouts = [described(self.layouts.get(tid, UNKNOWN))]
+        layouts = [layout_text(self.layouts.get(tid, UNKNOWN))]
         on_path = asked and tid in self.ahead
         return Node("source", [], layouts, on_path=on_path, named=name, title=name)
 
@@ -211,9 +211,9 @@ class Builder:
             line = exit_text(LeftRecord(*record))
             return Node("left", ["left"], place=place, title="value left the tape", lines=[line])
         behind, ahead = self.behind, self.ahead
-        name, missing = name_of(plan, record), missing_rule(plan, record) is not None
+        name, missing = op_words(plan, record), missing_rule(plan, record) is not None
         target = not self.starts.isdisjoint(results)
-        layouts = [described(self.layouts.get(tid, UNKNOWN)) for tid in results]
+        layouts = [layout_text(self.layouts.get(tid, UNKNOWN)) for tid in results]
         return Node(
             "missing" if missing else "target" if target else "op",
             [name],
@@ -236,7 +236,7 @@ class Builder:
 def stranger(x: Array, name: str) -> Node:
     """The node of a target that the tape does not follow."""
     title = f"{name or 'target'} is not on this tape"
-    return Node("missing", [], [described(layout_of(x))], title=title)
+    return Node("missing", [], [layout_text(value_layout(x))], title=title)
 
 
 def is_light(plan: Plan | Structural) -> bool:
@@ -244,11 +244,11 @@ def is_light(plan: Plan | Structural) -> bool:
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
-def layout_of(x: Any) -> Layout:
+def value_layout(x: Any) -> Layout:
     return tuple(x.shape), x._data.dtype
 
 
-def described(layout: Layout) -> str:
+def layout_text(layout: Layout) -> str:
     """``float64(3, 4)``; what is unknown is left out."""
     shape, dtype = layout
     if shape is None:
@@ -257,7 +257,7 @@ def described(layout: Layout) -> str:
     return f"{dtype if dtype is not None else ''}({dims})"
 
 
-def name_of(plan: Plan | Structural, record: Record) -> str:
+def op_words(plan: Plan | Structural, record: Record) -> str:
     """What a record did, in a word or two."""
     if plan is VIEW:
         return view_name(ViewRecord(*record).path)

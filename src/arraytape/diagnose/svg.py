@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from .layout import Box, layout
+from .layout import Box, lay_out_graph
 from .model import LONGEST, Graph, Node
 
 CHARACTER, LINE = 6.9, 16.0  # the size of one in the font below, at 11.5 px
@@ -91,8 +91,8 @@ def as_html(graph: Graph, title: str) -> str:
 
 def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
     """The picture.  top : room above it, for a title that stands elsewhere."""
-    words = [[cut(line) for line in node.words()] for node in graph.nodes]
-    placed = layout([size_of(lines) for lines in words], graph.edges)
+    words = [[shorten_line(line) for line in node.words()] for node in graph.nodes]
+    placed = lay_out_graph([box_size(lines) for lines in words], graph.edges)
     notes = [*([] if top else [f"{title}: {graph.records} records"]), *graph.notes]
     colours = colours_of(graph)
     head = top + LINE * (len(notes) + len(colours)) + 12.0
@@ -106,14 +106,14 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
         f"<title>{escape(title)}</title><style>{STYLE}</style><defs>",
         *(arrow(kind, colour) for kind, colour in ENDS.items()),
         '</defs><rect width="100%" height="100%" fill="#fff"/>',
-        *(note(line, top + 20.0 + i * LINE) for i, line in enumerate(notes)),
+        *(note_text(line, top + 20.0 + i * LINE) for i, line in enumerate(notes)),
         *(
             legend(scope, colour, top + 20.0 + (len(notes) + i) * LINE)
             for i, (scope, colour) in enumerate(colours.items())
         ),
         f'<g transform="translate({left:.1f},{head:.1f})">',
         *(
-            edge(pair, placed.lines[pair], kind_of(graph, pair, on_path), pair in placed.turned)
+            edge(pair, placed.lines[pair], edge_kind(graph, pair, on_path), pair in placed.turned)
             for pair, on_path in edges
         ),
         *(
@@ -125,18 +125,18 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
     return "\n".join(parts)
 
 
-def cut(line: str) -> str:
+def shorten_line(line: str) -> str:
     """A line that is not too long for a box."""
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-def size_of(lines: Sequence[str]) -> tuple[float, float]:
+def box_size(lines: Sequence[str]) -> tuple[float, float]:
     """Width and height of a box with these lines, the first one a title."""
     title, rest = len(lines[0]) * TITLE, max(map(len, lines[1:]), default=0) * CHARACTER
     return max(title, rest, 40.0) + 2 * PAD, len(lines) * LINE + 13.0
 
 
-def kind_of(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
+def edge_kind(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
     """How an edge is drawn: a cut path, one on a path from a source to the target, another."""
     if graph.nodes[pair[1]].kind in ("left", "missing"):
         return "cut"
@@ -151,7 +151,7 @@ def arrow(kind: str, colour: str) -> str:
     )
 
 
-def note(line: str, y: float) -> str:
+def note_text(line: str, y: float) -> str:
     kind = "note cut" if line.startswith("no path") else "note"
     return f'<text x="20" y="{y:.1f}" class="{kind}">{escape(line)}</text>'
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .model import Graph
-from .svg import kind_of
+from .svg import edge_kind
 
 DOT = {
     "source": 'shape=ellipse style=filled fillcolor="#2f6fdb" fontcolor=white',
@@ -35,7 +35,7 @@ def as_dot(graph: Graph, title: str) -> str:
         label = "\\n".join(quoted(line) for line in node.words())
         lines.append(f'  n{i} [label="{label}" {DOT[node.kind]}];')
     for (start, end), on_path in graph.edges.items():
-        lines.append(f"  n{start} -> n{end}{DOT_EDGES[kind_of(graph, (start, end), on_path)]};")
+        lines.append(f"  n{start} -> n{end}{DOT_EDGES[edge_kind(graph, (start, end), on_path)]};")
     return "\n".join([*lines, "}", ""])
 
 
@@ -47,7 +47,7 @@ def as_mermaid(graph: Graph, title: str) -> str:
         label = "<br/>".join(entities(line) for line in node.words())
         lines.append(f"  n{i}{before}{label}{after}:::{node.kind}")
     for (start, end), on_path in graph.edges.items():
-        lines.append(f"  n{start} {MERMAID_EDGES[kind_of(graph, (start, end), on_path)]} n{end}")
+        lines.append(f"  n{start} {MERMAID_EDGES[edge_kind(graph, (start, end), on_path)]} n{end}")
     used = {node.kind for node in graph.nodes}
     lines += [f"  classDef {kind} {MERMAID[kind][2]}" for kind in MERMAID if kind in used]
     return "\n".join([*lines, ""])

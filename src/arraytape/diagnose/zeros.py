@@ -57,21 +57,21 @@ def why_zero(facts: Facts) -> str:
 
     def looking(data: RawData, followed: set[int]) -> LookingPass:
         pass_ = LookingPass(data, followed)
-        pass_.on_path = facts.forward
+        pass_.on_path = facts.reached_tids
         return pass_
 
     pass_, _ = facts.run(looking)
     if not pass_.deaths:
         return "the target has no elements" if facts.target.size == 0 else ""
-    return " and ".join(dict.fromkeys(told(facts, death) for death in pass_.deaths))
+    return " and ".join(dict.fromkeys(zero_reason(facts, death) for death in pass_.deaths))
 
 
-def told(facts: Facts, death: Death) -> str:
+def zero_reason(facts: Facts, death: Death) -> str:
     """One place where a cotangent became zero, in words."""
     record, where = death.record, facts.at(death.record)
     if death.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"
-    if record[0] == PUT.number and write_of(record).value not in facts.forward:
+    if record[0] == PUT.number and write_of(record).value not in facts.reached_tids:
         return (
             f"{where} erased it: what was written took the place of all elements that depend on it"
         )
