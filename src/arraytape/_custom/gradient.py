@@ -74,14 +74,14 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     """
     name = f"custom_gradient({display_name(f)})"
 
-    def with_rule(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def call_with_grad_fn(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         return pair_of(name, f(*args, **keywords))
 
     @functools.wraps(f)
-    def function(*args: Any, **keywords: Any) -> Any:
-        return call_with_rule(name, with_rule, args, keywords, signature_of=f)
+    def custom_function(*args: Any, **keywords: Any) -> Any:
+        return call_with_rule(name, call_with_grad_fn, args, keywords, signature_of=f)
 
-    return function
+    return custom_function
 
 
 def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
@@ -115,22 +115,22 @@ def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
     """
     name = f"grad_pass_through({display_name(f)})"
 
-    def with_rule(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def call_passed_through(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         y = f(*args, **keywords)
         check_same_layouts(name, args, y)
 
-        def pull(*dy: Array, variables: Sequence[Any]) -> Any:
+        def pull_unchanged(*dy: Array, variables: Sequence[Any]) -> Any:
             return dy, [None] * len(variables)
 
-        return y, pull
+        return y, pull_unchanged
 
     @functools.wraps(f)
-    def function(*args: Any, **keywords: Any) -> Any:
+    def passed_function(*args: Any, **keywords: Any) -> Any:
         return call_with_rule(
-            name, with_rule, args, keywords, on_capture=OnCapture.CUT, signature_of=f
+            name, call_passed_through, args, keywords, on_capture=OnCapture.CUT, signature_of=f
         )
 
-    return function
+    return passed_function
 
 
 def call_with_rule(
@@ -147,12 +147,14 @@ def call_with_rule(
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
     trace = run_hidden(name, for_each_example(f), arguments.inputs, on_capture, keeps_records)
-    if written := arguments.written():
+    if written := arguments.written_arguments():
         raise ValueError(
-            f"{name}: the function writes to {argument(signature_of, written[0])} "
+            f"{name}: the function writes to {argument_words(signature_of, written[0])} "
             f"[at {user_line()}]; write to a copy of it"
         )
-    takes_variables = missing is None and takes(name, trace.rule, trace.recorder.variables)
+    takes_variables = missing is None and accepts_variables(
+        name, trace.rule, trace.recorder.variables
+    )
 
     def make_call() -> Call:
         if missing is not None:
@@ -185,12 +187,14 @@ class UserRule:
         """One gradient, or None, for each Array among the arguments and each Variable."""
         found, of_variables = self._answer(cotangents)
         parts = of_arrays(self.name, found, self.forms)
-        parts += counted(self.name, of_variables, [], len(self.variables), "variables")
-        whose = [argument(self.signature_of, owner) for owner in self.owners]
+        parts += counted_gradients(self.name, of_variables, [], len(self.variables), "variables")
+        whose = [argument_words(self.signature_of, owner) for owner in self.owners]
         whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(self.variables)]
         axes = axis_ids_of([g._data for g in cotangents])
         return [
-            summed_over_examples(fitting(self.name, part, layout, who), layout, axes, self.name)
+            summed_over_examples(
+                fitting_gradient(self.name, part, layout, who), layout, axes, self.name
+            )
             for part, layout, who in zip(parts, self.layouts, whose, strict=True)
         ]
 
@@ -201,7 +205,9 @@ class UserRule:
         with only_recorders(*recorders(), refuse) if changed else HERE:
             if not self.takes_variables:
                 return self.grad_fn(*cotangents), []
-            return both(self.name, self.grad_fn(*cotangents, variables=list(self.variables)))
+            return split_gradients(
+                self.name, self.grad_fn(*cotangents, variables=list(self.variables))
+            )
 
 
 # --- checks -----------------------------------------------------------------------------------------
@@ -228,7 +234,7 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Any) -> None:
         )
 
 
-def takes(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
+def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
     """Whether grad_fn is given ``variables``; TypeError naming them when it cannot be."""
     parameters: Mapping[str, inspect.Parameter] = {}
     with suppress(TypeError, ValueError):  # a builtin has no signature
@@ -246,7 +252,7 @@ def takes(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool
     return by_name
 
 
-def both(name: str, found: Any) -> tuple[Any, Any]:
+def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
     """Gradients of the arguments and of the variables."""
     if not (isinstance(found, tuple | list) and len(found) == 2):
         raise ValueError(
@@ -261,7 +267,7 @@ def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
     errors = []
     for form in forms:
         try:
-            parts = counted(name, found, form.nesting, len(form.kinds), "Array arguments")
+            parts = counted_gradients(name, found, form.nesting, len(form.kinds), "Array arguments")
         except ValueError as error:
             errors.append(error)
             continue
@@ -275,13 +281,13 @@ def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
     raise errors[0]
 
 
-def counted(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:
+def counted_gradients(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:
     """The gradients as a flat list; ValueError with both numbers when there are not as many.
 
     nesting : the arguments to which they belong, by which the entries of dicts find their order.
     """
     if found is None and count != 1:
-        return counted(name, [], nesting, count, what)
+        return counted_gradients(name, [], nesting, count, what)
     listed = isinstance(found, list | tuple) and len(found) == len(nesting)
     like = nesting if listed or len(nesting) != 1 else nesting[0]
     parts = nest.leaves(nest.in_order_of(like, found, f"{name}: grad_fn"))
@@ -292,7 +298,7 @@ def counted(name: str, found: Any, nesting: Any, count: int, what: str) -> list[
     return parts
 
 
-def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
+def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
     """A gradient that fits what it belongs to; an error names that."""
     if part is None:
         return None
@@ -301,7 +307,7 @@ def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
             f"{name}: the gradient of {whose} must be an Array or None, got {describe(part)} "
             f"[at {user_line()}]"
         )
-    if not layout.fits(part):
+    if not layout.fits_layout(part):
         raise ValueError(
             f"{name}: the gradient of {whose} must be {layout} as that is, got {describe(part)} "
             f"[at {user_line()}]"
@@ -335,7 +341,7 @@ def for_each_example(
     grad_fn would add that to what belongs to a single one.
     """
 
-    def function(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+    def example_function(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         y, rule = f(*args, **keywords)
         leaves = nest.leaves(y)
         data = [x._data for x in (*nest.leaves(args), *leaves) if isinstance(x, Array)]
@@ -344,10 +350,10 @@ def for_each_example(
             y = nest.pack(y, wide)
         return y, rule
 
-    return function
+    return example_function
 
 
-def argument(f: Callable[..., Any], position: int | str) -> str:
+def argument_words(f: Callable[..., Any], position: int | str) -> str:
     """``argument 0 ('x')``: its name, where the function's signature tells."""
     if isinstance(position, str):
         return f"argument {position!r}"

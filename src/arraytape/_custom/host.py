@@ -112,13 +112,15 @@ class HostFunction:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         missing = self.name if self.vjp is None else None
 
-        def with_rule(*args: Any) -> tuple[Any, Any]:
+        def host_with_rule(*args: Any) -> tuple[Any, Any]:
             arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
             y = returned(self.name, self.f(*on_host(args), **keywords), arrays)
             rule = None if missing else lambda *dy: self.pull(nest.pack(y, list(dy)), y, args)
             return y, rule
 
-        return call_with_rule(self.name, with_rule, args, {}, signature_of=self.f, missing=missing)
+        return call_with_rule(
+            self.name, host_with_rule, args, {}, signature_of=self.f, missing=missing
+        )
 
     def pull(self, g: Any, y: Any, args: tuple[Any, ...]) -> Any:
         """One gradient for each Array among the arguments, as the vjp nests them."""
@@ -127,12 +129,12 @@ class HostFunction:
         vjp = self.vjp
         answers: list[Any] = []
 
-        def values(*on_host: Any) -> list[Any]:
+        def host_gradients(*on_host: Any) -> list[Any]:
             assert vjp is not None
             answers.append(vjp(*on_host))
             return [part for part in nest.leaves(answers[0]) if part is not None]
 
-        arrays = iter(HostFunction(values, None, f"the vjp of {self.name}")(g, y, *args))
+        arrays = iter(HostFunction(host_gradients, None, f"the vjp of {self.name}")(g, y, *args))
         parts = nest.leaves(answers[0])
         return nest.pack(answers[0], [None if part is None else next(arrays) for part in parts])
 

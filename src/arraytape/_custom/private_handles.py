@@ -64,7 +64,7 @@ class Arguments:
     def __init__(self, args: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> None:
         leaves = nest.leaves(args)
         owner_of_leaf = [i for i, arg in enumerate(args) for _ in nest.leaves(arg)]
-        self._places = [i for i, leaf in enumerate(leaves) if is_array(leaf)]
+        self._places = [i for i, leaf in enumerate(leaves) if is_array_leaf(leaf)]
         self.owners = [owner_of_leaf[i] for i in self._places]
         arrays = [as_private_array(leaves[i]) for i in self._places]
         if AWAITED:
@@ -93,7 +93,7 @@ class Arguments:
         private = {name: private_copy(value) for name, value in keywords.items()}
         return Inputs(nest.pack(args, self._filled(fresh)), private, fresh)
 
-    def written(self) -> list[int | str]:
+    def written_arguments(self) -> list[int | str]:
         """The positions and keywords of the arguments whose Arrays were written to."""
         return [original.owner for original in self._originals if original.is_written()]
 
@@ -158,12 +158,12 @@ def private_leaf(leaf: Any) -> Any:
     """A leaf of a keyword argument: a handle on an Array, a copy of raw data, the rest as it is."""
     if type(leaf) is Array:
         return private_handle(leaf)
-    if isinstance(leaf, Array) or not is_array(leaf):
+    if isinstance(leaf, Array) or not is_array_leaf(leaf):
         return leaf
     return storage_of(leaf).copy(leaf)
 
 
-def is_array(leaf: Any) -> bool:
+def is_array_leaf(leaf: Any) -> bool:
     """Whether an argument is an Array, or numbers in a storage's own data."""
     if isinstance(leaf, Array):
         return True

@@ -205,7 +205,7 @@ class RecomputedCall(Call):
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
         """RuntimeError if the results have another number, or other shapes, dtypes or devices."""
         same = len(leaves) == len(self.results) and all(
-            layout.fits(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
+            layout.fits_layout(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
         )
         if not same:
             raise RuntimeError(

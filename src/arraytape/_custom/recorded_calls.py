@@ -68,7 +68,7 @@ class Layout:
     def zeros(self) -> Array:
         return wrap(self.storage.create("zeros", self.device, self.shape, dtype=self.dtype))
 
-    def fits(self, x: Array) -> bool:
+    def fits_layout(self, x: Array) -> bool:
         return x.shape == self.shape and x.dtype == self.dtype and bool(x.device == self.device)
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ class Call:
         self.told = new_tid()  # followed by the recorders that were told the history
         self.surroundings = [note() for note in CARRIED]
 
-    def remember(
+    def remember_records(
         self, recorder: FunctionRecorder, inner: Sequence[int], outs: Sequence[int]
     ) -> None:
         """Keep the function's own records.
@@ -193,7 +193,9 @@ def publish(
     if followers:
         call = make_call()
         if keeps_records:
-            call.remember(trace.recorder, [0 if tid in tids else tid for tid in inner], outs)
+            call.remember_records(
+                trace.recorder, [0 if tid in tids else tid for tid in inner], outs
+            )
         if with_exits:
             tell_exits(trace.recorder, tids, followers)
         # What is watched later only is a constant of this call, as of any op.
