@@ -152,8 +152,8 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
         sections = {"Summary": summary or f"{name} of each element.", "Notes": notes, **SAME[key]}
     notes = sections.get("Notes", "")
     if not notes.startswith("Derivative: "):
-        notes = f"{derivative(op)}\n\n{notes}" if notes else derivative(op)
-    sections["Notes"] = notes + keeps(op)
+        notes = f"{derivative_text(op)}\n\n{notes}" if notes else derivative_text(op)
+    sections["Notes"] = notes + kept_words(op)
     if op.origin != "extra":
         sections["References"] = f"{STANDARD}{name}.html"
     example = examples_of("ops").get(name)
@@ -296,7 +296,7 @@ def not_arrays(op: Op, signature: Signature) -> list[str]:
     return [text] if checked else []
 
 
-def derivative(op: Op) -> str:
+def derivative_text(op: Op) -> str:
     """What the op's rules say, as they are written."""
     if op.kind == "nondifferentiable":
         return "Derivative: none; the gradient is None."
@@ -317,7 +317,7 @@ def derivative(op: Op) -> str:
     given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
     rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
     if not rules:
-        return f"Derivative: none is known by {listed(list(op.inputs))}."
+        return f"Derivative: none is known by {names_in_sentence(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
@@ -331,9 +331,9 @@ def derivative(op: Op) -> str:
         text += ", with y the result"
     unknown = [x for x, rule in given if x not in rules]
     if unknown:
-        text += f".\nNone is known by {listed(unknown)}"
+        text += f".\nNone is known by {names_in_sentence(unknown)}"
     none = [x for x in op.inputs if x not in rules and x not in unknown]
-    return f"{text}.\nThere is none for {listed(none)}." if none else f"{text}."
+    return f"{text}.\nThere is none for {names_in_sentence(none)}." if none else f"{text}."
 
 
 def written(rule: Any) -> str:
@@ -364,7 +364,7 @@ def source_line(rule: Rule) -> str:
 LONGEST = 86  # characters behind "A tape keeps "
 
 
-def keeps(op: Op) -> str:
+def kept_words(op: Op) -> str:
     """What a record of the op keeps when all of its inputs are followed."""
     if not op.recorded:
         return ""
@@ -375,17 +375,17 @@ def keeps(op: Op) -> str:
             computed.append(name)
         else:
             kept.append(f"the {what} of {source}" if source else name)
-    text = listed(kept) or "nothing"
+    text = names_in_sentence(kept) or "nothing"
     if len(text) > LONGEST:
         head, _, tail = text[:LONGEST].rpartition(" ")
         text = f"{head}\n{tail}{text[LONGEST:]}"
     if computed := [name for name in computed if name != FILLED_IN_LATER]:
         rest = f",\n{text}" if kept else ""
-        text = f"{listed(computed)} (computed in the forward pass){rest}"
+        text = f"{names_in_sentence(computed)} (computed in the forward pass){rest}"
     return f"\n\nA tape keeps {text}."
 
 
-def listed(names: list[str]) -> str:
+def names_in_sentence(names: list[str]) -> str:
     """Names in a sentence."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 

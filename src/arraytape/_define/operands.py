@@ -44,19 +44,19 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if type(value) in SCALARS:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
-        value = taken(name, argument, value)
+        value = taken_data(name, argument, value)
         making = MAKING.get()
         if making is not None:  # records are to keep what a trace knows it by
             value = making.adopted(value)
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
-        return GENERIC, 0, taken(name, argument, np.asarray(value))
+        return GENERIC, 0, taken_data(name, argument, np.asarray(value))
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
         return value, value._sync() if value._tid < 0 else value._tid, value._data
     if storage_for(type(value)) is not None:
-        value = taken(name, argument, value)
+        value = taken_data(name, argument, value)
         return wrap(value, 0, PINNED), 0, value
     raise no_array(name, argument, type(value))
 
@@ -82,7 +82,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
     return (CONSTANT, 0, None) if value is None else coerce(name, argument, value)
 
 
-def taken(name: str, argument: str, data: Any) -> Any:
+def taken_data(name: str, argument: str, data: Any) -> Any:
     """Raw data as an op takes it; TypeError for a dtype that no Array can have."""
     if data.dtype in KNOWN:
         return data
@@ -221,7 +221,7 @@ def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     """``coerce`` for one of a sequence of arrays: a number is an array of shape (), as in NumPy."""
     handle, tid, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
-        return GENERIC, 0, number_of(name, argument, data)
+        return GENERIC, 0, number_data(name, argument, data)
     return handle, tid, data
 
 
@@ -234,7 +234,7 @@ def promote(
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
-        data, arrays = [number_of(name, names[0], data[0]), *data[1:]], [0]
+        data, arrays = [number_data(name, names[0], data[0]), *data[1:]], [0]
     if not arrays:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
     # NumPy scalars have no say about the storage, unless there is nothing else.
@@ -251,7 +251,7 @@ def promote(
     )
 
 
-def number_of(name: str, argument: str, value: Any) -> Any:
+def number_data(name: str, argument: str, value: Any) -> Any:
     """A Python number as 0-d data; TypeError for an integer of more than 64 bits."""
     try:
         return number(value)

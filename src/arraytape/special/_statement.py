@@ -18,7 +18,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.compile import compile_function
-from .._define.docstrings import derivative, keeps
+from .._define.docstrings import derivative_text, kept_words
 from .._define.words import operands
 from .._record.op import Op, Sample, register, sample
 from .._record.plan import Rule, Unknown
@@ -168,7 +168,7 @@ TypeError
 
 Notes
 -----
-{derivative(op)}{cited}{keeps(op)}"""
+{derivative_text(op)}{cited}{kept_words(op)}"""
 
 
 def explained(op: Op, text: str | None) -> str:
