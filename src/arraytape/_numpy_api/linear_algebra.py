@@ -67,7 +67,7 @@ def einsum(
         return into(out, y, "unsafe" if optimize else casting)
     if any(x.dtype != common for x in given):  # NumPy goes by their layouts before the cast
         path = _einsum.order_of(subscripts, given, optimize) if optimize else None
-        y = _einsum.laid_out(y, subscripts, given, path)
+        y = _einsum.einsum_layout(y, subscripts, given, path)
     if order in ("A", "a"):
         order = "F" if all(is_fortran(x) for x in given) else "C"
     return laid_out(y, order.upper(), y)

@@ -27,7 +27,7 @@ EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
 SINCE_14 = ("linalg.eig", "linalg.eigvals")  # what CuPy 13 has not
 
 
-def is_floating(x: Any) -> bool:
+def is_real_operand(x: Any) -> bool:
     """Whether data, or a Python scalar, is real floating point."""
     return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
 
@@ -97,7 +97,7 @@ class CuPyNamespace(Standard):
         return self.cupy.isin(x1, x2, invert=invert)
 
     def remainder(self, x1: Any, x2: Any, /) -> Any:
-        if not (is_floating(x1) or is_floating(x2)):
+        if not (is_real_operand(x1) or is_real_operand(x2)):
             return self.cupy.remainder(x1, x2)
         # CuPy's x1 - floor(x1 / x2) * x2 rounds twice and is NaN at infinities; fmod is exact.
         rest = self.cupy.fmod(x1, x2)
@@ -200,11 +200,11 @@ class Placed:
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
     """A raw function that runs on its ``device=`` or, without one, where its arguments lie."""
 
-    def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+    def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:
             return function(*arguments, **keywords)
 
-    return call
+    return call_placed
 
 
 class CuPyStorage(Storage):

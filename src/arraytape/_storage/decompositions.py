@@ -37,11 +37,11 @@ def libraries() -> Any:
 
 def routine(name: str, a: Data) -> Any:
     """The function of BLAS or LAPACK for data of a dtype in double precision."""
-    return named(name, a.dtype.kind)
+    return typed_routine(name, a.dtype.kind)
 
 
 @functools.cache
-def named(name: str, kind: str) -> Any:
+def typed_routine(name: str, kind: str) -> Any:
     """That for a kind of dtype."""
     blas, lapack = libraries()
     library = blas if name in ("trsm", "trsv") else lapack
@@ -56,18 +56,18 @@ class Factors(abc.ABC):
     factors: Data
     singular = False
 
-    def checked(self) -> Self:
+    def check_singular(self) -> Self:
         """These factors; LinAlgError where the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
         return self
 
     @abc.abstractmethod
-    def solve(self, b: Data, adjoint: bool) -> Data:
+    def solve_system(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
 
     @abc.abstractmethod
-    def inverse(self) -> Data:
+    def invert_matrix(self) -> Data:
         """``a^-1``."""
 
 
@@ -80,13 +80,13 @@ class Triangle(Factors):
         self.factors, self.form = a, form
         self.singular = bool(np.count_nonzero(a.diagonal()) < len(a))
 
-    def solve(self, b: Data, adjoint: bool) -> Data:
+    def solve_system(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
-        return substituted(self.checked().factors, b, self.form, adjoint)
+        return substituted(self.check_singular().factors, b, self.form, adjoint)
 
-    def inverse(self) -> Data:
+    def invert_matrix(self) -> Data:
         """``a^-1``."""
-        a = self.checked().factors
+        a = self.check_singular().factors
         return inverted(a) if self.form == LOWER else inverted(a.T).T
 
 
@@ -98,11 +98,11 @@ class Definite(Factors):
     def __init__(self, lower: Data) -> None:
         self.factors = lower
 
-    def solve(self, b: Data, adjoint: bool) -> Data:
+    def solve_system(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b``, which is ``a^-H b``."""
         return substituted(self.factors, substituted(self.factors, b, LOWER), LOWER, True)
 
-    def inverse(self) -> Data:
+    def invert_matrix(self) -> Data:
         """``a^-1``."""
         return square(inverted(self.factors)).T.conj()  # itself, in the order of Fortran
 
@@ -134,9 +134,9 @@ class Elimination(Factors):
         self.order, self.odd = eliminate(self.factors)
         self.singular = bool(np.count_nonzero(self.factors.diagonal()) < len(a))
 
-    def solve(self, b: Data, adjoint: bool) -> Data:
+    def solve_system(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
-        lu = self.checked().factors
+        lu = self.check_singular().factors
         if not adjoint:
             return substituted(lu, substituted(lu, b[self.order], LOWER, unit=True), UPPER)
         found = np.empty(b.shape, lu.dtype)
@@ -151,7 +151,7 @@ class Elimination(Factors):
         odd = (self.odd + np.count_nonzero(values < 0.0)) % 2
         return np.asarray(-1.0 if odd else 1.0), np.asarray(np.log(np.abs(values)).sum())
 
-    def inverse(self) -> Data:
+    def invert_matrix(self) -> Data:
         """``a^-1``."""
         lu = self.factors
         found = np.empty_like(lu)

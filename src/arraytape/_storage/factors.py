@@ -59,7 +59,7 @@ class Known:
 
     def __init__(self, data: Data) -> None:
         at, this = id(data), ref(self)
-        self.data = ref(data, lambda _: forget(at, this()))
+        self.data = ref(data, lambda _: forget_factors(at, this()))
         self.factors: list[Definite | Elimination] = []
         self.results: dict[str, list[ref[Data]]] = {}
         self.form = ""
@@ -70,7 +70,7 @@ TABLE: dict[int, Known] = {}  # by id of the data
 RECENT: deque[Known] = deque(maxlen=MOST)  # those with factors, the last one factored last
 
 
-def forget(at: int, known: Known | None) -> None:
+def forget_factors(at: int, known: Known | None) -> None:
     """The data has gone; by now its id may be another's."""
     if known is not None:
         known.factors = []
@@ -86,7 +86,7 @@ def about(x: Data) -> Known:
     return known
 
 
-def source(x: Data) -> tuple[Data, bool]:
+def transposed_source(x: Data) -> tuple[Data, bool]:
     """The matrix of which x, real data, is the transpose, if there is one of which more is known."""
     known = TABLE.get(id(x.base))
     base = known.data() if known is not None else None
@@ -143,7 +143,7 @@ def is_hermitian(x: Data) -> bool:
     return known.hermitian
 
 
-def factors_of(x: Data) -> Sequence[Factors] | None:
+def matrix_factors(x: Data) -> Sequence[Factors] | None:
     """The factors of each matrix of a stack: what is known, else by factoring large ones.
 
     Solving reads all of a matrix, so that a recorded Cholesky factor, which came from one triangle, is
@@ -151,11 +151,11 @@ def factors_of(x: Data) -> Sequence[Factors] | None:
     """
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
-        return [Definite(lower) for lower in matrices(in_double(recorded[0]))]
-    large = is_large(x)
+        return [Definite(lower) for lower in matrices(as_double(recorded[0]))]
+    large = is_large_matrix(x)
     form = form_of(x) if large else known_form_of(x)
     if form != NEITHER:
-        return [Triangle(one, form) for one in matrices(in_double(x))]
+        return [Triangle(one, form) for one in matrices(as_double(x))]
     return made_factors_of(x) if large else None
 
 
@@ -165,7 +165,7 @@ def made_factors_of(x: Data) -> list[Definite | Elimination]:
     found = known.factors
     if not found:
         hermitian = is_hermitian(x)
-        found = [decomposed(one, hermitian) for one in matrices(in_double(x))]
+        found = [decomposed(one, hermitian) for one in matrices(as_double(x))]
         known.factors = found
         if len(RECENT) == MOST:
             RECENT[0].factors = []
@@ -178,7 +178,7 @@ def matrices(x: Data) -> Iterator[Data]:
     return iter(x.reshape(-1, *x.shape[-2:]))
 
 
-def in_double(x: Data) -> Data:
+def as_double(x: Data) -> Data:
     """Data in double precision."""
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
 
@@ -192,7 +192,7 @@ def is_square(x: Any) -> bool:
     )  # fmt: skip
 
 
-def is_large(x: Any) -> bool:
+def is_large_matrix(x: Any) -> bool:
     """Whether x is a large matrix of NumPy's data, or a stack of such."""
     return is_square(x) and x.shape[-1] >= LEAST
 
@@ -206,7 +206,7 @@ def may_be_known(x: Any) -> bool:
     )
 
 
-def solved(x1: Any, x2: Any, adjoint: bool) -> Data | None:
+def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
     """``x1^-1 x2`` or ``x1^-H x2`` by factors, as ``linalg.solve`` gives it; None where it is to."""
     if not may_be_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
@@ -214,19 +214,19 @@ def solved(x1: Any, x2: Any, adjoint: bool) -> Data | None:
     columns = x2[:, None] if vector else x2
     if not columns.size or columns.shape[-2] != x1.shape[-1]:
         return None
-    x, turned = source(x1)
-    factors, adjoint = factors_of(x), adjoint != turned
+    x, turned = transposed_source(x1)
+    factors, adjoint = matrix_factors(x), adjoint != turned
     if factors is None:
         return None
     if x1.ndim == 2:
-        found = folded(factors[0], columns, adjoint)
+        found = solve_columns(factors[0], columns, adjoint)
     else:
-        found = stacked(factors, x1.shape[:-2], columns, adjoint)
+        found = solve_stack(factors, x1.shape[:-2], columns, adjoint)
     found = np.ascontiguousarray(found, np.result_type(x1, x2))
     return found[..., 0] if vector else found
 
 
-def folded(one: Factors, b: Data, adjoint: bool) -> Data:
+def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
     """Of one matrix: the columns of all right-hand sides at once."""
     if b.ndim == 2:
         return by_factors(one, b, adjoint)
@@ -235,12 +235,12 @@ def folded(one: Factors, b: Data, adjoint: bool) -> Data:
     return np.moveaxis(found.reshape(rows.shape), 0, -2)
 
 
-def stacked(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
+def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
     """Of a stack of matrices, of shape ``own``: one after the other."""
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
-    found = np.empty(sides.shape, np.result_type(factors[0].factors, in_double(b[:0])))
+    found = np.empty(sides.shape, np.result_type(factors[0].factors, as_double(b[:0])))
     for at, i in np.ndenumerate(places):
         found[at] = by_factors(factors[int(i)], sides[at], adjoint)
     return found
@@ -248,37 +248,37 @@ def stacked(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: 
 
 def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
     """Of one matrix, with right-hand sides of either kind."""
-    b, dtype = in_double(b), one.factors.dtype
+    b, dtype = as_double(b), one.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)
-        return np.ascontiguousarray(one.solve(pairs, adjoint)).view(np.complex128)
-    return one.solve(b.astype(dtype, copy=False), adjoint)
+        return np.ascontiguousarray(one.solve_system(pairs, adjoint)).view(np.complex128)
+    return one.solve_system(b.astype(dtype, copy=False), adjoint)
 
 
 # --- inverses -------------------------------------------------------------------------------------
-def inverse(x: Any) -> Data | None:
+def inverse_by_factors(x: Any) -> Data | None:
     """Inverses by factors, in the values of ``linalg.inv``; None where it is to give them."""
-    factors = factors_of(x) if may_be_known(x) else None
+    factors = matrix_factors(x) if may_be_known(x) else None
     if factors is None or any(one.singular for one in factors):
         return None
-    found = [one.inverse() for one in factors]
+    found = [one.invert_matrix() for one in factors]
     whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
     # Rules take the adjoint, which is to be in the order of C, as what it is added to.
     return np.ascontiguousarray(whole.mT, x.dtype).mT
 
 
-def cofactors(x: Any) -> Data | None:
+def cofactors_by_factors(x: Any) -> Data | None:
     """The determinant's derivative of one matrix; None where it has to come from singular values.
 
     As they are exact also where the matrix is singular, this loses a quarter of the digits at most.
     """
-    if not is_large(x) or libraries() is None or x.ndim > 2:
+    if not is_large_matrix(x) or libraries() is None or x.ndim > 2:
         return None
     (one,) = made_factors_of(x)
     det, apart = one.determinant(), one.apart(x)
     if one.singular or not apart > np.finfo(x.dtype).eps ** 0.25 or not TINY < abs(det) < np.inf:
         return None
-    found: Data = det * one.inverse().T
+    found: Data = det * one.invert_matrix().T
     return found.astype(x.dtype)
 
 
@@ -293,7 +293,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
     if not may_be_known(y) or type(g) is not np.ndarray or y.ndim > 2:
         return None
-    lower, given = np.ascontiguousarray(in_double(y)), in_double(g)
+    lower, given = np.ascontiguousarray(as_double(y)), as_double(g)
     diagonal = lower.diagonal()
     if np.count_nonzero(diagonal) < len(lower):
         raise np.linalg.LinAlgError(SINGULAR)
@@ -342,6 +342,6 @@ def between_inverses(lower: Data, weights: Data) -> Data:
 
 
 __all__ = [
-    "LEAST", "LEAST_KNOWN", "MOST", "cofactors", "inverse", "is_large", "may_be_known", "remember",
-    "remembered", "solved", "through_cholesky",
+    "LEAST", "LEAST_KNOWN", "MOST", "cofactors_by_factors", "inverse_by_factors", "is_large_matrix",
+    "may_be_known", "remember", "remembered", "solve_by_factors", "through_cholesky",
 ]  # fmt: skip

@@ -301,12 +301,12 @@ def all_plain(dtype: Any, *bounds: Any) -> bool:
 
 
 def cofactors(x: Any, /) -> Any:
-    found = factors.cofactors(x)
+    found = factors.cofactors_by_factors(x)
     return standard.cofactors(x, np) if found is None else found
 
 
 def solve_again(x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
-    found = factors.solved(x1, x2, adjoint)
+    found = factors.solve_by_factors(x1, x2, adjoint)
     if found is None:
         return standard.solve_again(x1, x2, adjoint, sys.modules[__name__])
     return found
@@ -329,7 +329,7 @@ def sum_adjoint(x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
 
 
 def inverse_again(x: Any, singular: Any, /) -> Any:
-    found = None if singular.any() else factors.inverse(x)
+    found = None if singular.any() else factors.inverse_by_factors(x)
     return standard.inverse_again(x, singular, sys.modules[__name__]) if found is None else found
 
 

@@ -47,20 +47,20 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def call(*operands: Any, xp: Any) -> Any:
+    def call_in_dtype(*operands: Any, xp: Any) -> Any:
         arrays = [x for x in operands if hasattr(x, "dtype")]
         scalars = [x for x in operands if not hasattr(x, "dtype")]
         dtype = inexact_type(*[x.dtype for x in arrays], *scalars)
         wanted = inexact_type(*[x.dtype for x in arrays if x.dtype.kind in "fc"], *scalars)
         with Quiet():
-            found = function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
+            found = function(*[special_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
             other = found.dtype != wanted and found.dtype.kind == wanted.kind
             return xp.astype(found, wanted) if other else found
 
-    return call
+    return call_in_dtype
 
 
-def as_operand(x: Any, dtype: Any, arrays: list[Any], xp: Any) -> Any:
+def special_operand(x: Any, dtype: Any, arrays: list[Any], xp: Any) -> Any:
     """An operand as data of this dtype, where the first of ``arrays`` lies."""
     if not hasattr(x, "dtype"):
         return (
@@ -118,7 +118,7 @@ class BorrowedSpecial(Special):
     def native(self, name: str) -> Any:
         function = of_scipy(name)
 
-        def call(*operands: Any, **keywords: Any) -> Any:
+        def native_call(*operands: Any, **keywords: Any) -> Any:
             like = next((x for x in operands if hasattr(x, "shape")), None)
             if like is None:  # numbers alone: a number of NumPy's, which joins any data
                 return function(*operands, **keywords)
@@ -130,7 +130,7 @@ class BorrowedSpecial(Special):
                 return tuple([storage.asarray(part, None, device, None) for part in found])
             return storage.asarray(found, None, device, None)
 
-        return call
+        return native_call
 
 
 class CuPySpecial(Special):

@@ -284,7 +284,7 @@ def devices() -> tuple[Any, ...]:
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
-def moved(data: Any, /, device: Any) -> Any:
+def moved_between(data: Any, /, device: Any) -> Any:
     """A copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
     if source.beneath(data) is target:
@@ -293,7 +293,7 @@ def moved(data: Any, /, device: Any) -> Any:
 
 
 # Raw functions that are the same for every storage.
-EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
+EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved_between}
 
 
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))

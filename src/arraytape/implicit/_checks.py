@@ -85,7 +85,7 @@ def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     known = Elimination(a)
     if known.singular:
         return None, 0.0
-    return lambda b: known.solve(b[:, None], False)[:, 0], known.apart(a)
+    return lambda b: known.solve_system(b[:, None], False)[:, 0], known.apart(a)
 
 
 def relative(step: Vector, v: Vector) -> float:

@@ -56,24 +56,24 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
         terms = [term for i, term in enumerate(terms) if i not in places]
         while len(taken) > 1:
             others = {*output}.union(*(letters for _, letters in (*terms, *taken[2:])))
-            taken = [product(taken[0], taken[1], others), *taken[2:]]
+            taken = [term_product(taken[0], taken[1], others), *taken[2:]]
         terms.append(taken[0])
     if len(terms) > 1:
         raise RuntimeError(
             f"einsum: the path {optimize} leaves {len(terms)} factors of {shown(subscripts)} "
             f"[at {user_line()}]; a step names all of those that it multiplies"
         )
-    x, letters = summed(terms[0], {*output})
+    x, letters = sum_lone_axes(terms[0], {*output})
     left = [c for c in output if c in letters]
     x = permute_dims(x, tuple([letters.index(c) for c in left])) if left else x
     if len(left) < len(output):
         x = reshape(x, tuple([full[c] if c in left else 1 for c in output]))
     if len(arrays) == 1 and {*inputs[0]} == {*output}:  # nothing is summed, not even one element
         return x
-    return laid_out(x, subscripts, arrays, path if optimize else None)
+    return einsum_layout(x, subscripts, arrays, path if optimize else None)
 
 
-def laid_out(
+def einsum_layout(
     x: Array, subscripts: str, arrays: Sequence[Array], path: list[tuple[int, ...]] | None
 ) -> Array:
     """A result in memory of its own, and there as NumPy's, whose own function says how that is."""
@@ -170,7 +170,7 @@ def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tu
     return [tuple(step) for step in found if not isinstance(step, str)]
 
 
-def summed(term: Term, kept: set[str]) -> Term:
+def sum_lone_axes(term: Term, kept: set[str]) -> Term:
     """A term without the axes that no other term has."""
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
@@ -179,22 +179,22 @@ def summed(term: Term, kept: set[str]) -> Term:
     return sum(x, axis=alone), "".join(c for c in letters if c in kept)
 
 
-def product(first: Term, second: Term, others: set[str]) -> Term:
+def term_product(first: Term, second: Term, others: set[str]) -> Term:
     """The product of two terms, summed over the letters that are in no other and not in the result."""
-    a, in_a = summed(first, others | {*second[1]})
-    b, in_b = summed(second, others | {*in_a})
+    a, in_a = sum_lone_axes(first, others | {*second[1]})
+    b, in_b = sum_lone_axes(second, others | {*in_a})
     both = [c for c in in_a if c in in_b and c in others]
     over = [c for c in in_a if c in in_b and c not in others]
     rows = [c for c in in_a if c not in in_b]
     columns = [c for c in in_b if c not in in_a]
     length = dict(zip(in_a + in_b, a.shape + b.shape, strict=True))
 
-    def laid_out(x: Array, letters: str, *groups: list[str]) -> Array:
+    def matrix_operand(x: Array, letters: str, *groups: list[str]) -> Array:
         x = permute_dims(x, tuple([letters.index(c) for group in groups for c in group]))
         counts = [int(np.prod([length[c] for c in group], dtype=np.int64)) for group in groups[1:]]
         return reshape(x, (*[length[c] for c in groups[0]], *counts))
 
-    found = laid_out(a, in_a, both, rows, over), laid_out(b, in_b, both, over, columns)
+    found = matrix_operand(a, in_a, both, rows, over), matrix_operand(b, in_b, both, over, columns)
     z = matmul(*found) if over else found[0] * found[1]
     letters = [*both, *rows, *columns]
     return reshape(z, tuple([length[c] for c in letters])), "".join(letters)

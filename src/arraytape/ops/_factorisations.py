@@ -16,7 +16,7 @@ from .._array.paths import sum_to
 from .._array.views import current, keep
 from .._record.plan import Later
 from .._storage import factors
-from .._storage.factors import is_large, may_be_known, through_cholesky
+from .._storage.factors import is_large_matrix, may_be_known, through_cholesky
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
@@ -62,7 +62,7 @@ def half_the_digits(x: Any) -> float:
     return epsilon(x) ** 0.5
 
 
-def largest(x: Any, axis: int | tuple[int, ...], xp: Any) -> Any:
+def largest_abs(x: Any, axis: int | tuple[int, ...], xp: Any) -> Any:
     """The largest absolute value along axes, which stay with length 1; 0 where there is none."""
     axes = (axis,) if isinstance(axis, int) else axis
     reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
@@ -78,20 +78,20 @@ def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
 # --- while factorisations are recorded -----------------------------------------------------------
 def remember_cholesky(x: Any, y: Any, upper: bool, handles: Sequence[Any]) -> None:
     if not upper and may_be_known(x):
-        remember("cholesky", (x, y), handles)
+        remember_factors("cholesky", (x, y), handles)
 
 
 def remember_eigh(x: Any, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
-    if is_large(x):
-        remember("eigh", (x, eigenvalues, eigenvectors), handles)
+    if is_large_matrix(x):
+        remember_factors("eigh", (x, eigenvalues, eigenvectors), handles)
 
 
 def remember_svd(x: Any, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
-    if is_large(x):
-        remember("svd", (x, U, S, Vh), handles)
+    if is_large_matrix(x):
+        remember_factors("svd", (x, U, S, Vh), handles)
 
 
-def remember(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
+def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
     """What a matrix was factored into: for rules that would factor it again.
 
     No record holds these data for that.  The handles are marked as if one did, so that a write leaves
@@ -102,15 +102,15 @@ def remember(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
 
 
 # --- the rules ----------------------------------------------------------------------------------
-def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
+def solve_vjp(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
     """u = solve(x1^H, g) goes back to x2 and -u @ y^H to x1, for a gradient g of the result y.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 2.3.1.
     """
-    return solve_again(g, x1, y, x2, False, xp)
+    return solve_again_vjp(g, x1, y, x2, False, xp)
 
 
-def solve_again(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
+def solve_again_vjp(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
     """that of solve; for the adjoint of x1 u = solve(x1, g) goes back to x2 and -y @ u^H to x1"""
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
@@ -127,7 +127,7 @@ def solve_again(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any
     return Later(first), sum_to(second, x2.shape, xp)
 
 
-def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
+def cholesky_vjp(g: Any, y: Any, upper: bool, xp: Any) -> Any:
     """the Hermitian part of L^-H @ P @ L^-1, where P is the lower triangle of L^H @ g with half
     its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3
     """
@@ -144,7 +144,7 @@ def by_systems(g: Any, L: Any, y: Any, upper: bool, xp: Any) -> Any:
     return symmetric(xp.solve_again(y, half, adjoint=not upper), xp)
 
 
-def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
+def qr_vjp(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
     """(gQ + Q @ copyltu(M)) @ R^-H goes back, with M = R @ gR^H - gQ^H @ Q for gradients gQ and gR,
     where copyltu(M) is the Hermitian matrix with the lower triangle of M.
     Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
@@ -188,7 +188,7 @@ def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
             read = read & False
         elif unread and unread[1] is not None:
             read = read & ~unread[1][..., : R.shape[-1]]
-        scale = largest(gQ, (-2, -1), xp) + largest(left, (-2, -1), xp)
+        scale = largest_abs(gQ, (-2, -1), xp) + largest_abs(left, (-2, -1), xp)
         found = over_triangle(left, R, xp.any(read, axis=-2, keepdims=True), scale, xp)
     return (found if rest is None else xp.concat([found, rest], axis=-1),)
 
@@ -206,7 +206,7 @@ def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Any) -> Any:
     regular = xp.where(xp.matrix_transpose(short), eye, R)
     kept = xp.where(short, 0.0, left)
     found = adjoint(xp.solve_again(regular, adjoint(kept, xp)), xp)
-    over = largest(left - found @ adjoint(R, xp), -2, xp) > scale * half_the_digits(R)
+    over = largest_abs(left - found @ adjoint(R, xp), -2, xp) > scale * half_the_digits(R)
     doubt = xp.any(short & (read | over), axis=-1, keepdims=True)
     return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
 
@@ -225,12 +225,12 @@ def fold_complement(g: Any, Q: Any, k: int, blind: bool, what: str, xp: Any) -> 
             g2 = g2 * NAN
         else:
             turn = adjoint(Q2, xp) @ g2
-            turn = largest(turn - adjoint(turn, xp), (-2, -1), xp)
-            free = turn > largest(g, (-2, -1), xp) * half_the_digits(Q)
+            turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
+            free = turn > largest_abs(g, (-2, -1), xp) * half_the_digits(Q)
             refuse_free_columns(free, Q.shape[-2], k, what)
             g2 = xp.where(free, NAN, g2)
     # What is not used has no share in derivatives of this rule, in forward mode they are NaN.
-    used = largest(g2, (-2, -1), xp) != 0
+    used = largest_abs(g2, (-2, -1), xp) != 0
     return g1 - xp.where(used, Q2, xp.stop_gradient(Q2)) @ (adjoint(g2, xp) @ Q1)
 
 
@@ -251,7 +251,7 @@ def inv(g: Any, y: Any, xp: Any) -> Any:
     return -(back @ g @ back)
 
 
-def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:
+def pinv_vjp(g: Any, x: Any, y: Any, xp: Any) -> Any:
     """the adjoint of its differential, with y the result.  Source: Golub & Pereyra 1973, "The
     differentiation of pseudo-inverses and nonlinear least squares problems whose variables
     separate", eq. (4.12)
@@ -280,7 +280,7 @@ def det(g: Any, x: Any, xp: Any) -> Any:
     return g[..., None, None] * conjugate(xp.cofactors(x), xp)
 
 
-def cofactors(g: Any, x: Any, xp: Any) -> Any:
+def cofactors_vjp(g: Any, x: Any, xp: Any) -> Any:
     """the second derivative of the determinant along it"""
     # The second derivative of the determinant, which is linear in each row and each column: of a
     # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
@@ -320,7 +320,7 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
     return (xp.where(singular, steep, found),)
 
 
-def inverse_again(g: Any, y: Any, singular: Any, xp: Any) -> Any:
+def inverse_again_vjp(g: Any, y: Any, singular: Any, xp: Any) -> Any:
     """that of inv, and 0 where x is singular"""
     return xp.where(singular, 0.0, inv(g, y, xp))
 

@@ -29,7 +29,7 @@ from ._factorisations import (
     first_order,
     fold_complement,
     half_the_digits,
-    largest,
+    largest_abs,
     on_diagonal,
     symmetric,
 )
@@ -50,7 +50,7 @@ def below(size: Any, bound: Any) -> Any:
 
 def rounding(values: Any, xp: Any) -> Any:
     """The rounding errors of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
-    return largest(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
+    return largest_abs(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
 
 
 def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
@@ -61,7 +61,7 @@ def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
     span has no slope for a rotation, and does not single out one of them.
     """
     small = scale * half_the_digits(turn)
-    touched = ~below(largest(xp.where(same, within, 0.0), -2, xp), small)
+    touched = ~below(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
     uneven = touched != xp.matrix_transpose(touched)
     return same & ~on_diagonal(turn, xp) & (~below(xp.abs(turn), small) | uneven)
 
@@ -95,7 +95,7 @@ def of_function(turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: An
     apart = (size > 0) & (ways > 0)
     off = xp.abs(smooth * gap - turn)
     noise = (columns + xp.matrix_transpose(columns)) * (gap.shape[-1] * epsilon(gap))
-    digits = largest(values, -1, xp)[..., None] * size * THREE_DIGITS
+    digits = largest_abs(values, -1, xp)[..., None] * size * THREE_DIGITS
     known = same & apart & (noise <= digits) & (off <= digits)
     # Twice, for the rounding of the cotangents and of their products with the vectors.
     return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
@@ -124,7 +124,7 @@ def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Any) -> Any:
         )
     found = vectors_unread | unread[..., None, :]
     for g in cotangents:
-        found = found & (largest(g, -2, xp) == 0)
+        found = found & (largest_abs(g, -2, xp) == 0)
     return found
 
 
@@ -134,7 +134,7 @@ def none_of(values: Any, xp: Any) -> Any:
 
 
 # --- singular values ----------------------------------------------------------------------------
-def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Any) -> Any:
+def svd_vjp(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Any) -> Any:
     """U @ (diag(gS) + H) @ Vh goes back, for gradients gU, gS and gVh, with P = U^H @ gU,
     Q = Vh @ gVh^H and H made of quotients of their skew parts by S_j - S_i and S_j + S_i; and what
     moves the vectors out of the space that they span.
@@ -188,9 +188,12 @@ def within_spaces(
     column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
     gap, total = row - column, row + column
     same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
-    scale = largest(gU, (-2, -1), xp) + largest(gV, (-2, -1), xp)
+    scale = largest_abs(gU, (-2, -1), xp) + largest_abs(gV, (-2, -1), xp)
     if idle is not None:
-        both, columns = idle & xp.matrix_transpose(idle), largest(gU, -2, xp) + largest(gV, -2, xp)
+        both, columns = (
+            idle & xp.matrix_transpose(idle),
+            largest_abs(gU, -2, xp) + largest_abs(gV, -2, xp),
+        )
         faint = below(columns, scale * faintness(S))
         faint = faint & (not blind)
         faint = faint & xp.matrix_transpose(faint)
@@ -212,22 +215,22 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
     Vectors of a value that is zero to rounding move without bound, unless the function scales
     them by it (as U S Vh does: the quotient is exact) or does not use them.
     """
-    row, used = S[..., None, :], largest(g, -2, xp)
+    row, used = S[..., None, :], largest_abs(g, -2, xp)
     zero = row <= rounding(S, xp)
     if idle is None:
         return quotient(part, row, zero, zero & (used != 0), xp)
-    faint = below(used, largest(g, (-2, -1), xp) * faintness(S))
+    faint = below(used, largest_abs(g, (-2, -1), xp) * faintness(S))
     return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
 
 
-def svdvals(g: Any, x: Any, xp: Any) -> Any:
+def svdvals_vjp(g: Any, x: Any, xp: Any) -> Any:
     """``U @ diag(g) @ Vh``"""
     U, S, Vh = remembered("svd", x) or xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
+def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
     """V @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
     where H is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
@@ -240,7 +243,7 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> A
         turn = P - adjoint(P, xp)
         gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
         same = xp.abs(gap) <= rounding(eigenvalues, xp)
-        scale = largest(vectors, (-2, -1), xp)
+        scale = largest_abs(vectors, (-2, -1), xp)
         if values is None:
             doubt = doubtful(xp.abs(P), turn, same, scale, xp)
             turned = quotient(turn, gap, same, doubt, xp)
@@ -248,7 +251,7 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> A
             eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
-            columns = largest(vectors, -2, xp)
+            columns = largest_abs(vectors, -2, xp)
             faint = below(columns, scale * faintness(eigenvalues)) & (unread != ())
             idle = none_of(eigenvalues, xp)
             if unread:
@@ -271,7 +274,7 @@ def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
 
 
 # --- eigenvalues of any square matrices ---------------------------------------------------------
-def eig(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
+def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
     """V^-H @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
     where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
@@ -288,12 +291,15 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> An
         same = xp.abs(gap) <= rounding(eigenvalues, xp)
         doubt = same & ~on_diagonal(gap, xp)
         if values is not None:
-            every, sizes = (-2, -1), largest(values, -1, xp)[..., None]
-            noise = largest(vectors, every, xp) + sizes * largest(eigenvalues, -1, xp)[..., None]
-            noise = noise * largest(back, every, xp) * (gap.shape[-1] * epsilon(gap))
+            every, sizes = (-2, -1), largest_abs(values, -1, xp)[..., None]
+            noise = (
+                largest_abs(vectors, every, xp)
+                + sizes * largest_abs(eigenvalues, -1, xp)[..., None]
+            )
+            noise = noise * largest_abs(back, every, xp) * (gap.shape[-1] * epsilon(gap))
             # A function of a matrix has a turn of about the gap, a difference of what is larger.
             digits = xp.abs(turn) + sizes * xp.abs(gap)
-            size = largest(eigenvalues, -1, xp)[..., None]
+            size = largest_abs(eigenvalues, -1, xp)[..., None]
             near = (xp.abs(gap) <= size * half_the_digits(P)) & ~on_diagonal(gap, xp)
             doubt = doubt | ((noise > digits * THREE_DIGITS) & near)
             if unread:
@@ -301,8 +307,8 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> An
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
             # The vectors of one value may be any basis, not only an orthonormal one.
-            small = largest(vectors, (-2, -1), xp) * half_the_digits(P)
-            used = ~below(largest(xp.where(same, P, 0.0), -2, xp), small)
+            small = largest_abs(vectors, (-2, -1), xp) * half_the_digits(P)
+            used = ~below(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))
         inner = inner + quotient(turn, gap, same, doubt, xp)
     return (xp.solve_again(eigenvectors, inner @ back, adjoint=True),)

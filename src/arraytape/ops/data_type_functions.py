@@ -31,7 +31,7 @@ def cast(x: Array, /, dtype: Any) -> Array:
 def _back(g, source):
     """itself, moved to where x lies"""
     # Not by xp: a rule's namespace is one storage's, and this leads out of it.
-    return moved(g, source) if isinstance(g, Array) else storages.moved(g, source)
+    return moved(g, source) if isinstance(g, Array) else storages.moved_between(g, source)
 
 
 @linear(

@@ -81,7 +81,7 @@ def hermitian(x: Any) -> Any:
 
 # --- systems and inverses -----------------------------------------------------------------------
 @primitive(
-    joint=rules.solve,
+    joint=rules.solve_vjp,
     samples=(
         sample((3, 3), (3, 2), prepare=regular),
         sample((3, 3), (3,), prepare=regular),
@@ -148,7 +148,7 @@ def inv(x: Array, /) -> Array:
     """
 
 
-@primitive(rules.pinv, None, samples=(
+@primitive(rules.pinv_vjp, None, samples=(
     sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 2, 2)),
 ))  # fmt: skip
@@ -282,7 +282,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 # --- factorisations -------------------------------------------------------------------------------
-@primitive(rules.cholesky, saves={"factor": rules.remember_cholesky}, samples=(
+@primitive(rules.cholesky_vjp, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ))  # fmt: skip
@@ -317,7 +317,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """
 
 
-@primitive(joint=rules.qr, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
+@primitive(joint=rules.qr_vjp, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
     sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
 ))  # fmt: skip
@@ -356,7 +356,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 
 
 @primitive(
-    joint=spectral.svd,
+    joint=spectral.svd_vjp,
     outputs=("U", "S", "Vh"),
     saves=rules.NONE_UNREAD | {"factors": rules.remember_svd},
     samples=(
@@ -413,7 +413,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """
 
 
-@primitive(spectral.svdvals, samples=(
+@primitive(spectral.svdvals_vjp, samples=(
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
 ), continuous=True)  # fmt: skip
 def svdvals(x: Array, /) -> Array:
@@ -442,7 +442,7 @@ def svdvals(x: Array, /) -> Array:
 
 
 @primitive(
-    joint=spectral.eigh,
+    joint=spectral.eigh_vjp,
     outputs=("eigenvalues", "eigenvectors"),
     saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
@@ -517,7 +517,7 @@ def eigvalsh(x: Array, /) -> Array:
 
 
 @primitive(
-    joint=spectral.eig,
+    joint=spectral.eig_vjp,
     outputs=("eigenvalues", "eigenvectors"),
     saves=rules.NONE_UNREAD,
     samples=[s._replace(prepare=regular) for s in SQUARE],

@@ -130,7 +130,7 @@ def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
 
 
 @primitive(
-    rules.cofactors,
+    rules.cofactors_vjp,
     samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
     continuous=True,
     origin="inner",
@@ -145,7 +145,7 @@ def regular(x: Any) -> Any:
 
 
 @primitive(
-    joint=rules.solve_again,
+    joint=rules.solve_again_vjp,
     samples=(
         sample((3, 3), (3, 2), prepare=regular),
         sample((2, 3, 3), (3,), prepare=regular, adjoint=True),
@@ -160,7 +160,7 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
 
 
 @primitive(
-    rules.inverse_again,
+    rules.inverse_again_vjp,
     None,
     samples=(
         sample((3, 3), np.asarray([[False]]), prepare=regular),

@@ -44,7 +44,7 @@ RAW = {"pow": "power_operator"}
 MATRIX_TRANSPOSE = "Each matrix transposed, as a view; ValueError for fewer than two dimensions."
 
 
-def method(op: str, short: str, *operands: str) -> Callable[..., Any]:
+def dunder_method(op: str, short: str, *operands: str) -> Callable[..., Any]:
     """A dunder method that is the op itself, compiled with the operator's order of operands."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     compiled = compile_function(
@@ -77,10 +77,13 @@ for short, op in BINARY.items():
     attach(
         Array,
         {
-            f"__{short}__": method(op, short, "x1", "x2"),
-            f"__r{short}__": method(op, short, "x2", "x1"),
+            f"__{short}__": dunder_method(op, short, "x1", "x2"),
+            f"__r{short}__": dunder_method(op, short, "x2", "x1"),
             f"__i{short}__": in_place(REGISTRY[op], short),
         },
     )
-attach(Array, {f"__{short}__": method(op, short, "x1", "x2") for short, op in COMPARISONS.items()})
-attach(Array, {f"__{short}__": method(op, short, "x") for short, op in UNARY.items()})
+attach(
+    Array,
+    {f"__{short}__": dunder_method(op, short, "x1", "x2") for short, op in COMPARISONS.items()},
+)
+attach(Array, {f"__{short}__": dunder_method(op, short, "x") for short, op in UNARY.items()})

@@ -31,7 +31,7 @@ from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of
 from .._record.op import Op
 from .._record.plan import Structural
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders
-from .._storage.batched.batched_data import Batched, axis_ids_of, check
+from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
@@ -224,7 +224,7 @@ def overlap(v: Any, data: Any) -> bool:
 
 def add_hidden_axes(x: Array, *values: Any) -> None:
     """Before a write under vmap: give the root of x the hidden axes of what is to be written."""
-    check(axis_ids_of(values))
+    check_open(axis_ids_of(values))
     root, _ = location(x)
     wide = with_hidden_axes(root, *values, copy=True)
     if wide is not root:

@@ -274,7 +274,7 @@ def recorders_within(axis_id: int) -> list[Recorder]:
 REPLAY = 0  # in ACTIVE: a pass goes through records of hidden axes that have ended
 
 
-def check(axis_ids: AxisIds) -> None:
+def check_open(axis_ids: AxisIds) -> None:
     """Raise for a hidden axis that has ended."""
     open_axes = ACTIVE.get()
     for axis_id in axis_ids:
@@ -384,7 +384,7 @@ def holds_anywhere(mask: Any) -> bool:
 
 def refusal(look: str, x: Batched) -> Exception:
     """Why one value cannot stand for many."""
-    check(x.axis_ids)
+    check_open(x.axis_ids)
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "
         f"{math.prod(x.hidden)} of shape {tuple(x.shape)}. Use where in place of a branch, or take it "

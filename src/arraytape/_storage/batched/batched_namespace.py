@@ -452,12 +452,12 @@ class BatchedNamespace:
 
     # --- products, systems, keys ----------------------------------------------------------------------
     matmul = staticmethod(matrix_products.matmul)
-    linalg_solve = staticmethod(matrix_products.solve)
-    solve_again = staticmethod(matrix_products.solve_again)
+    linalg_solve = staticmethod(matrix_products.batched_solve)
+    solve_again = staticmethod(matrix_products.batched_solve_again)
     get = staticmethod(keys.get)
-    put = staticmethod(keys.put)
-    add_at = staticmethod(keys.add_at)
-    scatter_add = scattered = staticmethod(keys.scatter_add)
+    put = staticmethod(keys.put_batched)
+    add_at = staticmethod(keys.add_at_batched)
+    scatter_add = scattered = staticmethod(keys.scatter_add_batched)
 
     def getitem(self, x: Any, /, key: Any) -> Any:
         part = self.get(x, key)

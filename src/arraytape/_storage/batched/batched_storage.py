@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
-from .batched_data import Batched, aligned, axis_ids_of, check, refusal
+from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
 
 
-def each(value: Any) -> Any:
+def list_members(value: Any) -> Any:
     """A value, or the members of a list or tuple."""
     return value if type(value) in (list, tuple) else (value,)
 
@@ -29,12 +29,12 @@ class BatchedStorage(Storage):
     def function(self, name: str) -> Callable[..., Any]:
         found = EVERYWHERE.get(name) or self.xp.find(name)
 
-        def checked(*values: Any, **keywords: Any) -> Any:
-            check(axis_ids_of((*values, *keywords.values())))
+        def checked_function(*values: Any, **keywords: Any) -> Any:
+            check_open(axis_ids_of((*values, *keywords.values())))
             with self.at(*values):
                 return found(*values, **keywords)
 
-        return checked
+        return checked_function
 
     def beneath(self, data: Any) -> Storage:
         return storage_of(data.sample).beneath(data.sample)
@@ -55,19 +55,19 @@ class BatchedStorage(Storage):
         raise refusal("a move to another device", data)
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
-        inner = [d.sample if type(d) is Batched else d for part in data for d in each(part)]
+        inner = [d.sample if type(d) is Batched else d for part in data for d in list_members(part)]
         first = next((d for d in inner if type(d) in STORAGES), None)
         return HERE if first is None else storage_of(first).at(*inner)
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        def call(*values: Any, **keywords: Any) -> Any:
+        def elementwise_call(*values: Any, **keywords: Any) -> Any:
             operands, axis_ids = aligned(values)
-            check(axis_ids)
+            check_open(axis_ids)
             kind = next(type(v.sample) for v in values if type(v) is Batched)
             with self.at(*values):
                 return Batched(functions[kind](*operands, **keywords), axis_ids)
 
-        return call
+        return elementwise_call
 
     def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
         return self.xp.find(name)(*arguments, device=device, **keywords)

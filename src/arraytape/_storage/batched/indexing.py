@@ -29,11 +29,11 @@ WHOLE = slice(None)
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
-def is_array(part: Any) -> bool:
+def is_array_part(part: Any) -> bool:
     return type(part) in STORAGES or type(part) is bool or type(part) is np.bool
 
 
-def parts_of(key: Any, rank: int) -> list[Any]:
+def key_parts(key: Any, rank: int) -> list[Any]:
     """The parts of a key with its Ellipsis written out, so that it names every visible axis."""
     parts = list(key) if type(key) is tuple else [key]
     taken = 0
@@ -88,19 +88,21 @@ def get(x: Any, key: Any) -> Any:
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
     check_key(key)
     if axis_ids_of(key if type(key) is tuple else (key,)):
-        return gathered(x, key)
+        return gather_elements(x, key)
     if type(x) is not Batched:
         return namespace_of(x).getitem(x, key)
-    if not any(is_array(part) or type(part) is list for part in parts):  # such as NumPy's integers
+    if not any(
+        is_array_part(part) or type(part) is list for part in parts
+    ):  # such as NumPy's integers
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
     count = len(x.axis_ids)
-    found = to_end(x.data, count)[tuple(parts_of(key, x.ndim))]
+    found = to_end(x.data, count)[tuple(key_parts(key, x.ndim))]
     return Batched(to_front(found, count), x.axis_ids)
 
 
-def gathered(x: Any, key: Any) -> Any:
+def gather_elements(x: Any, key: Any) -> Any:
     """``x[key]`` with batched indices in the key: hidden axes become indices, too."""
-    parts = parts_of(key, len(x.shape))
+    parts = key_parts(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
         return each_one(lambda x, key: x[key], (x, key), {})
     own = x.axis_ids if type(x) is Batched else ()
@@ -128,23 +130,23 @@ def gathered(x: Any, key: Any) -> Any:
     return Batched(xp.permute_dims(found, tuple(order)), axis_ids)
 
 
-def put(x: Batched, key: Any, value: Any) -> Batched:
+def put_batched(x: Batched, key: Any, value: Any) -> Batched:
     """x after ``x[key] = value``, itself where its data can be written to.
 
     x must have every hidden axis of key and value.
     """
-    data = written(x, key, value)
+    data = written_data(x, key, value)
     return x if data is x.data else Batched(data, x.axis_ids)
 
 
 @method(Batched, "__setitem__")
 def put_in_place(x: Batched, key: Any, value: Any) -> None:
     """``x[key] = value``; TypeError where the data cannot be written to in place."""
-    if put(x, key, value) is not x:
+    if put_batched(x, key, value) is not x:
         raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
 
 
-def written(x: Batched, key: Any, value: Any) -> Any:
+def written_data(x: Batched, key: Any, value: Any) -> Any:
     """The data of x after ``x[key] = value``."""
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
@@ -167,7 +169,7 @@ def written(x: Batched, key: Any, value: Any) -> Any:
                 data = storage.put(data, place, one)
         return data
     view = to_end(data, count)
-    full = tuple(parts_of(key, x.ndim))
+    full = tuple(key_parts(key, x.ndim))
     if type(value) is Batched:
         value = to_end(value.aligned(axis_ids, value.ndim), count)
     elif len(getattr(value, "shape", ())):
@@ -176,7 +178,7 @@ def written(x: Batched, key: Any, value: Any) -> Any:
     return data if storage.in_place(data) else to_front(changed, count)
 
 
-def scatter_add(x: Any, shape: Any, key: Any) -> Any:
+def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
     """Zeros of ``shape`` with x added at ``key``."""
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -188,21 +190,21 @@ def scatter_add(x: Any, shape: Any, key: Any) -> Any:
     if type(x) is not Batched:
         return namespace_of(x).scatter_add(x, tuple(shape), key)
     xp, count, axis_ids = namespace_of(x.data), len(x.axis_ids), x.axis_ids
-    if not any(is_array(part) or type(part) is list for part in parts):
+    if not any(is_array_part(part) or type(part) is list for part in parts):
         whole = (*x.hidden, *shape)
         full = xp.zeros(whole, dtype=x.data.dtype, device=x.data.device)
         full = storage_of(full).put(full, (*(WHOLE,) * count, *parts), x.data)
         return Batched(full, axis_ids)
-    names = tuple(parts_of(key, len(shape)))
+    names = tuple(key_parts(key, len(shape)))
     found = xp.scatter_add(to_end(x.data, count), (*shape, *x.hidden), names)
     return Batched(to_front(found, count), axis_ids)
 
 
-def add_at(x: Any, key: Any, value: Any) -> Any:
+def add_at_batched(x: Any, key: Any, value: Any) -> Any:
     """x after ``x[key] += value``, where elements named twice add up: itself, or new data."""
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
-        return x + scatter_add(value, x.shape, key)
+        return x + scatter_add_batched(value, x.shape, key)
     if type(x) is not Batched:
         return storage_of(x).add_at(x, key, value)
     storage, count = storage_of(x.data), len(x.axis_ids)
@@ -213,7 +215,7 @@ def add_at(x: Any, key: Any, value: Any) -> Any:
     # All hidden axes together, since they come last, and each part of the key names a visible one.
     value = storage.xp.broadcast_to(value, (*value.shape[: len(value.shape) - count], *x.hidden))
     view = to_end(x.data, count)
-    changed = storage.add_at(view, tuple(parts_of(key, x.ndim)), value)
+    changed = storage.add_at(view, tuple(key_parts(key, x.ndim)), value)
     return x if storage.in_place(x.data) else Batched(to_front(changed, count), x.axis_ids)
 
 
@@ -260,7 +262,7 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
     if not found:
         raise NoBatchedForm(f"{getattr(function, '__name__', 'this')} of no arrays at all")
 
-    def stacked(parts: Any) -> Any:
+    def stack_examples(parts: Any) -> Any:
         if parts[0] is None:
             return None
         xp = raw_of(everything)
@@ -275,6 +277,6 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
 
     first = found[0]
     if isinstance(first, tuple | list):
-        parts = [stacked(column) for column in zip(*found, strict=True)]
+        parts = [stack_examples(column) for column in zip(*found, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    return stacked(found)
+    return stack_examples(found)

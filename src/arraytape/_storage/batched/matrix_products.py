@@ -85,12 +85,12 @@ def general(a: Any, b: Any) -> Any:
     return product[..., 0] if column else product
 
 
-def solve(a: Any, b: Any) -> Any:
+def batched_solve(a: Any, b: Any) -> Any:
     """``a^-1 b``: b is a vector only if it shows one dimension, whatever it hides."""
     return solved_by(lambda xp: xp.linalg.solve, a, b)
 
 
-def solve_again(a: Any, b: Any, /, *, adjoint: bool = False) -> Any:
+def batched_solve_again(a: Any, b: Any, /, *, adjoint: bool = False) -> Any:
     """``a^-1 b`` or ``a^-H b``, by factors that may be known."""
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 

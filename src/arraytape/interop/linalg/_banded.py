@@ -263,7 +263,7 @@ def cholesky_banded_rule(g: Any, ab: Any, y: Any, lower: bool, xp: Any) -> Any:
     were
     """
     factor, pull = (in_full(x, lower, xp) for x in (y, g))
-    half = rules.cholesky(pull, factor, not lower, xp)
+    half = rules.cholesky_vjp(pull, factor, not lower, xp)
     corners = g - as_band(pull, ab, lower, xp)
     return as_band(given_back(half, "hermitian", lower, xp), ab, lower, xp) + corners
 

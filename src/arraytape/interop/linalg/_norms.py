@@ -45,7 +45,7 @@ def matrix_norm_rule(g: Any, a: Any, y: Any, ord: Any, xp: Any) -> Any:
         share = xp.astype(chosen, S.dtype) / xp.sum(
             xp.astype(chosen, S.dtype), axis=-1, keepdims=True
         )
-        return spectral.svdvals((g[..., 0] * share), a, xp)
+        return spectral.svdvals_vjp((g[..., 0] * share), a, xp)
     along, size = (-2 if abs(ord) == 1 else -1), xp.abs(a)
     sums = xp.sum(size, axis=along, keepdims=True)
     other = -3 - along

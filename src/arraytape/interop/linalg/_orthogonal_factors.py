@@ -12,7 +12,7 @@ import arraytape
 from ..._util.errors import shown
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
-from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest
+from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest_abs
 from .._facades import no_rule
 from .._ops import library_op
 from .._recorded import data, recorded
@@ -23,7 +23,7 @@ def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
     """NaN where something depends on what is no function of the matrix: columns that fill a basis."""
     if extra is None or 0 in extra.shape[-2:]:
         return found
-    return xp.where(largest(extra, (-2, -1), xp) > 0, NAN, found)
+    return xp.where(largest_abs(extra, (-2, -1), xp) > 0, NAN, found)
 
 
 # --- QR -------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
             part if part is None else part[..., :k] if i == 0 else part[..., :k, :]
             for i, part in enumerate(unread[:2])
         )
-    (found,) = rules.qr((gQ, gR), Q[..., :, :k], R[..., :k, :], "reduced", unread, xp)
+    (found,) = rules.qr_vjp((gQ, gR), Q[..., :, :k], R[..., :k, :], "reduced", unread, xp)
     found = nan_where_used(found, extra, xp)
     back = xp.broadcast_to(xp.argsort(order, axis=-1)[..., None, :], found.shape)
     return (xp.take_along_axis(found, back, axis=-1),)
@@ -103,7 +103,7 @@ def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
     turn = lambda r: None if r is None else adjoint(xp.flip(r, axis=(-2, -1)), xp)  # noqa: E731
     upper, pull = turn(both[1]), turn(gR)
     pull = None if pull is None else xp.triu(pull)
-    (found,) = rules.qr((reversed_(gQ), pull), reversed_(both[0]), upper, "reduced", None, xp)
+    (found,) = rules.qr_vjp((reversed_(gQ), pull), reversed_(both[0]), upper, "reduced", None, xp)
     found = xp.flip(adjoint(found, xp), axis=-2)
     return (nan_where_used(found, extra, xp),)
 
@@ -150,7 +150,7 @@ def svd_joint(g: Any, U: Any, S: Any, Vh: Any, unread: Any, xp: Any) -> Any:
         unread = (
             None if dU is None else dU[..., :, :k], dS, None if dVh is None else dVh[..., :k, :]
         )  # fmt: skip
-    (found,) = spectral.svd(g, U[..., :, :k], S, Vh[..., :k, :], False, unread, xp)
+    (found,) = spectral.svd_vjp(g, U[..., :, :k], S, Vh[..., :k, :], False, unread, xp)
     for extra in extras:
         found = nan_where_used(found, extra, xp)
     return (found,)
@@ -171,7 +171,7 @@ svdvals_op = library_op(
     lambda a, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(
         a, compute_uv=False, check_finite=check_finite, lapack_driver=lapack_driver
     ),
-    lambda g, a, xp: spectral.svdvals(g, a, xp),
+    lambda g, a, xp: spectral.svdvals_vjp(g, a, xp),
     cores=[2],
 )
 
@@ -196,8 +196,8 @@ def svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
 def within(g: Any, Q: Any, xp: Any) -> Any:
     """NaN, beside the cotangent, where a function of a space's basis depends on the choice of it."""
     turn = adjoint(Q, xp) @ g
-    turn = largest(turn - adjoint(turn, xp), (-2, -1), xp)
-    return xp.where(turn > largest(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
+    turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
+    return xp.where(turn > largest_abs(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
 
 
 def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:

@@ -37,7 +37,7 @@ def eigh_back(
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
-        return spectral.eigh(g, values, vectors, unread, xp)[0]
+        return spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     everything, all_vectors = xp.linalg.eigh(matrix)
     places = xp.arange(n, device=values.device)
     at = places - first[..., None]
@@ -55,7 +55,7 @@ def eigh_back(
     gV = None if gV is None else spread(gV, xp.zeros_like(all_vectors), True)
     values = spread(values, everything, False)
     vectors = spread(vectors, all_vectors, True)
-    return spectral.eigh((gw, gV), values, vectors, None if unread != () else (), xp)[0]
+    return spectral.eigh_vjp((gw, gV), values, vectors, None if unread != () else (), xp)[0]
 
 
 def eigh_joint(
@@ -89,7 +89,7 @@ def generalised_joint(
         to_factor = -2.0 * (half @ matrix)
         if to_turned is not None:
             to_factor = to_factor - vectors @ adjoint(to_turned, xp)
-        return rules.cholesky(xp.tril(to_factor), factor, False, xp)
+        return rules.cholesky_vjp(xp.tril(to_factor), factor, False, xp)
 
     return (
         Later(lambda: given_back(to_a(), "hermitian", lower, xp)),
@@ -204,7 +204,7 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
 eig_op = library_op(
     "scipy.linalg.eig",
     lambda a, check_finite=True: scipy.linalg.eig(a, check_finite=check_finite),
-    joint=lambda g, values, vectors, unread, xp: spectral.eig(
+    joint=lambda g, values, vectors, unread, xp: spectral.eig_vjp(
         g, values, complex_vectors(vectors, xp), unread, xp
     ),
     saves=NONE_UNREAD,
@@ -253,7 +253,7 @@ def banded_joint(
     g: Any, band: Any, values: Any, vectors: Any, lower: bool, unread: Any, xp: Any
 ) -> Any:
     """as that of ``eigh``, to the diagonals"""
-    found = spectral.eigh(g, values, vectors, unread, xp)[0]
+    found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     return (as_band(given_back(found, "hermitian", lower, xp), band, lower, xp),)
 
 

@@ -12,7 +12,7 @@ from ..._define.define_op import stop_gradient
 from ..._record.plan import Later
 from ..._storage.storage import conjugate
 from ...ops import _factorisations as rules
-from ...ops._factorisations import NAN, adjoint, largest
+from ...ops._factorisations import NAN, adjoint, largest_abs
 from ...ops.indexing_functions import is_at_hand
 from .._ops import LibraryOp, hidden, library_op
 from .._recorded import data, recorded
@@ -40,7 +40,7 @@ def solve_rule(
             return sum_to(first, a.shape, xp)
 
         return Later(to_number), sum_to(second, b.shape, xp)
-    to_matrix, second = rules.solve(g, matrix, y, b, xp)
+    to_matrix, second = rules.solve_vjp(g, matrix, y, b, xp)
 
     def to_a() -> Any:
         first = to_matrix.form()
@@ -86,7 +86,7 @@ def solve_triangular_rule(
     matrix = read(a, structure, lower, xp)
     if unit_diagonal:
         matrix = with_unit_diagonal(matrix, xp)
-    to_matrix, second = rules.solve(g, turned(matrix, trans, xp), y, b, xp)
+    to_matrix, second = rules.solve_vjp(g, turned(matrix, trans, xp), y, b, xp)
 
     def to_a() -> Any:
         first = given_back(turned(to_matrix.form(), trans, xp), structure, lower, xp)
@@ -103,7 +103,7 @@ recorded(
 
 def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
     """as that of the array API's ``cholesky``, to the triangle that is read"""
-    half = rules.cholesky(g, y, not lower, xp)
+    half = rules.cholesky_vjp(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
 
@@ -344,15 +344,15 @@ def lu_solve(
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def unless_cut(found: Any, a: Any, pseudo: Any, xp: Any) -> Any:
     """NaN where the pseudo-inverse left out singular values that are not 0: it moves with them, too."""
-    rest = largest(a @ (pseudo @ a) - a, (-2, -1), xp)
-    cut = rest > largest(a, (-2, -1), xp) * rules.half_the_digits(a)
+    rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
+    cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
 def pinv_joint(g: Any, a: Any, y: Any, xp: Any) -> Any:
     """as that of the array API's ``pinv``; NaN where singular values that are not 0 were left out"""
     g, _ = g
-    return (xp.zeros_like(a) if g is None else unless_cut(rules.pinv(g, a, y, xp), a, y, xp),)
+    return (xp.zeros_like(a) if g is None else unless_cut(rules.pinv_vjp(g, a, y, xp), a, y, xp),)
 
 
 pinv_op = library_op(
@@ -385,7 +385,7 @@ def pinvh_joint(g: Any, a: Any, y: Any, lower: bool, xp: Any) -> Any:
     if g is None:
         return (xp.zeros_like(a),)
     matrix = read(a, "hermitian", lower, xp)
-    found = unless_cut(rules.pinv(g, matrix, y, xp), matrix, y, xp)
+    found = unless_cut(rules.pinv_vjp(g, matrix, y, xp), matrix, y, xp)
     return (given_back(found, "hermitian", lower, xp),)
 
 

@@ -91,7 +91,7 @@ def factors_of(a: Any) -> Definite | Elimination:
 
 def solve_factored(known: Definite | Elimination, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for the matrix of these factors, or its transpose."""
-    return in_columns(lambda columns: known.solve(columns, turned), b)
+    return in_columns(lambda columns: known.solve_system(columns, turned), b)
 
 
 def slogdet_factored(known: Definite | Elimination) -> Any:
@@ -107,13 +107,13 @@ def inverse_factored(known: Definite | Elimination, a: Any, *given: Any) -> Any:
     *singular, turned = given
     if singular and singular[0].any():
         return standard.inverse_again(a, singular[0], numpy_namespace)
-    found = known.checked().inverse()
+    found = known.check_singular().invert_matrix()
     return np.ascontiguousarray(found.T if turned else found)
 
 
 def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for a lower triangular matrix, or its transpose."""
-    return in_columns(lambda columns: Triangle(a, LOWER).solve(columns, turned), b)
+    return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 
 
 def in_columns(solve: Callable[[Any], Any], b: Any) -> Any:
