@@ -17,7 +17,7 @@ PADDING = {
 }  # fmt: skip
 
 
-def places(length: int, mode: str, before: int, after: int) -> Any:
+def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
     """Where the elements of a continued line come from: -1 for those that are a constant."""
     if not length:
         return np.full(before + after, -1)
@@ -25,9 +25,9 @@ def places(length: int, mode: str, before: int, after: int) -> Any:
     return np.pad(np.arange(length), (before, after), mode=PADDING[mode], **constant)  # type: ignore[call-overload]
 
 
-def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
+def extend_lines(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
     """x with its lines along an axis continued."""
-    at = places(x.shape[axis], mode, before, after)
+    at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
         x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is none
     if not x.shape[axis]:
@@ -42,14 +42,14 @@ def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, x
     return xp.where(inside, y, xp.asarray(cval, dtype=y.dtype, device=y.device))
 
 
-def folded(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> Any:
-    """The adjoint of ``extended``."""
+def fold_lines(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> Any:
+    """The adjoint of ``extend_lines``."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]
     if not length:
         return g[(*lines, slice(0, 0))]
-    at = places(length, mode, before, g.shape[axis] - length - before)
+    at = continued_indices(length, mode, before, g.shape[axis] - length - before)
     return xp.scatter_add(g, resized(g.shape, axis, length), (*lines, at))
 
 

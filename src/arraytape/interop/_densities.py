@@ -16,7 +16,7 @@ import numpy as np
 
 import arraytape as xp
 
-from ._plain import plain
+from ._plain import plain_data
 
 HALF_LOG_OF_TWO_PI = 0.9189385332046727
 LOG_OF_TWO = 0.6931471805599453
@@ -86,7 +86,7 @@ def genhalflogistic_ppf(q: Any, c: Any) -> Any:
 # --- Bessel functions -----------------------------------------------------------------------------
 def log_of_bessel_i0(x: Any) -> Any:
     """For x >= 0, with its derivatives at 0, where those of i0e are of one side."""
-    near = xp.asarray(plain(x) < 1.0)
+    near = xp.asarray(plain_data(x) < 1.0)
     small, large = xp.where(near, x, 0.5), xp.where(near, 1.5, x)
     return xp.where(near, xp.log(xp.special.i0(small)), xp.log(xp.special.i0e(large)) + large)
 
@@ -146,7 +146,7 @@ def skewnorm(x: Any, a: Any) -> Any:
 
 def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
     """Of 2F1(a, b; c; w) for 0 <= w < 1 and positive b and c, as its series (DLMF 15.2.1)."""
-    most = float(np.max(plain(w), initial=0.0))
+    most = float(np.max(plain_data(w), initial=0.0))
     count = min(int(45.0 / max(-np.log(most), 1e-3)) + 60, 20_000) if most > 0.0 else 4
     n = np.arange(count * 1.0)
     a, b, c, w = (xp.expand_dims(x, axis=-1) for x in (a, b, c, w))
@@ -156,7 +156,7 @@ def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
 
 def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
     """Armero and Bayarri 1994; the constant by Pfaff's transformation where z > 0 (DLMF 15.8.1)."""
-    positive = xp.asarray(plain(z) > 0.0)
+    positive = xp.asarray(plain_data(z) > 0.0)
     other, argument = xp.where(positive, b, a), xp.where(positive, z / (1.0 + z), -z)
     constant = log_of_hypergeometric(c, other, a + b, argument)
     constant = constant - xp.where(positive, c * xp.log1p(z), 0.0) + xp.special.betaln(a, b)
@@ -170,7 +170,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 
 def second_remainder(u: Any) -> Any:
     """``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
-    near = xp.asarray(np.abs(plain(u)) < 0.3)
+    near = xp.asarray(np.abs(plain_data(u)) < 0.3)
     small, large = xp.where(near, u, 0.0), xp.where(near, 0.5, u)
     slopes = xp.special.log1prel_derivative(1, xp.expand_dims(small, axis=-1) * ((NODES + 1) / 2))
     mean = xp.sum(slopes * (WEIGHTS / 2), axis=-1)
@@ -179,7 +179,7 @@ def second_remainder(u: Any) -> Any:
 
 def stirling_remainder(root: Any) -> Any:
     """What gammaln(a) has beyond (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
-    near = xp.asarray(np.abs(plain(root)) < 0.25)
+    near = xp.asarray(np.abs(plain_data(root)) < 0.25)
     small = xp.where(near, root * root, 0.0)
     series = 0.0 * small
     for coefficient in reversed(STIRLING):

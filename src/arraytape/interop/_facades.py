@@ -19,7 +19,7 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from ._context import concerned, has_array, held_by, is_active
-from ._plain import plain
+from ._plain import plain_data
 
 Function = Callable[..., Any]
 
@@ -56,12 +56,12 @@ def keeping(library: str, name: str, rule: Function) -> Function:
     """NumPy's function, but for Arrays in an active context, which go to the rule."""
     original: Function = getattr(np, name)
 
-    def function(*args: Any, **keywords: Any) -> Any:
+    def call_keeping(*args: Any, **keywords: Any) -> Any:
         if concerned(library, args, keywords):
             return rule(*args, **keywords)
         return original(*args, **keywords)
 
-    return named_as(original, function)
+    return named_as(original, call_keeping)
 
 
 def making(library: str, name: str) -> Function:
@@ -71,7 +71,7 @@ def making(library: str, name: str) -> Function:
     """
     original: Function = getattr(np, name)
 
-    def function(*args: Any, **keywords: Any) -> Any:
+    def call_making(*args: Any, **keywords: Any) -> Any:
         if is_active(library) and (
             has_array((*args, *keywords.values()))
             or computes_with_arrays(library, sys._getframe(1))
@@ -79,7 +79,7 @@ def making(library: str, name: str) -> Function:
             return made_as_array(original, *args, **keywords)
         return original(*args, **keywords)
 
-    return named_as(original, function)
+    return named_as(original, call_making)
 
 
 class RefusingVectorize(np.vectorize):
@@ -181,14 +181,14 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **opt
     return arraytape.asarray(arraytape.broadcast_to(value, shape), copy=True)
 
 
-def values_of(mask: Any) -> Any:
+def mask_values(mask: Any) -> Any:
     """A mask as NumPy data: it has no slope."""
-    return np.asarray(plain(mask)).astype(bool)
+    return np.asarray(plain_data(mask)).astype(bool)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write the first of vals, in their order and over again, where the mask is True."""
-    mask = values_of(mask)
+    mask = mask_values(mask)
     count = int(np.count_nonzero(mask))
     if not count:
         return
@@ -199,7 +199,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write to each element where the mask is True that of values at the same place, over again."""
-    mask = values_of(mask)
+    mask = mask_values(mask)
     if not mask.any():
         return
     refuse_numpy_target("putmask", a, values)
@@ -238,10 +238,10 @@ def of_listed(name: str) -> Function:
     """NumPy's function of one array, which would take the values of Arrays out of a list."""
     original: Function = getattr(np, name)
 
-    def function(a: Any, *args: Any, **keywords: Any) -> Any:
+    def call_on_array(a: Any, *args: Any, **keywords: Any) -> Any:
         return original(asarray(a) if isinstance(a, list | tuple) else a, *args, **keywords)
 
-    return function
+    return call_on_array
 
 
 LISTED = (
@@ -289,17 +289,17 @@ class StandIn:
             return found
         library, rule = self._library, self._rules.get(name)
 
-        def function(*args: Any, **keywords: Any) -> Any:
+        def call_stand_in(*args: Any, **keywords: Any) -> Any:
             if not concerned(library, args, keywords):
                 return found(*args, **keywords)
             if rule is None:
                 raise no_rule(f"{getattr(self.__wrapped__, '__name__', self.__wrapped__)}.{name}")
             return rule(*args, **keywords)
 
-        function.__name__ = function.__qualname__ = name
-        function.__doc__ = getattr(found, "__doc__", None)
-        vars(self)[name] = function  # the next look is direct
-        return function
+        call_stand_in.__name__ = call_stand_in.__qualname__ = name
+        call_stand_in.__doc__ = getattr(found, "__doc__", None)
+        vars(self)[name] = call_stand_in  # the next look is direct
+        return call_stand_in
 
     def __dir__(self) -> list[str]:
         return dir(self.__wrapped__)

@@ -5,7 +5,7 @@ rule, too.  The original lives on as a function of its own with the same code, g
 closure.  A trampoline runs one of the two:
 
     trampoline(*args, **keywords)      the function that callers hold
-        Hook.choose                    is the context active, and an Array among the arguments?
+        Hook.choose_callee                    is the context active, and an Array among the arguments?
         rule(...)  or  original(...)
 
 ``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickling goes by
@@ -38,26 +38,26 @@ class Hook:
         self, library: str, function: FunctionType, rule: Function, always: bool = False
     ) -> None:
         self.library, self.function, self.always = library, function, always
-        self.rule = checked(f"{function.__module__}.{function.__qualname__}", rule)
-        self.original = twin(function)
+        self.rule = name_rule_errors(f"{function.__module__}.{function.__qualname__}", rule)
+        self.original = twin_function(function)
 
-    def choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
+    def choose_callee(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
         """What to run for these arguments."""
         ours = is_active(self.library) if self.always else concerned(self.library, args, keywords)
         return self.rule if ours else self.original
 
 
-def checked(name: str, rule: Function) -> Function:
+def name_rule_errors(name: str, rule: Function) -> Function:
     """A rule, of whose own errors each says on what and where."""
 
     @functools.wraps(rule)
-    def call(*args: Any, **keywords: Any) -> Any:
+    def call_rule(*args: Any, **keywords: Any) -> Any:
         try:
             return rule(*args, **keywords)
         except Exception as error:
             refuse(error, name, *args, **keywords)
 
-    return call
+    return call_rule
 
 
 # By the function's full name, with a number if it is not the first of that name.
@@ -70,7 +70,7 @@ def hook(function: FunctionType, rule: Function, library: str, always: bool = Fa
 
     The caller holds the lock of installing.
     """
-    name = name_of(function)
+    name = hook_name(function)
     if name in HOOKS:
         return
     HOOKS[name] = Hook(library, function, rule, always)
@@ -82,11 +82,11 @@ def hook(function: FunctionType, rule: Function, library: str, always: bool = Fa
 
 def original_of(function: Function) -> Function:
     """A function as it was before it got a hook; any other function itself."""
-    name = name_of(function)
+    name = hook_name(function)
     return HOOKS[name].original if name in HOOKS else function
 
 
-def name_of(function: Function) -> str:
+def hook_name(function: Function) -> str:
     """The name of a function's hook, or the one that it would get."""
     name = full = f"{function.__module__}.{function.__qualname__}"
     number = 1
@@ -96,7 +96,7 @@ def name_of(function: Function) -> str:
     return name
 
 
-def twin(function: FunctionType, **names: Any) -> FunctionType:
+def twin_function(function: FunctionType, **names: Any) -> FunctionType:
     """A function with the same code, globals, defaults, closure and attributes.
 
     names : globals that it has in place of its own; its globals are then a copy.
@@ -126,16 +126,16 @@ def trampoline(name: str, code: CodeType) -> CodeType:
             *(f"    {variable} = None" for variable in free),
             "    def trampoline(*args, **keywords):",
             *([f"        if 0: {', '.join(free)}"] if free else []),
-            f"        return {GLOBAL}[{name!r}].choose(args, keywords)(*args, **keywords)",
+            f"        return {GLOBAL}[{name!r}].choose_callee(args, keywords)(*args, **keywords)",
             "    return trampoline.__code__",
         ]
     )
-    made = compiled(source)
+    made = compile_trampoline(source)
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
 @functools.cache
-def compiled(source: str) -> CodeType:
+def compile_trampoline(source: str) -> CodeType:
     """The code that a source's ``make`` gives."""
     scope: dict[str, Any] = {}
     exec(compile(source, TRAMPOLINE, "exec"), scope)

@@ -104,7 +104,7 @@ def without_halves(rule: Rule | None) -> Rule | None:
     place, known = names.index("xp"), rule
 
     @functools.wraps(known)
-    def widened(*args: Any) -> Any:
+    def call_widened(*args: Any) -> Any:
         if any(getattr(x, "dtype", None) == np.float16 for x in args):
             xp = args[place]
             args = tuple([
@@ -113,7 +113,7 @@ def without_halves(rule: Rule | None) -> Rule | None:
             ])  # fmt: skip
         return known(*args)
 
-    return widened
+    return call_widened
 
 
 class Raw(dict[type, Function]):
@@ -121,33 +121,33 @@ class Raw(dict[type, Function]):
 
     def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
         super().__init__()
-        self.op, self.forward, self.cores = op, hidden(forward), cores
-        self[np.ndarray] = self.compute
-        self[Batched] = self.each if cores is None else self.stacks
+        self.op, self.forward, self.cores = op, hide_from_warnings(forward), cores
+        self[np.ndarray] = self.compute_or_note
+        self[Batched] = self.compute_each if cores is None else self.compute_stacks
 
     def __missing__(self, kind: type) -> Function:
         making = MAKING.get()
         if making is not None and kind is making.kind:
-            return self.compute
+            return self.compute_or_note
 
-        def refuse(*args: Any, **keywords: Any) -> Any:
+        def refuse_device(*args: Any, **keywords: Any) -> Any:
             raise TypeError(
                 f"{self.op.name} is computed on NumPy data, got {describe(args[0])}: move it to the "
                 f"host first, as x.to_device('cpu') does [at {user_line()}]"
             )
 
-        return refuse
+        return refuse_device
 
-    def compute(self, *args: Any, **keywords: Any) -> Any:
+    def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
         """The library's results; a trace notes the call."""
         if has_array(args) or has_array(keywords.values()):  # the library would ask for us again
             raise no_rule(self.op.name, "an Array among its options")
         making = MAKING.get()
         if making is not None:
-            return making.noted(self.op.name, self.on_numpy)(*args, **keywords)
-        return self.on_numpy(*args, **keywords)
+            return making.noted(self.op.name, self.compute_on_numpy)(*args, **keywords)
+        return self.compute_on_numpy(*args, **keywords)
 
-    def on_numpy(self, *args: Any, **keywords: Any) -> Any:
+    def compute_on_numpy(self, *args: Any, **keywords: Any) -> Any:
         """The library's results, in memory of their own; its warnings point at the user's line."""
         given = [read_only(arg) for arg in args]
         found = at_users_line(self.forward)(*given, **keywords)
@@ -156,29 +156,29 @@ class Raw(dict[type, Function]):
             return owned(found, arrays)
         return tuple([owned(part, arrays) for part in found])
 
-    def each(self, *args: Any, **keywords: Any) -> Any:
+    def compute_each(self, *args: Any, **keywords: Any) -> Any:
         """One after the other."""
-        return each_one(self.compute, args, keywords)
+        return each_one(self.compute_or_note, args, keywords)
 
-    def stacks(self, *args: Any, **keywords: Any) -> Any:
+    def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
         """All at once: hidden axes are lined up in front of the stacks."""
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
-            return self.each(*args, **keywords)  # a hidden axis is no axis of a matrix
+            return self.compute_each(*args, **keywords)  # a hidden axis is no axis of a matrix
         axis_ids = axis_ids_of(operands)
         depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [
             x.aligned(axis_ids, depth + core) if type(x) is Batched else x
             for x, core in zip(operands, self.cores, strict=True)
         ]
-        found = self.compute(*data, *options, **keywords)
+        found = self.compute_or_note(*data, *options, **keywords)
         if len(self.op.outputs) == 1:
             return Batched(found, axis_ids)
         return tuple([Batched(part, axis_ids) for part in found])
 
 
-def hidden(function: Any) -> Function:
+def hide_from_warnings(function: Any) -> Function:
     """A copy of a function whose frames ``warnings.warn`` does not count, as those of a trampoline."""
     code = function.__code__.replace(co_filename=TRAMPOLINE)
     made = FunctionType(

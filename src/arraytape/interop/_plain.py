@@ -11,6 +11,6 @@ import arraytape
 from .._array.array import Array
 
 
-def plain(x: Any) -> Any:
+def plain_data(x: Any) -> Any:
     """The value of an Array as NumPy data; anything else as it is."""
     return np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x

@@ -7,7 +7,7 @@ import arraytape as xp
 from .._array.array import Array
 
 
-def transformed(x: Array, lam: Array) -> Array:
+def yeo_johnson_transform(x: Array, lam: Array) -> Array:
     """Yeo and Johnson 2000, "A new family of power transformations", equation 2.1.
 
     SciPy branches where lambda is 0 or 2; these have slopes by lambda there, too.
@@ -19,7 +19,9 @@ def transformed(x: Array, lam: Array) -> Array:
 
 def yeo_johnson(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) -> Array:
     """Yeo and Johnson 2000, section 3."""
-    return likelihood(lam, transformed(x, lam), xp.sign(x) * xp.log1p(xp.abs(x)), axis, keepdims)
+    return likelihood(
+        lam, yeo_johnson_transform(x, lam), xp.sign(x) * xp.log1p(xp.abs(x)), axis, keepdims
+    )
 
 
 def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) -> Array:

@@ -1,6 +1,6 @@
 """The usual statement of a table: a function whose value the library computes, with a rule of ours.
 
-    recorded("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
+    recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
 The op's signature and the hook's follow from the function's own.
 """
@@ -33,7 +33,7 @@ INERT = ("check_finite", "driver", "lapack_driver", "lwork")
 DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b", "overwrite_a_band")  # data of a tape
 
 
-def recorded(
+def recorded_function(
     path: str,
     *rules: Rule | None,
     arrays: Sequence[str],
@@ -52,40 +52,40 @@ def recorded(
     signature = inspect.signature(function)
     known = [p for p in signature.parameters if p in options or p in INERT]
 
-    def forward(*args: Any, **keywords: Any) -> Any:
+    def call_library(*args: Any, **keywords: Any) -> Any:
         return function(**dict(zip(arrays, args, strict=True)), **keywords)
 
     positional, by_name = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY
-    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    call_library.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(x, positional, annotation="Array") for x in arrays]
         + [inspect.Parameter(x, by_name) for x in known]
     )
-    forward.__doc__ = function.__doc__
-    op = library_op(path, forward, *rules, **statement)
+    call_library.__doc__ = function.__doc__
+    op = library_op(path, call_library, *rules, **statement)
 
     @functools.wraps(function)
-    def rule(*args: Any, **keywords: Any) -> Any:
-        given = arguments(path, signature, args, keywords, arrays, known)
+    def record_call(*args: Any, **keywords: Any) -> Any:
+        given = bind_arguments(path, signature, args, keywords, arrays, known)
         for option, values in refuses.items():
             if given[option] in values:
                 raise no_rule(path, f"{option}={shown(given[option])}")
-        found = op(*[data(given[x]) for x in arrays], **{x: given[x] for x in known})
+        found = op(*[operand_of(given[x]) for x in arrays], **{x: given[x] for x in known})
         return tuple(found) if len(op.op.outputs) > 1 else found
 
     module, _, name = path.rpartition(".")
-    hooks(module, name)(rule)
+    hooks(module, name)(record_call)
     return op
 
 
-def refused(*paths: str) -> None:
+def refused_functions(*paths: str) -> None:
     """Have these functions refuse Arrays, where they would leave the tape."""
     for path in paths:
         module, _, name = path.rpartition(".")
 
-        def refuse(*args: Any, path: str = path, **keywords: Any) -> Any:
+        def refuse_call(*args: Any, path: str = path, **keywords: Any) -> Any:
             raise no_rule(path)
 
-        hooks(module, name, refuses=True)(refuse)
+        hooks(module, name, refuses=True)(refuse_call)
 
 
 def of_path(path: str) -> Function:
@@ -95,7 +95,7 @@ def of_path(path: str) -> Function:
     return found
 
 
-def arguments(
+def bind_arguments(
     path: str, signature: inspect.Signature, args: Any, keywords: Any,
     arrays: Sequence[str], options: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
@@ -115,7 +115,7 @@ def arguments(
     return bound.arguments
 
 
-def data(value: Any) -> Any:
+def operand_of(value: Any) -> Any:
     """An argument as an Array or NumPy data."""
     if isinstance(value, Array):
         return value

@@ -89,11 +89,7 @@ LOCK = reentrant_lock()  # of both; held while a module is changed, and for no i
 
 # --- what a table says ------------------------------------------------------------------------------
 def hooks(
-    module: str,
-    *names: str,
-    refuses: bool = False,
-    always: bool = False,
-    dispatched: bool = False,
+    module: str, *names: str, refuses: bool = False, always: bool = False, dispatched: bool = False
 ) -> Callable[[Function], Function]:
     """The decorated function runs in place of these functions of a module, for Arrays.
 
@@ -102,31 +98,31 @@ def hooks(
     dispatched : whether it runs without a context, too.
     """
 
-    def declare(rule: Function) -> Function:
+    def declare_hook(rule: Function) -> Function:
         (REFUSING if refuses else RULES).update((module, name) for name in names)
         for name in names:
             library = DISPATCHED if dispatched else library_of(module)
-            state(module, hooking(name, rule, library, always))
+            enter_statement(module, hooking(name, rule, library, always))
         return rule
 
-    return declare
+    return declare_hook
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
     """The decorated function changes the arguments, by name, of calls with Arrays; then theirs runs."""
 
-    def declare(prepare: Prepare) -> Prepare:
+    def declare_preparation(prepare: Prepare) -> Prepare:
         for name in names:
             hooks(module, name)(preparing(module, name, prepare))
         return prepare
 
-    return declare
+    return declare_preparation
 
 
 def keeps_arrays(module: str) -> None:
     """In a module's globals, ``np`` and what was imported from it become what keeps Arrays."""
     REWORKED.add(module)
-    state(module, lambda target: facade_of(module).put_into(target))
+    enter_statement(module, lambda target: facade_of(module).put_into(target))
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
@@ -136,7 +132,7 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
     analysis of what left the tape expects.
     """
 
-    def change(target: ModuleType) -> None:
+    def put_stand_in(target: ModuleType) -> None:
         real = attribute(target, name)
         if real is not None and not isinstance(real, StandIn):
             for function in rules:
@@ -144,13 +140,13 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
             setattr(target, name, StandIn(library_of(module), real, rules))
 
     REWORKED.add(module)
-    state(module, change)
+    enter_statement(module, put_stand_in)
 
 
 def replaces(module: str, name: str, value: Any) -> None:
     """In a module's globals, a name gets another value, though it has none yet (``float``)."""
     REPLACED.add((module, name))
-    state(module, lambda target: setattr(target, name, value))
+    enter_statement(module, lambda target: setattr(target, name, value))
 
 
 # --- what tables have ---------------------------------------------------------------------------------
@@ -187,7 +183,7 @@ def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
 
 
 # --- what becomes of it ------------------------------------------------------------------------------
-def state(module: str, change: Change) -> None:
+def enter_statement(module: str, change: Change) -> None:
     """Enter a statement about a module."""
     with LOCK:
         CHANGES.setdefault(module, []).append(change)
@@ -209,26 +205,26 @@ def facade_of(module: str) -> Facade:
 
 
 def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
-    def change(module: ModuleType) -> None:
+    def put_hook(module: ModuleType) -> None:
         function = attribute(module, name, said=library != DISPATCHED)
         if isinstance(function, FunctionType):
             hook(function, rule, library, always)
         elif function is not None:
             missing(f"{module.__name__}.{name}, which is no Python function")
 
-    return change
+    return put_hook
 
 
 def preparing(module: str, name: str, prepare: Prepare) -> Function:
     """What runs in place of a function whose arguments are prepared."""
 
-    def call(*args: Any, **keywords: Any) -> Any:
+    def call_prepared(*args: Any, **keywords: Any) -> Any:
         function = original(module, name)
         bound = inspect.signature(function).bind(*args, **keywords)
         prepare(bound.arguments)
         return function(*bound.args, **bound.kwargs)
 
-    return call
+    return call_prepared
 
 
 def original(module: str, name: str) -> Function:
@@ -272,7 +268,7 @@ def install(library: str) -> None:
 def reader_of(table: str) -> Change:
     """What reads a table when its package has been imported."""
 
-    def read(package: ModuleType) -> None:
+    def read_table(package: ModuleType) -> None:
         importlib.import_module(table)
         with LOCK:
             modules = [*CHANGES]
@@ -281,7 +277,7 @@ def reader_of(table: str) -> Change:
         with LOCK:
             READ.add(table)
 
-    return read
+    return read_table
 
 
 def act(module: ModuleType) -> None:

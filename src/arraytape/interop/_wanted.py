@@ -24,16 +24,16 @@ LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 def is_wanted(values: Iterable[Any]) -> bool:
     """Whether an Array among values is followed, or mapped."""
-    arrays = [x for value in values for x in leaves_of(value) if isinstance(x, Array)]
+    arrays = [x for value in values for x in nested_leaves(value) if isinstance(x, Array)]
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
 
 
 def uses_arrays(function: Any, values: Iterable[Any]) -> bool:
     """Whether Arrays are among values, or a function of the user's uses one from outside."""
-    return has_array(values) or (not is_librarys(function) and has_array(used(function)))
+    return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
-def leaves_of(value: Any) -> list[Any]:
+def nested_leaves(value: Any) -> list[Any]:
     """The leaves of a nesting; none of one that holds itself."""
     try:
         return nest.leaves(value)
@@ -41,10 +41,10 @@ def leaves_of(value: Any) -> list[Any]:
         return []
 
 
-def used(function: Any, depth: int = DEEPEST) -> list[Any]:
+def used_by(function: Any, depth: int = DEEPEST) -> list[Any]:
     """What a function uses from outside: its closure, defaults, ``self``'s attributes, globals."""
     if isinstance(function, functools.partial):
-        return [*function.args, *function.keywords.values(), *used(function.func, depth)]
+        return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []
     if isinstance(function, MethodType):
         found += [function.__self__, *getattr(function.__self__, "__dict__", {}).values()]
@@ -61,7 +61,7 @@ def used(function: Any, depth: int = DEEPEST) -> list[Any]:
     inner = [
         part for part in found if isinstance(part, FunctionType | MethodType | functools.partial)
     ]
-    return [*found, *[value for part in inner for value in used(part, depth - 1)]]
+    return [*found, *[value for part in inner for value in used_by(part, depth - 1)]]
 
 
 def is_librarys(function: Any) -> bool:

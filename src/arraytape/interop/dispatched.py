@@ -17,7 +17,7 @@ import arraytape as xp
 from .._array.array import Array
 from ..ops.elementwise_functions import root_of_variance
 from ._context import is_active
-from ._hooks import twin
+from ._hooks import twin_function
 from ._slopes import with_slope
 from ._statements import hooks, original
 
@@ -103,11 +103,11 @@ def clips_rounding(module: str, *names: str, **asks: Callable[..., Any]) -> None
     """
     for name in names:
 
-        def rule(*args: Any, name: str = name, **keywords: Any) -> Any:
+        def run_in_namespace(*args: Any, name: str = name, **keywords: Any) -> Any:
             program: Any = original(module, name)
-            return twin(program, **asks)(*args, **keywords)
+            return twin_function(program, **asks)(*args, **keywords)
 
-        hooks(module, name, dispatched=True)(rule)
+        hooks(module, name, dispatched=True)(run_in_namespace)
 
 
 clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=asks_of_scipy)
@@ -143,10 +143,10 @@ def takes_root(name: str, variance: str) -> None:
         program: Any = original("scipy.stats._stats_py", name)
         function = program.__globals__[variance]
 
-        def of(samples: Any, *args: Any, **options: Any) -> Any:
+        def variance_of_samples(samples: Any, *args: Any, **options: Any) -> Any:
             return Variance(function(samples, *args, **options), samples)
 
-        rooted: Any = twin(program, **{variance: of})
+        rooted: Any = twin_function(program, **{variance: variance_of_samples})
         return rooted(*args, **keywords)
 
 
@@ -170,13 +170,13 @@ def explained_fraction(**given: Any) -> Any:
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
-    def ones(shape: Any, **options: Any) -> Any:
+    def ones_or_formula(shape: Any, **options: Any) -> Any:
         fraction = numerator / xp.where(varies, denominator, 1.0)
         formula = xp.where(varies, 1.0 - fraction, 1.0)
         return with_slope(xp.ones(shape, **options), formula)
 
     program = original("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance")
-    return program(**given | {"xp": Namespace(ones=ones)})
+    return program(**given | {"xp": Namespace(ones=ones_or_formula)})
 
 
 # --- likelihoods by their exponent -------------------------------------------------------------------
@@ -186,7 +186,7 @@ def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
     The decorated function gives the transformed data, and what is summed beside their variance.
     """
 
-    def declare(transformed: Callable[[Any, Any], Any]) -> Any:
+    def declare_likelihood(transformed: Callable[[Any, Any], Any]) -> Any:
         @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
         def likelihood(data: Any, axis: Any = 0, *, lmb: Any) -> Any:
             program: Any = original(MORE, f"{name}.__wrapped__")
@@ -201,7 +201,7 @@ def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
 
         return likelihood
 
-    return declare
+    return declare_likelihood
 
 
 @by_exponent("_boxcox_llf")

@@ -32,7 +32,7 @@ from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import LibraryOp, library_op
-from ._plain import plain
+from ._plain import plain_data
 from ._statements import hooks, keeps_arrays, replaces, stands_in
 
 Function = Callable[..., Any]
@@ -59,10 +59,10 @@ def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -
     )  # where SciPy keeps its copy differs from version to version
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
-    return extra.apply_where(cond, args, kept(f1), kept(f2), **options)
+    return extra.apply_where(cond, args, array_result(f1), array_result(f2), **options)
 
 
-def kept(function: Any) -> Any:
+def array_result(function: Any) -> Any:
     """A function that gives an Array, also where it gives NumPy data or a number."""
     if function is None:
         return None
@@ -165,7 +165,7 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
 
 
 @functools.cache
-def op_of(
+def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
     """The op of a method.
@@ -174,44 +174,46 @@ def op_of(
     joint rule of all.
     """
 
-    def forward(*operands: Any, distribution: Any, method: str) -> Any:
+    def compute_method(*operands: Any, distribution: Any, method: str) -> Any:
         shape = operands[0].shape
         if 0 in shape:
             return np.empty(shape)
         found = getattr(distribution, method)(*[np.atleast_1d(x) for x in operands])
         return np.reshape(found, shape)
 
-    def called(*values: Any, **keywords: Any) -> Any:
+    def call_by_position(*values: Any, **keywords: Any) -> Any:
         given = dict(zip([*names, *OTHERS[1:]], values, strict=False)) | keywords
-        return forward(*[given.pop(x) for x in names], **given)
+        return compute_method(*[given.pop(x) for x in names], **given)
 
-    called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
-    called.__annotations__ = dict.fromkeys(names, "Array")
+    call_by_position.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
+    call_by_position.__annotations__ = dict.fromkeys(names, "Array")
     rule: Any = derive if isinstance(derive, Unknown) else Rule(derive, names)
     name, cores = f"scipy.stats distribution's {method}", (0,) * len(names)
     if rest is TOGETHER:
-        return library_op(name, called, joint=rule, cores=cores)
+        return library_op(name, call_by_position, joint=rule, cores=cores)
     others: list[Any] = [rest] * (len(names) - 1)
-    return library_op(name, called, rule, *others, cores=cores)
+    return library_op(name, call_by_position, rule, *others, cores=cores)
 
 
-def by(derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER) -> Callable[..., None]:
-    """State methods of distributions that have a rule: ``by(rule)("genhyperbolic_gen._cdf")``."""
+def methods_with(
+    derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
+) -> Callable[..., None]:
+    """State methods of distributions that have a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
 
-    def state(*names: str, module: str = CONTINUOUS) -> None:
+    def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:
             method = name.partition(".")[2]
 
-            def run(self: Any, *args: Any, method: str = method) -> Any:
+            def run_method(self: Any, *args: Any, method: str = method) -> Any:
                 shapes = [f"shape_{x.strip()}" for x in (self.shapes or "").split(",") if x.strip()]
                 names = ("x", *shapes[: len(args) - 1])
-                return op_of(method, names, derive, rest)(
+                return op_of_method(method, names, derive, rest)(
                     *operands_of(args), distribution=self, method=method
                 )
 
-            hooks(module, name)(run)
+            hooks(module, name)(run_method)
 
-    return state
+    return state_rules
 
 
 def operands_of(values: Sequence[Any]) -> list[Array]:
@@ -231,7 +233,9 @@ def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any
 
 
 # --- rules ----------------------------------------------------------------------------------------
-def integrated(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_integrated(
+    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+) -> Any:
     """The density by x; the integral of its derivative by the parameters"""
     x, *parameters = operands
     upper = method == "_sf"
@@ -240,14 +244,14 @@ def integrated(g: Array, operands: list[Array], y: Array, distribution: Any, met
     return [-by_x if upper else by_x, *pulled]
 
 
-def solved(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_solved(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
     """``g / f(y)`` by q; minus that times the derivative of F by the parameters"""
     q, *parameters = operands
     upper = method == "_isf"
     weight = g / distribution._pdf(y, *parameters)
     found: list[Any] = [None for _ in parameters]
     # By the smaller of F and 1 - F, whose relative error is small.
-    below = (plain(q) <= 0.5) ^ upper
+    below = (plain_data(q) <= 0.5) ^ upper
     for name, here, sign in (("_cdf", below, -1.0), ("_sf", ~below, 1.0)):
         if parameters and here.any():
             at_y = functools.partial(getattr(distribution, name), y)
@@ -257,19 +261,23 @@ def solved(g: Array, operands: list[Array], y: Array, distribution: Any, method:
     return [-weight if upper else weight, *found]
 
 
-def density(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_density(
+    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+) -> Any:
     """The density"""
     f = distribution._pdf(*operands)
     return g * (-f if method == "_sf" else f)
 
 
-def quantile(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_quantile(
+    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+) -> Any:
     """One over the density at the result"""
     f = distribution._pdf(y, *operands[1:])
     return g / (-f if method == "_isf" else f)
 
 
-def formula(function: Function) -> Derive:
+def derive_formula(function: Function) -> Derive:
     """The rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
     def written_out(
@@ -285,13 +293,16 @@ def formula(function: Function) -> Derive:
     return written_out
 
 
-def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
     """The sum of the derivatives of the probabilities up to k"""
     k, *parameters = operands
-    first, last = distribution._get_support(*[plain(p) for p in parameters])[0], np.floor(plain(k))
+    first, last = (
+        distribution._get_support(*[plain_data(p) for p in parameters])[0],
+        np.floor(plain_data(k)),
+    )
     low, high = int(np.min(first)), int(np.max(last, initial=np.min(first)))
 
-    def total(*parameters: Array) -> Array:
+    def sum_probabilities(*parameters: Array) -> Array:
         places = np.arange(low, high + 1.0)
         given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
         each = distribution._pmf(
@@ -300,15 +311,15 @@ def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method:
         taken = (places <= last[..., None]) & (places >= np.asarray(first)[..., None])
         return arraytape.sum(arraytape.where(arraytape.asarray(taken), each, 0.0), axis=-1)
 
-    return [None, *pull_back(total, parameters, g)]
+    return [None, *pull_back(sum_probabilities, parameters, g)]
 
 
-def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
     """``y * (x - mean) / odds`` by the odds, on which Fisher's probabilities depend as powers"""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands
-    low, high = distribution._get_support(*[plain(n) for n in counts], plain(odds))
+    low, high = distribution._get_support(*[plain_data(n) for n in counts], plain_data(odds))
     places = np.arange(np.min(low), np.max(high) + 1.0)
     given = [arraytape.expand_dims(p, axis=-1) for p in (*counts, odds)]
     spread = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
@@ -330,12 +341,12 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
     The panels lie between quantiles.  A finite end takes all places with it in proportion, so that a
     derivative by what it depends on is that of the integral.
     """
-    here = plain(x)
+    here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
     far = arraytape.broadcast_to(arraytape.asarray(far) * 1.0, here.shape)
-    there = plain(far)
+    there = plain_data(far)
     finite = np.isfinite(there)
-    edges = panels(distribution, [plain(p) for p in parameters], here, there, upper)
+    edges = panels(distribution, [plain_data(p) for p in parameters], here, there, upper)
     base, reach = np.where(finite, there, 0.0), np.where(finite, here - there, 1.0)
     reach = np.where(reach == 0.0, 1.0, reach)
     moved = arraytape.where(arraytape.asarray(finite), far, 0.0)
@@ -359,11 +370,11 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
 
 def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
     """Return the density's integral from the value of x to x, which is 0 and has derivatives by x."""
-    here = plain(x)
+    here = plain_data(x)
     with Quiet():
-        density = distribution._pdf(here[..., None], *[plain(p) for p in given])[..., 0]
+        density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
     some = arraytape.asarray(np.isfinite(here) & np.isfinite(density) & (density > 0.0))
-    start = np.where(plain(some), here, 0.0)
+    start = np.where(plain_data(some), here, 0.0)
     step = arraytape.where(some, x, 0.0) - start
     places = start[..., None] + arraytape.expand_dims(step, axis=-1) * ((FEW_NODES + 1.0) / 2.0)
     each = distribution._pdf(places, *given) * FEW_WEIGHTS
@@ -387,16 +398,16 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
 
 
 # --- the table ------------------------------------------------------------------------------------
-def sum_of_uniforms(
+def derive_irwin_hall(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
     """``f(x; n - 1) - f(x - 1; n - 1)``, 0 for n = 1"""
     x, n = operands
-    one = plain(n) <= 1.0
+    one = plain_data(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
     # SciPy's splines go on outside of their support, where the density is 0.
-    left = arraytape.asarray(plain(x) <= plain(fewer))
-    right = arraytape.asarray(plain(x) >= 1.0)
+    left = arraytape.asarray(plain_data(x) <= plain_data(fewer))
+    right = arraytape.asarray(plain_data(x) >= 1.0)
     slope = arraytape.where(left, distribution._pdf(x, fewer), 0.0)
     slope = slope - arraytape.where(right, distribution._pdf(x - 1.0, fewer), 0.0)
     return g * arraytape.where(arraytape.asarray(one), 0.0, slope)
@@ -405,28 +416,28 @@ def sum_of_uniforms(
 NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
 COUNT = None  # a parameter that is a whole number
 
-by(integrated)("rv_continuous._cdf", module=INFRASTRUCTURE)
-by(solved)("rv_generic._ppf", module=INFRASTRUCTURE)
-by(integrated)(
+methods_with(derive_integrated)("rv_continuous._cdf", module=INFRASTRUCTURE)
+methods_with(derive_solved)("rv_generic._ppf", module=INFRASTRUCTURE)
+methods_with(derive_integrated)(
     "genhyperbolic_gen._cdf", "genhyperbolic_gen._sf", "geninvgauss_gen._cdf", "norminvgauss_gen._sf",
     "vonmises_gen._cdf",
 )  # fmt: skip
-by(solved)("norminvgauss_gen._isf")
+methods_with(derive_solved)("norminvgauss_gen._isf")
 for _name, _formula in FORMULAS.items():
-    by(formula(_formula))(_name)
-by(integrated)("pearson3_gen._cdf", "pearson3_gen._sf")
-by(solved)("pearson3_gen._ppf", "pearson3_gen._isf")
-by(sum_of_uniforms, COUNT)("irwinhall_gen._pdf")
-by(density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
-by(density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
-by(quantile, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
-by(NUMERICAL, COUNT)("kstwo_gen._pdf")
-by(density, NUMERICAL)("studentized_range_gen._cdf")
-by(density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
-by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
-by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
-by(fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
-by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
+    methods_with(derive_formula(_formula))(_name)
+methods_with(derive_integrated)("pearson3_gen._cdf", "pearson3_gen._sf")
+methods_with(derive_solved)("pearson3_gen._ppf", "pearson3_gen._isf")
+methods_with(derive_irwin_hall, COUNT)("irwinhall_gen._pdf")
+methods_with(derive_density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
+methods_with(derive_density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
+methods_with(derive_quantile, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
+methods_with(NUMERICAL, COUNT)("kstwo_gen._pdf")
+methods_with(derive_density, NUMERICAL)("studentized_range_gen._cdf")
+methods_with(derive_density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
+methods_with(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
+methods_with(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
+methods_with(derive_fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
+methods_with(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 
 
 # --- entropy -----------------------------------------------------------------------------------------
@@ -442,11 +453,13 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
         raise no_rule(f"scipy.stats.{self.name}.entropy")
     operands = [*shapes, loc] if isinstance(self, stats.rv_discrete) else [*shapes, loc, scale]
     names = (*[f"shape_{i}" for i in range(len(shapes))], "loc", "scale")[: len(operands)]
-    op = op_of("entropy", names, of_entropy, TOGETHER)
+    op = op_of_method("entropy", names, derive_entropy, TOGETHER)
     return op(*operands_of(operands), distribution=self, method="entropy")
 
 
-def of_entropy(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_entropy(
+    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+) -> Any:
     """Through SciPy's own formula, plus the logarithm of the scale; loc has no part in it"""
     count = distribution.numargs
 

@@ -48,7 +48,7 @@ def of_irfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
     """Every frequency but the first, and the last of an even length, stands for two."""
     back = fourier(g, function="rfftn", lengths=lengths, axes=axes, norm=norm)
     ends = (0, -1) if lengths[-1] % 2 == 0 else (0,)
-    return back * line(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
+    return back * axis_factor(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
 
 
 ADJOINTS: dict[str, Any] = {
@@ -81,7 +81,7 @@ def all_fitted(y: Any, shape: Any, axes: Axes, xp: Any) -> Any:
     return y
 
 
-def line(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:
+def axis_factor(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:
     """A factor of y along an axis: one value, but others at some places."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
@@ -90,7 +90,7 @@ def line(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> 
     return xp.reshape(made, resized((1,) * len(y.shape), axis, len(values)))
 
 
-def resolved(x: Any, s: Any, axes: Any) -> tuple[Axes, Axes]:
+def resolve_lengths(x: Any, s: Any, axes: Any) -> tuple[Axes, Axes]:
     """The lengths and the axes of a transform, these counted from the last."""
     lengths, axes = lengths_and_axes(x, s, axes)
     return tuple(lengths), tuple([axis - x.ndim for axis in axes])
@@ -101,14 +101,14 @@ def alone(n: Any) -> tuple[int] | None:
     return None if n is None else (n,)
 
 
-def transformed(
+def transform_fourier(
     function: str, x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any
 ) -> Any:
     if plan is not None:
         raise NotImplementedError(
             "Passing a precomputed plan is not yet supported by scipy.fft functions"
         )
-    lengths, at = resolved(x, s, axes)
+    lengths, at = resolve_lengths(x, s, axes)
     if s is None and function in ("irfftn", "hfftn"):
         lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
     return fourier(x, function, lengths, at, norm or "backward", workers)
@@ -118,18 +118,18 @@ def state_transform(name: str) -> None:
     """The transforms of one name: along an axis, along two, along several."""
 
     @hooks("scipy.fft._basic_backend", name)
-    def single(
+    def transform_one_axis(
         x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
         workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
-        return transformed(f"{name}n", x, alone(n), axis, norm, workers, plan)
+        return transform_fourier(f"{name}n", x, alone(n), axis, norm, workers, plan)
 
     @hooks("scipy.fft._basic_backend", f"{name}n")
-    def several(
+    def transform_axes(
         x: Any, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
         workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
-        return transformed(f"{name}n", x, s, axes, norm, workers, plan)
+        return transform_fourier(f"{name}n", x, s, axes, norm, workers, plan)
 
 
 for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
@@ -166,7 +166,7 @@ def real_adjoint(
 def with_ends(y: Any, factor: float, ends: Sequence[int], axes: Axes, xp: Any) -> Any:
     """y, multiplied at the ends of some axes."""
     for axis in axes if ends else ():
-        y = y * line(1.0, dict.fromkeys(ends, factor), axis, y, xp)
+        y = y * axis_factor(1.0, dict.fromkeys(ends, factor), axis, y, xp)
     return y
 
 
@@ -186,18 +186,18 @@ def state_real_transform(name: str) -> None:
     """The transforms of one name: along an axis, and along several."""
 
     @hooks("scipy.fft._realtransforms_backend", name)
-    def single(
+    def real_one_axis(
         x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None,
         overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
     ) -> Any:  # fmt: skip
-        return several(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
+        return real_axes(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
 
     @hooks("scipy.fft._realtransforms_backend", f"{name}n")
-    def several(
+    def real_axes(
         x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None,
         overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
     ) -> Any:  # fmt: skip
-        lengths, at = resolved(x, s, axes)
+        lengths, at = resolve_lengths(x, s, axes)
         return real(x, f"{name}n", type, lengths, at, norm, orthogonalize, workers)
 
 

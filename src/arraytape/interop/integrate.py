@@ -19,10 +19,10 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import stacklevel
 from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
-from ._plain import plain
+from ._plain import plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
-from ._wanted import is_librarys, is_wanted, used, uses_arrays
+from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
 NEAR = 1e-7  # how near the sum over the pieces must be to SciPy's value, relative to it
@@ -59,20 +59,20 @@ def quad(*args: Any, **keywords: Any) -> Any:
     func, a, b = (given.pop(name) for name in ("func", "a", "b"))
     more = given.pop("args")
     more = more if isinstance(more, tuple) else (more,)
-    if is_librarys(func) or not is_wanted([a, b, more, *used(func)]):
+    if is_librarys(func) or not is_wanted([a, b, more, *used_by(func)]):
         return theirs(*args, **keywords)
     for option in ("weight", "complex_func"):
         if given[option]:
             raise no_rule("scipy.integrate.quad", f"{option}=")
     full = given.pop("full_output")
-    low, high = value_of(a), value_of(b)
+    low, high = float_value(a), float_value(b)
     value, error, info, *message = theirs(
-        lambda x: value_of(func(x, *more)), low, high, full_output=1, **given
+        lambda x: float_value(func(x, *more)), low, high, full_output=1, **given
     )
     if message and not full:
         warnings.warn(message[0], IntegrationWarning, stacklevel=stacklevel())
     formula = integrated(lambda x: func(x, *more), a, b, info)
-    if not abs(value_of(formula) - value) <= max(error, NEAR * abs(value)):
+    if not abs(float_value(formula) - value) <= max(error, NEAR * abs(value)):
         raise no_rule("scipy.integrate.quad", "a singular integrand (SciPy extrapolates)")
     found = (with_slope(xp.asarray(value), formula), error)
     return (*found, info, *message) if full else found
@@ -80,14 +80,14 @@ def quad(*args: Any, **keywords: Any) -> Any:
 
 @hooks(QUADPACK, "nquad", refuses=True, always=True)
 def nquad(func: Any, ranges: Any, args: Any = None, *options: Any, **keywords: Any) -> Any:
-    if is_wanted([args, ranges, *used(func)]):
+    if is_wanted([args, ranges, *used_by(func)]):
         raise no_rule("scipy.integrate.nquad (dblquad, tplquad)")
     return original(QUADPACK, "nquad")(func, ranges, args, *options, **keywords)
 
 
 @hooks(ODEPACK, "odeint", refuses=True, always=True)
 def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords: Any) -> Any:
-    if not is_librarys(func) and is_wanted([y0, t, args, *used(func)]):
+    if not is_librarys(func) and is_wanted([y0, t, args, *used_by(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
     return original(ODEPACK, "odeint")(func, y0, t, args, *options, **keywords)
 
@@ -97,7 +97,7 @@ def in_our_namespace(name: str) -> None:
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def call_in_namespace(*args: Any, **keywords: Any) -> Any:
         compiled = original(module, name)
         given = inspect.signature(compiled).bind(*args, **keywords).arguments
         more, named = given.get("args", ()), given.get("kwargs") or {}
@@ -115,9 +115,9 @@ for _name in ("nsum", "tanhsinh"):
     in_our_namespace(_name)
 
 
-def value_of(x: Any) -> float:
+def float_value(x: Any) -> float:
     """A number without its derivative."""
-    return float(plain(x))
+    return float(plain_data(x))
 
 
 def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
@@ -128,7 +128,7 @@ def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
     """
     from scipy.integrate import _quad_vec
 
-    low, high = value_of(a), value_of(b)
+    low, high = float_value(a), float_value(b)
     sign = 1.0
     if high < low:
         a, b, low, high, sign = b, a, high, low, -1.0

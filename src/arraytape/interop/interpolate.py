@@ -73,7 +73,7 @@ for kind in ("PPoly", "BPoly") if DELEGATES else ("_PPolyBase",):
 keeps_results("scipy.interpolate._bsplines", "BSpline")
 
 
-def values_of(x: Any) -> Any:
+def without_slope(x: Any) -> Any:
     """Data without a slope."""
     return arraytape.stop_gradient(x) if isinstance(x, Array) else x
 
@@ -97,14 +97,14 @@ polynomial_value = library_op(
 
 def interval(x: Any, places: Any) -> Any:
     """The interval of each place; the outer ones go on."""
-    x, places = asarray(values_of(x)), asarray(values_of(places))
+    x, places = asarray(without_slope(x)), asarray(without_slope(places))
     if bool(x[-1] < x[0]):
         x, places = -x, -places
     found = arraytape.searchsorted(x, places, side="right") - 1
     return arraytape.clip(found, 0, x.shape[0] - 2)
 
 
-def polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
+def piecewise_polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
     """The derivative of order nu of the polynomials, by Horner's scheme."""
     at = interval(x, places)
     step = (places - x[at])[:, None]
@@ -119,7 +119,7 @@ def polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
 def evaluate(c: Any, x: Any, places: Any, nu: Any, extrapolate: Any, out: Any) -> None:
     c, x, places = asarray(c), asarray(x), asarray(places)
     value = polynomial_value(c, x, places, nu, extrapolate)
-    into(out, lambda dtype: with_slope(value, polynomial(c, x, places, nu)))
+    into(out, lambda dtype: with_slope(value, piecewise_polynomial(c, x, places, nu)))
 
 
 def continuity_forward(c: Array, x: Array, order: Any = 0) -> Any:
@@ -175,7 +175,9 @@ def integrate(c: Any, x: Any, start: Any, stop: Any, extrapolate: Any, out: Any)
     value = integral_value(c, x, start, stop, extrapolate)
     rows = [c[i] / float(c.shape[0] - i) for i in range(c.shape[0])]
     whole = continuous(arraytape.stack([*rows, 0.0 * c[0]]), x, 0)
-    ends = [polynomial(whole, x, arraytape.reshape(at, (1,)), 0)[0] for at in (start, stop)]
+    ends = [
+        piecewise_polynomial(whole, x, arraytape.reshape(at, (1,)), 0)[0] for at in (start, stop)
+    ]
     into(out, lambda dtype: with_slope(value, ends[1] - ends[0]))
 
 
@@ -206,14 +208,16 @@ def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
             return 0.0 * places[:, None] * c[:1]
         count = t.shape[0] - k - 1
         widths = t[k + 1 : k + count] - t[1:count]
-        apart = values_of(widths) > 0
+        apart = without_slope(widths) > 0
         steps = arraytape.where(apart, 1.0 / arraytape.where(apart, widths, 1.0), 0.0)
         c = k * steps[:, None] * (c[1:count] - c[: count - 1])
         t, k = t[1:-1], k - 1
     count = t.shape[0] - k - 1
     last = t[k : count + 1]
     at = k + arraytape.clip(
-        arraytape.searchsorted(asarray(values_of(last)), asarray(values_of(places)), side="right") - 1,
+        arraytape.searchsorted(
+            asarray(without_slope(last)), asarray(without_slope(places)), side="right"
+        ) - 1,
         0, count - k - 1,
     )  # fmt: skip
     parts = [c[at - k + j] for j in range(k + 1)]
@@ -264,7 +268,7 @@ def linear_in_values(name: str) -> None:
     """A function that makes a B-spline of places and values."""
 
     @hooks("scipy.interpolate._bsplines", name)
-    def make(x: Any, y: Any, *args: Any, axis: int = 0, **options: Any) -> Any:
+    def make_spline(x: Any, y: Any, *args: Any, axis: int = 0, **options: Any) -> Any:
         function = getattr(scipy.interpolate, name)
         options |= dict(zip(POSITIONAL[name], args, strict=False))
         axis = options.pop("axis", axis)
@@ -307,7 +311,7 @@ def grid_formula(values: Any, places: Any, grid: Any, method: str) -> Any:
         low, high = asarray(line)[index], asarray(line)[index + 1]
         share = (places[..., d] - low) / (high - low)
         if method == "nearest":
-            share = arraytape.astype(values_of(share) > 0.5, places.dtype)
+            share = arraytape.astype(without_slope(share) > 0.5, places.dtype)
         at.append(index)
         shares.append(share)
     found: Any = 0.0

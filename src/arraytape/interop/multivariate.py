@@ -15,7 +15,7 @@ from .._util.errors import describe, user_line
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import plain
+from ._plain import plain_data
 from ._statements import hooks, keeps_arrays
 
 MODULE = "scipy.stats._multivariate"
@@ -65,7 +65,7 @@ def psd(
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
     """Of an Array: what SciPy finds, with a factor and a logarithm that are recorded."""
-    values = plain(M)
+    values = plain_data(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:
         raise TypeError(

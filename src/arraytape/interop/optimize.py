@@ -24,10 +24,10 @@ from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
 from ._context import has_array
 from ._facades import asarray
-from ._plain import plain
+from ._plain import plain_data
 from ._slopes import with_slope
 from ._statements import hooks, original
-from ._wanted import is_librarys, is_wanted, used, uses_arrays
+from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Function = Callable[..., Any]
 
@@ -42,17 +42,17 @@ SOLVERS = {
 }
 
 
-def solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
+def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
     """A function of SciPy's is that of ``implicit`` where a derivative may be wanted.
 
     f : its argument that is a function.  by : those by which it is differentiated.
     """
 
     @hooks(module, name, always=True)
-    def solve(*args: Any, **keywords: Any) -> Any:
+    def solve_by_implicit(*args: Any, **keywords: Any) -> Any:
         theirs = original(module, name)
         given = inspect.signature(theirs).bind(*args, **keywords).arguments
-        values = [given.get(key) for key in by] + used(given[f])
+        values = [given.get(key) for key in by] + used_by(given[f])
         if is_librarys(given[f]) or not is_wanted(values):
             return theirs(*args, **keywords)
         others = {key: x for name in by_keywords(theirs) for key, x in given.pop(name, {}).items()}
@@ -93,22 +93,24 @@ class Call:
 
     def on_values(self) -> Any:
         """SciPy's answer, on NumPy data."""
-        given = self.given | {"args": tuple([plain(x) for x in self.more])}
+        given = self.given | {"args": tuple([plain_data(x) for x in self.more])}
         if self.named:
-            given["kwargs"] = {key: plain(x) for key, x in self.named.items()}
-        starts = {place: plain(x) for place, x in self.starts.items()}
+            given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
+        starts = {place: plain_data(x) for place, x in self.starts.items()}
         return self.original(
-            lambda *args, **keywords: plain(self.function(*args, **keywords)), **starts, **given
+            lambda *args, **keywords: plain_data(self.function(*args, **keywords)),
+            **starts,
+            **given,
         )
 
-    def at(self, x: Array) -> Array:
+    def evaluate_at(self, x: Array) -> Array:
         """The function there, recorded."""
         spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
         named = {key: spread(value) for key, value in self.named.items()}
         return asarray(self.function(x, *[spread(value) for value in self.more], **named))
 
 
-def slope(function: Function, x: Array) -> Array:
+def elementwise_slope(function: Function, x: Array) -> Array:
     """The derivative of a function of each element, recorded."""
     with GradientTape() as tape:
         tape.watch(x)
@@ -126,12 +128,12 @@ def newton(function: Function, x: Array, anchor: Function) -> Array:
     with Quiet():
         for _ in range(2):
             found = found * 1.0
-            found = found - function(found) / slope(function, found)
-        flat = slope(function, x) == 0.0
+            found = found - function(found) / elementwise_slope(function, found)
+        flat = elementwise_slope(function, x) == 0.0
         return xp.where(flat, np.nan * anchor(x), found) if bool(xp.any(flat)) else found
 
 
-def as_arrays(found: Any) -> Any:
+def arrays_in_result(found: Any) -> Any:
     """A result of SciPy's, with Arrays for NumPy data."""
     kinds = np.ndarray | np.generic
     return type(found)({k: asarray(x) if isinstance(x, kinds) else x for k, x in found.items()})
@@ -143,8 +145,8 @@ def root_of_elements(*args: Any, **keywords: Any) -> Any:
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
-    found = as_arrays(call.on_values())
-    found.x = with_slope(found.x, newton(call.at, found.x, call.at))
+    found = arrays_in_result(call.on_values())
+    found.x = with_slope(found.x, newton(call.evaluate_at, found.x, call.evaluate_at))
     return found
 
 
@@ -154,9 +156,11 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
-    found = as_arrays(call.on_values())
-    found.x = with_slope(found.x, newton(lambda x: slope(call.at, x), found.x, call.at))
-    found.fun = with_slope(found.fun, call.at(found.x))
+    found = arrays_in_result(call.on_values())
+    found.x = with_slope(
+        found.x, newton(lambda x: elementwise_slope(call.evaluate_at, x), found.x, call.evaluate_at)
+    )
+    found.fun = with_slope(found.fun, call.evaluate_at(found.x))
     return found
 
 
@@ -164,7 +168,7 @@ def bracket(name: str, *places: str) -> None:
     """What finds places around a root or minimum: they hang on where it starts alone."""
 
     @hooks(BRACKETS, name, always=True)
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def find_bracket(*args: Any, **keywords: Any) -> Any:
         call = Call(BRACKETS, name, places, args, keywords)
         if not call.is_ours():
             return call.original(*args, **keywords)
@@ -180,5 +184,7 @@ bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
 
 # --- in a solver of ours ------------------------------------------------------------------------------
 for _name, (_module, _f, _by) in SOLVERS.items():
-    solver(_module, _name, _f, _by, f"scipy.{_name}")
-solver("scipy.integrate._ivp.ivp", "solve_ivp", "fun", ("args", "y0", "t_span", "t_eval"), "odeint")
+    state_solver(_module, _name, _f, _by, f"scipy.{_name}")
+state_solver(
+    "scipy.integrate._ivp.ivp", "solve_ivp", "fun", ("args", "y0", "t_span", "t_eval"), "odeint"
+)

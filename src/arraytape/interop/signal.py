@@ -20,11 +20,11 @@ from .._record.plan import Later
 from .._storage.storage import conjugate
 from .._util.errors import shown
 from ..ops.fft import fitted
-from ._borders import extended, folded, resized, window
+from ._borders import extend_lines, fold_lines, resized, window
 from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import plain
+from ._plain import plain_data
 from ._statements import hooks, keeps_arrays, stands_in
 
 Function = Callable[..., Any]
@@ -65,15 +65,17 @@ def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) 
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
 
     @functools.cache
-    def to_b() -> Any:
+    def to_numerator() -> Any:
         return by_b() / lead
 
-    def to_a() -> Any:
+    def to_denominator() -> Any:
         rest = by_a() / lead
-        to_lead = -xp.sum(conjugate(one, xp) * to_b()) - xp.sum(conjugate(others, xp) * rest)
+        to_lead = -xp.sum(conjugate(one, xp) * to_numerator()) - xp.sum(
+            conjugate(others, xp) * rest
+        )
         return xp.concat([xp.reshape(to_lead, (1,)), rest[1:]])
 
-    return to_b, to_a, by_x, by_z
+    return to_numerator, to_denominator, by_x, by_z
 
 
 def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
@@ -158,9 +160,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
 def lfilter_zi(b: Any, a: Any) -> Any:
     b, a = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a))
     if b.ndim == a.ndim == 1:
-        first = int(np.argmax(plain(a) != 0)) if a.shape[0] else 0
+        first = int(np.argmax(plain_data(a) != 0)) if a.shape[0] else 0
         a = a[first:]
-        if a.dtype.kind in "fc" and a.shape[0] and plain(a[0]) == 1:
+        if a.dtype.kind in "fc" and a.shape[0] and plain_data(a[0]) == 1:
             b, a = b / a[0], a / a[0]
     return original_of(_signaltools.lfilter_zi)(b, a)
 
@@ -169,7 +171,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     found = original_of(_signaltools.lfiltic)(b, a, y, x)
     lead = np.ravel(asarray(a))[0]
-    return found / lead if plain(lead) == 1 else found
+    return found / lead if plain_data(lead) == 1 else found
 
 
 # --- sections of second order ------------------------------------------------------------------------
@@ -227,7 +229,7 @@ def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
 VALID, SAME, FULL = range(3)
 
 
-def whole(g: Any, sizes1: Any, sizes2: Any, part: int, half: Function, xp: Any) -> Any:
+def whole_correlation(g: Any, sizes1: Any, sizes2: Any, part: int, half: Function, xp: Any) -> Any:
     """A cotangent of a part as one of all of c."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: half(m), VALID: m - 1}[part] for _, m in pairs]
@@ -241,7 +243,7 @@ def correlate_forward(x1: Array, x2: Array, part: Any = VALID, sizes: Any = None
 
 
 def correlate_whole(g: Any, sizes1: Any, sizes2: Any, part: int, xp: Any) -> Any:
-    return whole(g, sizes1, sizes2, part, lambda m: (m - 1) // 2, xp)
+    return whole_correlation(g, sizes1, sizes2, part, lambda m: (m - 1) // 2, xp)
 
 
 def reverse(x: Any, xp: Any) -> Any:
@@ -284,7 +286,7 @@ def plane_forward(
 
 
 def plane_whole(g: Any, sizes1: Any, sizes2: Any, flips: int, part: int, xp: Any) -> Any:
-    return whole(g, sizes1, sizes2, part, lambda m: (m - flips) // 2, xp)
+    return whole_correlation(g, sizes1, sizes2, part, lambda m: (m - flips) // 2, xp)
 
 
 def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: int, xp: Any) -> Any:
@@ -296,7 +298,7 @@ def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: in
     wide = xp.scatter_add(wide, tuple(full), window([m - 1 for m in sizes], wide.shape))
     back = correlated(wide, x2 if flips else xp.flip(x2), xp)
     for axis, (n, m) in enumerate(zip(shape, sizes, strict=True)):
-        back = folded(back, axis, n, mode, m - 1, xp)
+        back = fold_lines(back, axis, n, mode, m - 1, xp)
     return back
 
 
@@ -307,7 +309,7 @@ def plane_second(
         return xp.zeros(shape, dtype=g.dtype)
     wide = plane_whole(g, x1.shape, shape, flips, part, xp)
     for axis, m in enumerate(shape):
-        x1 = extended(x1, axis, BOUNDARIES[boundary], m - 1, m - 1, fill, xp)
+        x1 = extend_lines(x1, axis, BOUNDARIES[boundary], m - 1, m - 1, fill, xp)
     back = conjugate(correlated(x1, wide, xp), xp)
     return xp.flip(back) if flips else back
 
@@ -346,7 +348,7 @@ def choose_conv_method(in1: Any, in2: Any, mode: Any = "full", measure: Any = Fa
 def without_values(x: Any) -> Any:
     """NumPy data in the place of an Array: zeros for floats, integers as they are."""
     x = asarray(x)
-    return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain(x)
+    return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
 
 # --- what SciPy's Python code does otherwise with other namespaces -----------------------------------

@@ -4,7 +4,7 @@ A system whose matrix is a function of Arrays is solved by ``implicit.linear_sol
 themselves hold NumPy data.
 """
 
-from ._recorded import refused
+from ._recorded import refused_functions
 
 SOLVERS = (
     "bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh", "expm_multiply", "gcrotmk", "gmres", "lgmres",
@@ -12,4 +12,4 @@ SOLVERS = (
     "aslinearoperator",
 )  # fmt: skip
 
-refused(*[f"scipy.sparse.linalg.{name}" for name in SOLVERS])
+refused_functions(*[f"scipy.sparse.linalg.{name}" for name in SOLVERS])

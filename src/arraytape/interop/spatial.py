@@ -18,7 +18,7 @@ from .._util.errors import shown
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import plain
+from ._plain import plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays
 
@@ -31,12 +31,12 @@ keeps_arrays("scipy.spatial._procrustes")
 # --- formulas ----------------------------------------------------------------------------------------
 # Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance
 # is 0 and has a cusp there, its slope is 0: that of vector_norm.
-def weighted(values: Any, w: Any) -> Any:
+def weigh_coordinates(values: Any, w: Any) -> Any:
     return values if w is None else values * w
 
 
-def total(values: Any, w: Any) -> Any:
-    return arraytape.sum(weighted(values, w), axis=-1)
+def weighted_sum(values: Any, w: Any) -> Any:
+    return arraytape.sum(weigh_coordinates(values, w), axis=-1)
 
 
 def power(x: Any, p: float) -> Any:
@@ -49,7 +49,7 @@ def euclidean(u: Any, v: Any, w: Any) -> Any:
     if w is None:
         return arraytape.linalg.vector_norm(u - v, axis=-1)
     way = u - v
-    return power(total(way * way, w), 0.5)  # not by abs, which has no curvature at 0
+    return power(weighted_sum(way * way, w), 0.5)  # not by abs, which has no curvature at 0
 
 
 def minkowski(u: Any, v: Any, w: Any, p: float = 2.0) -> Any:
@@ -57,7 +57,7 @@ def minkowski(u: Any, v: Any, w: Any, p: float = 2.0) -> Any:
         return chebyshev(u, v, w)
     if p == 2:
         return euclidean(u, v, w)
-    return power(total(power(arraytape.abs(u - v), p), w), 1.0 / p)
+    return power(weighted_sum(power(arraytape.abs(u - v), p), w), 1.0 / p)
 
 
 def chebyshev(u: Any, v: Any, w: Any) -> Any:
@@ -69,21 +69,21 @@ def canberra(u: Any, v: Any, w: Any) -> Any:
     whole = arraytape.abs(u) + arraytape.abs(v)
     some = whole > 0
     part = arraytape.abs(u - v) / arraytape.where(some, whole, 1.0)
-    return total(arraytape.where(some, part, 0.0), w)
+    return weighted_sum(arraytape.where(some, part, 0.0), w)
 
 
 def braycurtis(u: Any, v: Any, w: Any) -> Any:
-    return total(arraytape.abs(u - v), w) / total(arraytape.abs(u + v), w)
+    return weighted_sum(arraytape.abs(u - v), w) / weighted_sum(arraytape.abs(u + v), w)
 
 
 def cosine(u: Any, v: Any, w: Any) -> Any:
-    return 1.0 - total(u * v, w) / (total(u * u, w) * total(v * v, w)) ** 0.5
+    return 1.0 - weighted_sum(u * v, w) / (weighted_sum(u * u, w) * weighted_sum(v * v, w)) ** 0.5
 
 
 def correlation(u: Any, v: Any, w: Any) -> Any:
     def centred(x: Any) -> Any:
         whole = x.shape[-1] if w is None else arraytape.sum(w)
-        return x - total(x, w)[..., None] / whole
+        return x - weighted_sum(x, w)[..., None] / whole
 
     return cosine(centred(u), centred(v), w)
 
@@ -94,7 +94,7 @@ def jensenshannon(u: Any, v: Any, w: Any, base: Any = None) -> Any:
     some = m > 0  # where neither has a share, both keep the slope 0
     m, *pair = [arraytape.where(some, x, 1.0) for x in (m, u, v)]
     parts = [arraytape.where(some, arraytape.special.rel_entr(x, m), 0.0) for x in pair]
-    found = total(parts[0] + parts[1], w)
+    found = weighted_sum(parts[0] + parts[1], w)
     return power((found if base is None else found / np.log(base)) / 2.0, 0.5)
 
 
@@ -111,11 +111,11 @@ def mahalanobis(u: Any, v: Any, w: Any, VI: Any = None) -> Any:
 
 FORMULAS: dict[str, Function] = {
     "braycurtis": braycurtis, "canberra": canberra, "chebyshev": chebyshev,
-    "cityblock": lambda u, v, w: total(arraytape.abs(u - v), w),
+    "cityblock": lambda u, v, w: weighted_sum(arraytape.abs(u - v), w),
     "correlation": correlation, "cosine": cosine, "euclidean": euclidean,
     "jensenshannon": jensenshannon, "mahalanobis": mahalanobis, "minkowski": minkowski,
     "seuclidean": lambda u, v, w, V=None: euclidean(u, v, 1.0 / V),
-    "sqeuclidean": lambda u, v, w: total((u - v) ** 2, w),
+    "sqeuclidean": lambda u, v, w: weighted_sum((u - v) ** 2, w),
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ cdist_value = library_op("scipy.spatial.cdist", cdist_forward, word="nondifferen
 pdist_value = library_op("scipy.spatial.pdist", pdist_forward, word="nondifferentiable")
 
 
-def named(metric: Any) -> str | None:
+def metric_name(metric: Any) -> str | None:
     """The name of a metric for which SciPy has compiled code; None for other functions."""
     name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "")
     info = _METRIC_ALIAS.get(name.removeprefix("test_"))
@@ -157,12 +157,14 @@ def slope_of(
         given["VI"] = np.linalg.inv(np.cov(samples.T)).T
     numbers = ("p", "base")
     given = {
-        key: x if key in numbers else in_floats(x) for key, x in given.items() if x is not None
+        key: x if key in numbers else float_coordinates(x)
+        for key, x in given.items()
+        if x is not None
     }
-    return formulas[name](in_floats(u), in_floats(v), given.pop("w", None), **given)
+    return formulas[name](float_coordinates(u), float_coordinates(v), given.pop("w", None), **given)
 
 
-def in_floats(x: Any) -> Any:
+def float_coordinates(x: Any) -> Any:
     """Return an Array of floats: differences of unsigned integers would wrap around."""
     x = asarray(x)
     return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
@@ -175,12 +177,12 @@ def has_floats(*values: Any) -> bool:
 
 def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Options as SciPy takes them beside NumPy data."""
-    return tuple((key, plain(x)) for key, x in options.items())
+    return tuple((key, plain_data(x)) for key, x in options.items())
 
 
 @hooks("scipy.spatial.distance", "cdist")
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
-    a, b, name = asarray(XA), asarray(XB), named(metric)
+    a, b, name = asarray(XA), asarray(XB), metric_name(metric)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ValueError(
             f"cdist takes matrices of as many columns, got the shapes {a.shape} and {b.shape}"
@@ -200,7 +202,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **opt
 
 @hooks("scipy.spatial.distance", "pdist")
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
-    x, name = asarray(X), named(metric)
+    x, name = asarray(X), metric_name(metric)
     if x.ndim != 2:
         raise ValueError(f"pdist takes a matrix, got the shape {x.shape}")
     first, second = np.triu_indices(x.shape[0], 1)

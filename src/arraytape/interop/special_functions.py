@@ -38,7 +38,7 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 def counterpart(name: str) -> Callable[..., Any]:
     """The function of xp.special in the place of SciPy's; exact integers are SciPy's."""
 
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special
 
         if keywords.get("exact"):
@@ -52,7 +52,7 @@ def counterpart(name: str) -> Callable[..., Any]:
         value = special_value(args[arrays[0]], name, *around, tuple(keywords.items()))
         return with_slope(value, found) if value.dtype.kind in "fc" else value
 
-    return rule
+    return call_counterpart
 
 
 for _module, _names in COUNTERPARTS.items():

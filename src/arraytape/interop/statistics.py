@@ -20,9 +20,9 @@ from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import plain
-from ._power import box_cox, transformed, yeo_johnson
-from ._recorded import refused
+from ._plain import plain_data
+from ._power import box_cox, yeo_johnson, yeo_johnson_transform
+from ._recorded import refused_functions
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
 
@@ -38,19 +38,19 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 def of_ranks(name: str) -> None:
     """A compiled function that counts, of ranks or of the order of its data: it gets values."""
 
-    def function(*args: Any) -> Any:
+    def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
 
-        return getattr(_stats, name)(*[plain(x) for x in args])
+        return getattr(_stats, name)(*[plain_data(x) for x in args])
 
-    replaces(COMMON, name, function)
+    replaces(COMMON, name, call_on_values)
 
 
 for _name in ("_kendall_dis", "_toint64", "_weightedrankedtau"):
     of_ranks(_name)
 # From SciPy 1.18 on both are array-API code, which differentiates as it stands.
 if not hasattr(sys.modules[MORE], "_swilk"):
-    refused("scipy.stats.shapiro", "scipy.stats.siegelslopes")
+    refused_functions("scipy.stats.shapiro", "scipy.stats.siegelslopes")
 
 
 @hooks(COMMON, "kendalltau")
@@ -74,7 +74,7 @@ def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) 
     Samples at one place move evenly, as elements do that are the maximum together.
     """
     values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
-    order = np.argsort(plain(values), kind="stable")
+    order = np.argsort(plain_data(values), kind="stable")
     widths = xp.diff(values[order])
     from_u = np.arange(len(order)) < u.shape[0]
     cdfs = []
@@ -91,8 +91,8 @@ def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) 
 
 def of_ties(x: Any, weights: Any) -> Any:
     """Return for each sample the mean, by their weights, of all that are at its place."""
-    _, group = np.unique(plain(x), return_inverse=True)
-    share = np.ones(len(group)) if weights is None else plain(weights)
+    _, group = np.unique(plain_data(x), return_inverse=True)
+    share = np.ones(len(group)) if weights is None else plain_data(weights)
     total = np.bincount(group, share)[group]
     share = np.where(
         total > 0, share / np.where(total > 0, total, 1.0), 1.0 / np.bincount(group)[group]
@@ -115,7 +115,7 @@ class Estimate:
             given = points, values, xi, factor
             if not has_array(given):
                 return compiled(*given, dtype)
-            data = [np.ascontiguousarray(plain(x)) for x in given]
+            data = [np.ascontiguousarray(plain_data(x)) for x in given]
             logs = log_of_estimate(*[asarray(x, dtype) for x in given])
             formula = logs if self.name.endswith("_log") else xp.exp(logs)
             return with_slope(xp.asarray(compiled(*data, dtype)), formula)
@@ -156,19 +156,19 @@ likelihood_value = library_op(
 )
 
 
-def in_floats(x: Any) -> Array:
+def float_samples(x: Any) -> Array:
     x = asarray(x)
     return x if x.dtype.kind == "f" else xp.astype(x, xp.float64)
 
 
 @hooks(MORE, "_yeojohnson_transform")
 def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
-    x = in_floats(x)
+    x = float_samples(x)
     if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
         lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
-        return with_slope(transform_value(x, lam, lmbda), transformed(x, lam))
+        return with_slope(transform_value(x, lam, lmbda), yeo_johnson_transform(x, lam))
     value = transform_value(x, asarray(lmbda))
-    return with_slope(value, transformed(x, in_floats(lmbda)))
+    return with_slope(value, yeo_johnson_transform(x, float_samples(lmbda)))
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
@@ -184,7 +184,7 @@ def by_lambda(name: str, formula: Callable[..., Array]) -> None:
         if nan_policy != "propagate":
             raise no_rule(f"scipy.stats.{name}", f"nan_policy={nan_policy!r}")
         value = likelihood_value(asarray(lmb), asarray(data), name, **how)
-        return with_slope(value, formula(in_floats(lmb), in_floats(data), **how))
+        return with_slope(value, formula(float_samples(lmb), float_samples(data), **how))
 
 
 by_lambda("boxcox_llf", box_cox)
@@ -197,13 +197,13 @@ def most_likely(
     """The lambda that SciPy finds; its derivative is that of the solution near it."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
-        x = x[~np.isnan(plain(x))]
+        x = x[~np.isnan(plain_data(x))]
     function = original(MORE, name)
 
-    def solver(start: Any, x: Any) -> Any:
+    def solve_with_scipy(start: Any, x: Any) -> Any:
         return function(np.asarray(x), **options)
 
-    return implicit.minimum(lambda lam, x: -likelihood(lam, x), 1.0, x, solver=solver)
+    return implicit.minimum(lambda lam, x: -likelihood(lam, x), 1.0, x, solver=solve_with_scipy)
 
 
 @hooks(MORE, "boxcox_normmax")

@@ -29,18 +29,18 @@ def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
     None stands for what has no derivative; a method of which it gives None has none at all.
     """
 
-    def declare(formula: Formula) -> Formula:
+    def declare_answer(formula: Formula) -> Formula:
         for name in methods:
             hooks(module, name)(answering(module, name, formula))
         return formula
 
-    return declare
+    return declare_answer
 
 
 def answering(module: str, name: str, formula: Formula) -> Function:
     """What runs in place of a method when an Array is near."""
 
-    def rule(model: Any, *args: Any, **keywords: Any) -> Any:
+    def answer_call(model: Any, *args: Any, **keywords: Any) -> Any:
         method = original(module, name)
         if not has_array([*args, *keywords.values(), *vars(model).values()]):
             return method(model, *args, **keywords)
@@ -48,15 +48,15 @@ def answering(module: str, name: str, formula: Formula) -> Function:
         bound.apply_defaults()
         with sklearn.config_context(array_api_dispatch=False):
             value = method(detached_object(model), *detached(args), **detached(keywords))
-        return joined(value, formula(model, bound.arguments))
+        return connect_answers(value, formula(model, bound.arguments))
 
-    return rule
+    return answer_call
 
 
-def joined(value: Any, formula: Any) -> Any:
+def connect_answers(value: Any, formula: Any) -> Any:
     """The library's values with the derivatives of the formulas."""
     if formula is None:
         return value
     if isinstance(formula, tuple):
-        return tuple(joined(x, own) for x, own in zip(value, formula, strict=True))
+        return tuple(connect_answers(x, own) for x, own in zip(value, formula, strict=True))
     return connect(value, formula)

@@ -10,7 +10,7 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain
+from .._plain import plain_data
 
 
 def distances(X: Array, Y: Array) -> Array:
@@ -30,6 +30,6 @@ def weights_by_distance(model: Any, distances: Array, near: Any) -> Array:
         )
     if model.weights != "distance":
         return xp.asarray(near.astype(np.float64))
-    coincides = near & (plain(distances) == 0.0)
+    coincides = near & (plain_data(distances) == 0.0)
     apart = near & ~coincides & ~coincides.any(axis=1, keepdims=True)
     return xp.where(apart, 1.0 / xp.where(apart, distances, 1.0), coincides.astype(np.float64))

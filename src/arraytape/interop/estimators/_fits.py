@@ -1,6 +1,6 @@
 """Fits on Arrays: the library's own fit of NumPy data, and what it found connected to what it was given.
 
-    @fits("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
+    @connects_fit("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
     def generalized_linear(fit: Fit) -> dict[str, Array]: ...
 
 A fit with Arrays among its data or the estimator's parameters runs, as the library wrote it, on a twin
@@ -47,7 +47,7 @@ class Fit:
         self.name = type(estimator).__name__
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
-    def run(self, original: Function, bound: inspect.BoundArguments) -> None:
+    def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
         """Fit the twin.
 
         NumPy data is given to it as it is, and may be written to (``copy_X=False``).
@@ -61,7 +61,7 @@ class Fit:
         with sklearn.config_context(array_api_dispatch=False):  # which NumPy data does not need
             self.result = original(self.twin, *args, **keywords)
 
-    def data(self, name: str) -> Array:
+    def float_data(self, name: str) -> Array:
         """An argument as float64 data of the public namespace, dense."""
         self.asked.add(name)
         value = self.given[name]
@@ -74,7 +74,7 @@ class Fit:
         self.asked.add(name)
         return as_float(getattr(self.estimator, name))
 
-    def weights(self) -> Array:
+    def sample_weights(self) -> Array:
         """The weight of each sample."""
         self.asked.add("sample_weight")
         X, weights = self.given["X"], self.given.get("sample_weight")
@@ -91,7 +91,7 @@ class Fit:
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
-                self.refuse(f"an Array as {name}, {describe(value)}, has no derivative here")
+                self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
         """The public numbers of which no statement says how they depend on the Arrays.
@@ -100,7 +100,7 @@ class Fit:
         numbers would be constants in silence.
         """
         parameters = self.estimator.get_params(deep=False)
-        arrays = arrays_in([*self.given.values(), *parameters.values()])
+        arrays = nested_arrays([*self.given.values(), *parameters.values()])
         chosen = [
             name
             for name, among in CHOSEN.items()
@@ -110,12 +110,12 @@ class Fit:
         if not parameters.get("fit_intercept", True):
             connected.add("intercept_")  # which is 0
         return {
-            name: without_rule(f"{self.name}.{name}", value, arrays)
+            name: result_without_rule(f"{self.name}.{name}", value, arrays)
             for name, value in vars(self.twin).items()
             if name not in connected and is_result(name, value)
         }
 
-    def refuse(self, why: str, instead: str = "") -> NoReturn:
+    def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
         """Raise what says why this fit has no derivative, and what to do."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
@@ -138,7 +138,7 @@ Result = Callable[[Any, Fit], Any]
 class Statement:
     """What is known of the fits of a class.
 
-    connect : gives fitted attributes as functions of the Arrays.  examine : raises, by ``fit.refuse``,
+    connect : gives fitted attributes as functions of the Arrays.  examine : raises, by ``fit.refuse_fit``,
     before anything runs.  ignores : arguments and parameters on which the fit does not depend.
     result : what the method returns, of the fitted estimator and the Fit, if not the estimator.
     """
@@ -153,20 +153,20 @@ class Statement:
         self.connect, self.examine, self.result = connect, examine, result
         self.ignores = frozenset(ignores)
 
-    def fit(self, original: Function, bound: inspect.BoundArguments) -> Any:
+    def fit_connected(self, original: Function, bound: inspect.BoundArguments) -> Any:
         """Fit an estimator on Arrays."""
         estimator, *_ = bound.args
         fit = Fit(estimator, bound.arguments, original.__name__)
         fit.asked |= self.ignores
         if self.examine is not None:
             self.examine(fit)
-        fit.run(original, bound)
+        fit.fit_twin(original, bound)
         connected = self.connect(fit)
         fit.examine_arrays()
         found = {name: connect(vars(fit.twin)[name], value) for name, value in connected.items()}
         whole = fit.result is fit.twin
         if not whole and self.result is None:
-            fit.refuse(f"what it returns, {describe(fit.result)}, has no derivative here")
+            fit.refuse_fit(f"what it returns, {describe(fit.result)}, has no derivative here")
         take_over(estimator, fit.twin, {**fit.without_derivative(found), **found})
         return estimator if whole or self.result is None else self.result(estimator, fit)
 
@@ -174,7 +174,7 @@ class Statement:
 STATEMENTS: dict[tuple[str, str, str], Statement] = {}  # by module, class and method
 
 
-def fits(
+def connects_fit(
     module: str,
     *classes: str,
     method: str = "fit",
@@ -185,37 +185,39 @@ def fits(
 ) -> Callable[[Connect], Connect]:
     """The decorated function connects what these classes' fits found: see ``Statement``."""
 
-    def declare(connect: Connect) -> Connect:
+    def declare_fit(connect: Connect) -> Connect:
         for name in classes:
             STATEMENTS[module, name, method] = Statement(connect, examine, ignores, result)
             hooks(module, f"{name}.{method}", refuses=refuses)(entering(module, name, method))
         return connect
 
-    return declare
+    return declare_fit
 
 
 def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
     """Fits of these classes, or another method, refuse Arrays."""
 
-    def examine(fit: Fit) -> None:
-        fit.refuse(why, instead)
+    def refuse_always(fit: Fit) -> None:
+        fit.refuse_fit(why, instead)
 
-    fits(module, *classes, method=method, examine=examine, refuses=True)(lambda fit: {})
+    connects_fit(module, *classes, method=method, examine=refuse_always, refuses=True)(
+        lambda fit: {}
+    )
 
 
 def entering(module: str, name: str, method: str) -> Function:
     """What runs in place of a class's method when an Array is near."""
 
-    def rule(estimator: Any, *args: Any, **keywords: Any) -> Any:
+    def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
-        concerned = has_array([*args, *keywords.values(), *parameters_of(estimator)])
+        concerned = has_array([*args, *keywords.values(), *estimator_parameters(estimator)])
         if statement is None or not concerned:
             return function(estimator, *args, **keywords)
         bound = signature_of(function).bind(estimator, *args, **keywords)
-        return statement.fit(function, bound)
+        return statement.fit_connected(function, bound)
 
-    return rule
+    return fit_or_run
 
 
 signature_of = functools.cache(inspect.signature)
@@ -230,7 +232,7 @@ def statement_of(kind: type, method: str) -> Statement | None:
     return None
 
 
-def parameters_of(estimator: Any) -> list[Any]:
+def estimator_parameters(estimator: Any) -> list[Any]:
     """The parameters of an estimator and of those in it."""
     return [*estimator.get_params(deep=True).values()]
 
@@ -245,7 +247,7 @@ def detached(value: Any) -> Any:
         return type(value)([detached(x) for x in value])
     if type(value) is dict and has_array(value.values()):
         return {key: detached(x) for key, x in value.items()}
-    if is_component(value) and has_array(parameters_of(value)):
+    if is_component(value) and has_array(estimator_parameters(value)):
         return detached_object(value)
     return value
 
@@ -274,18 +276,18 @@ def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
     vars(estimator).update(state)
 
 
-def arrays_in(values: Iterable[Any]) -> list[Array]:
+def nested_arrays(values: Iterable[Any]) -> list[Array]:
     """The Arrays among values, and in lists, tuples, dicts and components among them."""
     found: list[Array] = []
     for value in values:
         if isinstance(value, Array):
             found.append(value)
         elif type(value) in (list, tuple):
-            found += arrays_in(value)
+            found += nested_arrays(value)
         elif type(value) is dict:
-            found += arrays_in(value.values())
+            found += nested_arrays(value.values())
         elif is_component(value):
-            found += arrays_in(parameters_of(value))
+            found += nested_arrays(estimator_parameters(value))
     return found
 
 
@@ -296,13 +298,15 @@ def is_result(name: str, value: Any) -> bool:
     return public and (numbers or type(value) is float)
 
 
-def without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
+def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
     """A value as the result of an op of these Arrays that has no rule."""
 
-    def run(*_: Array) -> tuple[Array, None]:
+    def give_value(*_: Array) -> tuple[Array, None]:
         return arraytape.asarray(np.asarray(value)), None
 
-    found: Array = call_with_rule(name, run, tuple(arrays), {}, signature_of=run, missing=name)
+    found: Array = call_with_rule(
+        name, give_value, tuple(arrays), {}, signature_of=give_value, missing=name
+    )
     return found
 
 

@@ -19,8 +19,8 @@ import arraytape as xp
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain
-from ._solutions import Parts, minimum
+from .._plain import plain_data
+from ._solutions import Parts, minimum_of_parts
 
 EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 0 may be
 
@@ -48,13 +48,13 @@ class Penalised:
     shifts: Sequence[str] = ()
     extra: Sequence[Array] = ()
 
-    def solve(self, coef: Any, intercept: Any = None) -> Parts:
+    def solve_penalised(self, coef: Any, intercept: Any = None) -> Parts:
         """coef and intercept as functions of the data, from what the library found.
 
         coef : (outputs, features) where the predictor has two dimensions, else (features,).
         """
         start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
-        held = self.chosen or self.positive or np.any(plain(self.l1))
+        held = self.chosen or self.positive or np.any(plain_data(self.l1))
         moves = np.asarray(coef) != 0 if held else np.ones(np.shape(coef), dtype=bool)
         if self.groups:
             moves = np.broadcast_to(np.any(moves, axis=0), moves.shape)
@@ -69,7 +69,7 @@ class Penalised:
                 found = found + 0.5 * xp.sum((xp.sum(parts[name], axis=0) - before) ** 2)
             return found
 
-        def objective(parts: Parts, *theta: Any) -> Array:
+        def penalised_objective(parts: Parts, *theta: Any) -> Array:
             if isinstance(self.l1, float):
                 return smooth(parts, *theta)
             return smooth(parts, *theta) + xp.sum(theta[3] * self.sizes(parts["coef"], moves))
@@ -82,9 +82,9 @@ class Penalised:
             xp.asarray(self.l2),
             *self.extra,
         )
-        found = minimum(objective, start, *theta, free={"coef": moves})
+        found = minimum_of_parts(penalised_objective, start, *theta, free={"coef": moves})
         if held and not self.chosen:
-            self.examine(smooth, found, moves, theta)
+            self.examine_active_set(smooth, found, moves, theta)
         return found
 
     def sizes(self, coef: Array, moves: Any) -> Array:
@@ -93,12 +93,14 @@ class Penalised:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
 
-    def examine(self, smooth: Any, found: Parts, moves: Any, theta: Sequence[Array]) -> None:
+    def examine_active_set(
+        self, smooth: Any, found: Parts, moves: Any, theta: Sequence[Array]
+    ) -> None:
         """Refuse where a coefficient is about to enter or to leave: the fit has a kink there."""
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}
-        l1 = np.broadcast_to(plain(self.l1), moves.shape)
+        l1 = np.broadcast_to(plain_data(self.l1), moves.shape)
         slopes, largest = (
             np.asarray(xp.grad(lambda x, p=p: smooth({**p, "coef": x}, *theta))(p["coef"]))
             for p in (parts, at_start)

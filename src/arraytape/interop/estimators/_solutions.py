@@ -17,7 +17,7 @@ import arraytape
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain
+from .._plain import plain_data
 
 Parts = dict[str, Array]
 Masks = Mapping[str, Any]
@@ -43,7 +43,7 @@ class Packing:
         self.all = np.concatenate([np.zeros(0), *[x.reshape(-1) for x in self.start.values()]])
         self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
 
-    def unpacked(self, vector: Array) -> Parts:
+    def unpack_vector(self, vector: Array) -> Parts:
         """The arrays, of which ``vector`` has the free elements."""
         place = np.where(
             self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
@@ -57,7 +57,7 @@ class Packing:
         return parts
 
 
-def minimum(
+def minimum_of_parts(
     objective: Function,
     start: Mapping[str, Any],
     *theta: Array,
@@ -71,13 +71,13 @@ def minimum(
     """
     packing = Packing(start, free or {})
 
-    def function(vector: Array, *theta: Array) -> Array:
-        return objective(packing.unpacked(vector), *theta)
+    def objective_of_vector(vector: Array, *theta: Array) -> Array:
+        return objective(packing.unpack_vector(vector), *theta)
 
-    return solved(implicit.minimum, function, packing, theta, least)
+    return solve_packed(implicit.minimum, objective_of_vector, packing, theta, least)
 
 
-def root(
+def root_of_parts(
     residual: Function,
     start: Mapping[str, Any],
     *theta: Array,
@@ -87,14 +87,14 @@ def root(
     """Where ``residual(parts, *theta)``, a list of Arrays, is zero; the rest as of ``minimum``."""
     packing = Packing(start, free or {})
 
-    def function(vector: Array, *theta: Array) -> Array:
-        parts = residual(packing.unpacked(vector), *theta)
+    def residual_of_vector(vector: Array, *theta: Array) -> Array:
+        parts = residual(packing.unpack_vector(vector), *theta)
         return arraytape.concat([arraytape.reshape(part, (-1,)) for part in parts])
 
-    return solved(implicit.root, function, packing, theta, least)
+    return solve_packed(implicit.root, residual_of_vector, packing, theta, least)
 
 
-def solved(
+def solve_packed(
     solve: Function,
     function: Function,
     packing: Packing,
@@ -104,16 +104,16 @@ def solved(
     """The solution that the library was near."""
     near = packing.all[packing.free]
     if not near.size:
-        return packing.unpacked(arraytape.zeros(0, dtype=arraytape.float64))
+        return packing.unpack_vector(arraytape.zeros(0, dtype=arraytape.float64))
     try:
         found = solve(function, near, *theta, solver=lambda x0, *_: x0, polish=True)
     except implicit.NotASolution as error:
         raise implicit.NotASolution(f"{error}. {OF_A_FIT}") from error
-    data = plain(found)
+    data = plain_data(found)
     distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:
         raise implicit.NotASolution(
             f"the fit stopped {distance:.0%} away from its solution, of which the derivatives are: "
             f"lower tol, or raise max_iter; above {FAR:.0%} it is refused [at {user_line()}]"
         )
-    return packing.unpacked(found)
+    return packing.unpack_vector(found)

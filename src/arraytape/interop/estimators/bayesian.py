@@ -14,8 +14,8 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from ._fits import Fit, fits
-from ._solutions import root
+from ._fits import Fit, connects_fit
+from ._solutions import root_of_parts
 
 MODULE = "sklearn.linear_model._bayes"
 PRIORS = ("alpha_1", "alpha_2", "lambda_1", "lambda_2")
@@ -54,15 +54,15 @@ def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> lis
     ]
 
 
-@fits(MODULE, "BayesianRidge", "ARDRegression")
+@connects_fit(MODULE, "BayesianRidge", "ARDRegression")
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
     """The precisions at rest, and what follows from them."""
-    twin, X, y, weights = fit.twin, fit.data("X"), fit.data("y"), fit.weights()
+    twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
     fit.asked |= {"alpha_init", "lambda_init"}  # where the updates start
     one = np.ndim(twin.lambda_) == 0
     kept = np.arange(X.shape[1]) if one else np.flatnonzero(twin.lambda_ < twin.threshold_lambda)
     if not kept.size:
-        fit.refuse("no feature is left: all precisions are above threshold_lambda")
+        fit.refuse_fit("no feature is left: all precisions are above threshold_lambda")
     offset, middle = xp.zeros(X.shape[1], dtype=xp.float64), xp.asarray(0.0)
     if twin.fit_intercept:
         shares = weights / xp.sum(weights)
@@ -75,7 +75,7 @@ def by_evidence(fit: Fit) -> Mapping[str, Any]:
         "lambda": np.log(np.asarray(twin.lambda_)[... if one else kept]),
     }
     theta = [scaled, target, xp.sum(weights), *map(fit.parameter, PRIORS)]
-    found = posterior(root(updates, start, *theta, least=1.0), scaled, target)
+    found = posterior(root_of_parts(updates, start, *theta, least=1.0), scaled, target)
     place = np.eye(X.shape[1])[:, kept]
     coef = xp.matmul(xp.asarray(place), found.coef)
     attributes = {

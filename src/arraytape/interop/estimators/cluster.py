@@ -14,10 +14,10 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._plain import plain
+from .._plain import plain_data
 from ._answers import answers
 from ._distances import distances
-from ._fits import Fit, as_float, fits, refuses
+from ._fits import Fit, as_float, connects_fit, refuses
 from ._labels import indicators
 
 KMEANS = "sklearn.cluster._kmeans"
@@ -32,10 +32,10 @@ def members(labels: Any, count: int) -> Array:
 def means(fit: Fit, X: Array, weights: Array) -> Array:
     """The weighted mean of each column of weights, if the fit found these centers."""
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
-    found_data, centers = plain(found), fit.twin.cluster_centers_
-    size = np.max(np.abs(plain(X)), initial=0.0)
+    found_data, centers = plain_data(found), fit.twin.cluster_centers_
+    size = np.max(np.abs(plain_data(X)), initial=0.0)
     if not np.max(np.abs(found_data - centers), initial=0.0) <= NEAR * size:
-        fit.refuse(
+        fit.refuse_fit(
             "it stopped before the assignments of samples to clusters were settled, so its centers are "
             "not the means of their samples",
             "Set tol=0, or raise max_iter",
@@ -48,10 +48,10 @@ def scatter(X: Array, centers: Array, labels: Any, weights: Array) -> Array:
     return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
 
 
-@fits(KMEANS, "KMeans", ignores=("y", "init"))
-@fits("sklearn.cluster._bisect_k_means", "BisectingKMeans", ignores=("y",))
+@connects_fit(KMEANS, "KMeans", ignores=("y", "init"))
+@connects_fit("sklearn.cluster._bisect_k_means", "BisectingKMeans", ignores=("y",))
 def k_means(fit: Fit) -> dict[str, Array]:
-    X, weights, labels = fit.data("X"), fit.weights(), fit.twin.labels_
+    X, weights, labels = fit.float_data("X"), fit.sample_weights(), fit.twin.labels_
     count = fit.twin.cluster_centers_.shape[0]
     centers = means(fit, X, members(labels, count) * weights[:, None])
     return {"cluster_centers_": centers, "inertia_": scatter(X, centers, labels, weights)}
@@ -66,7 +66,7 @@ def predict(model: Any, given: Mapping[str, Any]) -> None:
 
 
 @answers(KMEANS, "_BaseKMeans.score")
-def score(model: Any, given: Mapping[str, Any]) -> Array:
+def k_means_score(model: Any, given: Mapping[str, Any]) -> Array:
     X, centers = as_float(given["X"]), as_float(model.cluster_centers_)
     weights = given.get("sample_weight")
     weights = xp.ones(X.shape[0]) if weights is None else as_float(weights)
@@ -78,29 +78,29 @@ def transform(model: Any, given: Mapping[str, Any]) -> Array:
     return distances(as_float(given["X"]), as_float(model.cluster_centers_))
 
 
-@fits("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
+@connects_fit("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
 def mean_shift(fit: Fit) -> dict[str, Array]:
     """A center is the mean of the samples within the bandwidth around it."""
     from sklearn.cluster import estimate_bandwidth
 
-    X = fit.data("X")
-    data, twin = plain(X), fit.twin
+    X = fit.float_data("X")
+    data, twin = plain_data(X), fit.twin
     bandwidth = estimate_bandwidth(data) if twin.bandwidth is None else twin.bandwidth
     apart = np.linalg.norm(data[:, None, :] - twin.cluster_centers_[None, :, :], axis=2)
     within = xp.asarray((apart <= bandwidth).astype(np.float64))
     return {"cluster_centers_": means(fit, X, within)}
 
 
-@fits("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
+@connects_fit("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
     """Centers are samples."""
-    X = fit.data("X")
+    X = fit.float_data("X")
     if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
         return {}
     return {"cluster_centers_": X[fit.twin.cluster_centers_indices_, :]}
 
 
-@fits(
+@connects_fit(
     "sklearn.cluster._agglomerative",
     "AgglomerativeClustering",
     "FeatureAgglomeration",

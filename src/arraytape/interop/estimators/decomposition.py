@@ -12,31 +12,31 @@ import arraytape as xp
 from ..._array.array import Array
 from ..._util.errors import shown, user_line
 from .._facades import SoftFloat
-from .._plain import plain
+from .._plain import plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
-from ._fits import Fit, as_float, connect, detached, detached_object, fits
-from ._solutions import Parts, root
+from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
+from ._solutions import Parts, root_of_parts
 
 NEAR = 1e-6
 
 
-def transformed(model: Any, fit: Fit) -> Array:
+def transformed_samples(model: Any, fit: Fit) -> Array:
     return connect(fit.result, as_float(fit.given["X"]) @ xp.matrix_transpose(model.components_))
 
 
-@fits(
+@connects_fit(
     "sklearn.decomposition._truncated_svd", "TruncatedSVD", method="fit_transform", ignores=("y",),
-    result=transformed,
+    result=transformed_samples,
 )  # fmt: skip
 def truncated_svd(fit: Fit) -> dict[str, Array]:
-    X, twin = fit.data("X"), fit.twin
+    X, twin = fit.float_data("X"), fit.twin
     count = twin.components_.shape[0]
     _, values, vectors = xp.linalg.svd(X, full_matrices=False)
     vectors = vectors[:count, :]
-    along = np.sum(plain(vectors) * twin.components_, axis=1)
+    along = np.sum(plain_data(vectors) * twin.components_, axis=1)
     if not np.all(np.abs(np.abs(along) - 1.0) < NEAR):
-        fit.refuse(
+        fit.refuse_fit(
             "its randomized solver has not found the singular vectors",
             "Raise n_iter, or take algorithm='arpack'",
         )
@@ -49,7 +49,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 
 # --- NMF ----------------------------------------------------------------------------------------------
-def settled(model: Any) -> None:
+def refuse_open_factors(model: Any) -> None:
     """Refuse factors that the objective leaves open, or that no coordinate descent found."""
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
@@ -96,16 +96,16 @@ def weights_of(model: Any, X: Any, W: Any) -> Array:
     return mixed(X, as_float(model.components_), l1, l2, W > 0.0)
 
 
-@fits(
+@connects_fit(
     "sklearn.decomposition._nmf", "NMF", method="fit_transform", ignores=("y", "W", "H"), result=factors,
-    examine=lambda fit: settled(fit.estimator),
+    examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
     """Lee and Seung 1999, with penalties: where neither factor's active elements have a slope."""
-    X, alpha_W, twin, W = fit.data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
+    X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
 
-    def slope(parts: Parts, X: Array, alpha_W: Array, alpha_H: Array) -> list[Array]:
+    def factor_slope(parts: Parts, X: Array, alpha_W: Array, alpha_H: Array) -> list[Array]:
         H = parts["H"]
         l1_W, l2_W, l1_H, l2_H = penalties(twin, alpha_W, alpha_H, X.shape)
         by = mixed(X, H, l1_W, l2_W, W > 0.0)
@@ -113,8 +113,13 @@ def nmf(fit: Fit) -> dict[str, Array]:
         return [left[free]]
 
     free = np.nonzero(twin.components_ > 0.0)
-    H = root(
-        slope, {"H": twin.components_}, X, alpha_W, alpha_H, free={"H": twin.components_ > 0.0}
+    H = root_of_parts(
+        factor_slope,
+        {"H": twin.components_},
+        X,
+        alpha_W,
+        alpha_H,
+        free={"H": twin.components_ > 0.0},
     )["H"]
     l1, l2, _, _ = penalties(twin, alpha_W, alpha_H, X.shape)
     error = X - mixed(X, H, l1, l2, W > 0.0) @ H
@@ -123,7 +128,7 @@ def nmf(fit: Fit) -> dict[str, Array]:
 
 @answers("sklearn.decomposition._nmf", "NMF.transform")
 def nmf_transform(model: Any, given: Mapping[str, Any]) -> Array:
-    settled(model)
+    refuse_open_factors(model)
     W = detached_object(model).transform(detached(given["X"]))
     return weights_of(model, given["X"], W)
 

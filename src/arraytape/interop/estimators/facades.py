@@ -8,7 +8,7 @@ import arraytape
 
 from ..._array.array import Array
 from .._context import has_array, held_by
-from .._plain import plain
+from .._plain import plain_data
 from .._statements import hooks, keeps_arrays, original, prepares
 
 for module in (
@@ -39,11 +39,11 @@ def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: A
     found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)
     if has_array(parts) or (not reset and has_array(held_by("sklearn", _estimator))):
-        parts = tuple([as_array(part) for part in parts])
+        parts = tuple([float_array(part) for part in parts])
     return parts if isinstance(found, tuple) else parts[0]
 
 
-def as_array(data: Any) -> Any:
+def float_array(data: Any) -> Any:
     """Floating-point data as an Array; labels and sparse matrices as they are."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "f":
         return arraytape.asarray(data)
@@ -54,7 +54,7 @@ def as_array(data: Any) -> Any:
 def all_arrays(given: dict[str, Any]) -> None:
     """NumPy data beside Arrays becomes Arrays: these methods validate one after the other."""
     if has_array(given.values()):
-        given.update({name: as_array(given.get(name)) for name in ("X", "y")})
+        given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 
 
 @prepares("sklearn.multiclass", "OneVsRestClassifier.fit", "OutputCodeClassifier.fit")
@@ -62,7 +62,7 @@ def plain_labels(given: dict[str, Any]) -> None:
     """Labels become NumPy data: they have no derivative, and a method makes a sparse matrix of them."""
     y = given.get("y")
     if isinstance(y, Array) and y.dtype.kind in "biu":
-        given["y"] = plain(y)
+        given["y"] = plain_data(y)
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")

@@ -27,8 +27,8 @@ from .._hooks import original_of
 from .._ops import library_op
 from .._slopes import with_slope
 from .._statements import hooks, keeps_arrays, original
-from ._fits import Fit, connect, detached_object, fits, refuses
-from ._solutions import minimum
+from ._fits import Fit, connect, connects_fit, detached_object, refuses
+from ._solutions import minimum_of_parts
 
 HOME = "sklearn.gaussian_process"
 EDGE = 1e-9  # of a hyperparameter's logarithm: how near to its bound it is at it
@@ -37,13 +37,13 @@ for _module in ("_gpr", "kernels"):
     keeps_arrays(f"{HOME}.{_module}")
 
 
-@fits(f"{HOME}._gpr", "GaussianProcessRegressor")
+@connects_fit(f"{HOME}._gpr", "GaussianProcessRegressor")
 def regressor(fit: Fit) -> Mapping[str, Any]:
     """The kernel that was found, and what the prediction needs."""
     import sklearn
 
     fit.asked |= {"kernel"}
-    twin, X, y, alpha = fit.twin, fit.data("X"), fit.data("y"), fit.parameter("alpha")
+    twin, X, y, alpha = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha"))
     fixed = fixed_parameters(fit)
     if twin.optimizer is None or not twin.kernel_.n_dims:
         kernel = kernel_with(twin.kernel_, None, fixed)
@@ -108,7 +108,7 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
     names = [*fixed]
 
-    def objective(parts: Any, X: Array, y: Array, alpha: Array, *others: Array) -> Array:
+    def negative_likelihood(parts: Any, X: Array, y: Array, alpha: Array, *others: Array) -> Array:
         model = detached_object(twin)
         kernel = kernel_with(twin.kernel_, None, dict(zip(names, others, strict=True)))
         model.kernel_, model.alpha, model.X_train_ = kernel, alpha, X
@@ -117,13 +117,13 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
             return -original_of(type(twin).log_marginal_likelihood)(model, parts["theta"])
 
     theta = (X, y, alpha, *fixed.values())
-    found = minimum(
-        objective, {"theta": start}, *theta, free={"theta": ~(below | above)}, least=1.0
+    found = minimum_of_parts(
+        negative_likelihood, {"theta": start}, *theta, free={"theta": ~(below | above)}, least=1.0
     )
     if np.any(below | above):
         still = [xp.stop_gradient(x) for x in theta]
         at = xp.stop_gradient(found["theta"])
-        slope = np.asarray(xp.grad(lambda theta: objective({"theta": theta}, *still))(at))
+        slope = np.asarray(xp.grad(lambda theta: negative_likelihood({"theta": theta}, *still))(at))
         kink = below & (slope <= 0) | above & (slope >= 0)
         if np.any(kink):
             which = int(np.flatnonzero(kink)[0])
@@ -172,7 +172,7 @@ def steps_between(X: Any, Y: Any) -> tuple[Array, Any]:
     return X[:, None, :] - other[None, :, :], Y is None and np.eye(X.shape[0], dtype=bool)
 
 
-def with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
+def kernel_with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
     """Give a kernel, and its gradient by the hyperparameters if it is asked for, their slopes."""
     if not isinstance(values, tuple):
         return with_slope(xp.stop_gradient(values), formula)
@@ -206,7 +206,7 @@ def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any
     gradient = squares * part[..., None]
     if self.nu <= 1:
         gradient = gradient + xp.where(tip, formula, 0.0)[..., None]
-    return with_slopes(values, xp.where(same, 1.0, formula), [gradient])
+    return kernel_with_slopes(values, xp.where(same, 1.0, formula), [gradient])
 
 
 @hooks(f"{HOME}.kernels", "ExpSineSquared.__call__")
@@ -226,7 +226,7 @@ def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> A
         )
         if not by.fixed
     ]
-    return with_slopes(values, formula, [part[..., None] for part in gradients])
+    return kernel_with_slopes(values, formula, [part[..., None] for part in gradients])
 
 
 def detached_kernel(given: Any) -> Any:

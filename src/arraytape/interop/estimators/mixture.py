@@ -13,8 +13,8 @@ from ..._array.array import Array
 from .._context import has_array
 from .._facades import SoftFloat
 from .._statements import keeps_arrays, replaces
-from ._fits import Fit, as_float, fits
-from ._solutions import Parts, root
+from ._fits import Fit, as_float, connects_fit
+from ._solutions import Parts, root_of_parts
 
 for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
     keeps_arrays(f"sklearn.mixture.{module}")
@@ -59,7 +59,7 @@ def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
     return model
 
 
-def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
+def em_step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
     """The parameters after one step of EM from others."""
     model = with_parts(twin, parts, X)
     _, log_resp = model._e_step(X)
@@ -67,8 +67,8 @@ def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str,
     return as_parts(model, names)
 
 
-@fits("sklearn.mixture._base", "BaseMixture", ignores=("y",))
-@fits(
+@connects_fit("sklearn.mixture._base", "BaseMixture", ignores=("y",))
+@connects_fit(
     "sklearn.mixture._base",
     "BaseMixture",
     ignores=("y",),
@@ -76,19 +76,19 @@ def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str,
     result=lambda model, fit: fit.result,
 )
 def expectation_maximization(fit: Fit) -> dict[str, Array]:
-    X, twin = fit.data("X"), fit.twin
+    X, twin = fit.float_data("X"), fit.twin
     names = (
         GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN
     )
 
-    def residual(parts: Parts, X: Array) -> list[Array]:
-        after = step(twin, parts, X, names)
+    def em_residual(parts: Parts, X: Array) -> list[Array]:
+        after = em_step(twin, parts, X, names)
         return [as_float(after[name]) - parts[name] for name in names]
 
     try:
-        found = root(residual, as_parts(twin, names), X)
+        found = root_of_parts(em_residual, as_parts(twin, names), X)
     except ValueError:  # scikit-learn's: Newton's method has left the positive definite matrices
-        fit.refuse("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
+        fit.refuse_fit("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())
     derived = {name: getattr(model, name) for name in DERIVED if hasattr(model, name)}

@@ -32,22 +32,22 @@ def scored(
     """What the scorer gave, where that are Arrays: scikit-learn's function asks for numbers."""
     given: dict[str, Scores] = {}
 
-    def score(*data: Any, **options: Any) -> Scores:
+    def noted_score(*data: Any, **options: Any) -> Scores:
         given["scores"] = found = scorer(*data, **options)
         if isinstance(found, Mapping):
-            return {name: number(value) for name, value in found.items()}
-        return number(found)
+            return {name: score_number(value) for name, value in found.items()}
+        return score_number(found)
 
     scores = original(MODULE, "_score")(
-        estimator, X_test, y_test, like(scorer, score), *args, **keywords
+        estimator, X_test, y_test, like_scorer(scorer, noted_score), *args, **keywords
     )
     found = given.get("scores")
     if isinstance(found, Mapping):
-        return {name: kept(found[name], value) for name, value in scores.items()}
-    return kept(found, scores)
+        return {name: kept_score(found[name], value) for name, value in scores.items()}
+    return kept_score(found, scores)
 
 
-def like(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
+def like_scorer(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
     """A function of the scorer's class, by which scikit-learn tells several metrics from one."""
     from sklearn.metrics._scorer import _MultimetricScorer
 
@@ -62,12 +62,12 @@ def like(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
     return made
 
 
-def number(score: Any) -> Any:
+def score_number(score: Any) -> Any:
     """A number in the place of a score that is an Array; its value is not looked at."""
     return 0.0 if is_score(score) else score
 
 
-def kept(score: Any, value: Any) -> Any:
+def kept_score(score: Any, value: Any) -> Any:
     """The score, where a number stood in for it; else what scikit-learn made of it."""
     return score if is_score(score) else value
 

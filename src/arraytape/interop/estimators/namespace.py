@@ -40,7 +40,7 @@ def check_same_namespace(X: Any, estimator: Any, **options: Any) -> None:
 
 
 @hooks(MODULE, "device")
-def device(*arrays: Any, **options: Any) -> Any:
+def device_of_arrays(*arrays: Any, **options: Any) -> Any:
     """That of the Arrays, to which NumPy data beside them is brought."""
     found = {x.device for x in arrays if isinstance(x, arraytape.Array)}
     if len(found) > 1:

@@ -12,13 +12,13 @@ import arraytape as xp
 from ..._array.array import Array
 from ..._custom.gradient import custom_gradient
 from ..._util.errors import user_line
-from .._plain import plain
+from .._plain import plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._distances import distances, weights_by_distance
-from ._fits import Fit, as_float, detached, detached_object, fits, refuses
+from ._fits import Fit, as_float, connects_fit, detached, detached_object, refuses
 from ._labels import indicators
-from ._solutions import Parts, minimum
+from ._solutions import Parts, minimum_of_parts
 
 ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
 for module in ("_base", "_classification", "_lof", "_regression"):
@@ -35,13 +35,13 @@ def no_weight_at_all(data: Any, value: Any) -> Any:
 replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", no_weight_at_all)
 
 
-@fits("sklearn.neighbors._base", "NeighborsBase", method="_fit")
+@connects_fit("sklearn.neighbors._base", "NeighborsBase", method="_fit")
 def neighbors(fit: Fit) -> dict[str, Array]:
     """The data that an estimator keeps, and a continuous target."""
-    kept = {"_fit_X": fit.data("X")}
+    kept = {"_fit_X": fit.float_data("X")}
     target = getattr(fit.twin, "_y", None)
     if target is not None and target.dtype.kind == "f":
-        kept["_y"] = fit.data("y")
+        kept["_y"] = fit.float_data("y")
     elif fit.given.get("y") is not None:
         fit.labels()
     return kept
@@ -85,7 +85,7 @@ def weights_within(model: Any, given: Mapping[str, Any]) -> Array:
     """(queries, samples): the weights of the samples within the radius, which sum to 1."""
     X = queries(model, given)
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
-    weights = weights_by_distance(model, apart, plain(apart) <= model.radius)
+    weights = weights_by_distance(model, apart, plain_data(apart) <= model.radius)
     return weights / xp.sum(weights, axis=1)[:, None]
 
 
@@ -114,12 +114,12 @@ def classes(model: Any, given: Mapping[str, Any]) -> None:
 
 
 # --- kernel density -----------------------------------------------------------------------------------
-@fits("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
+@connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
     """The tree holds NumPy data; the samples that it stands for are kept beside it."""
-    X, weights = fit.data("X"), fit.weights()
+    X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
-        fit.refuse(f"only {DENSITY} has a derivative here")
+        fit.refuse_fit(f"only {DENSITY} has a derivative here")
     fit.twin._samples, fit.twin._sample_weights = detached(X), detached(weights)
     kept = {"_samples": X, "_sample_weights": weights}
     if not isinstance(fit.twin.bandwidth, str):
@@ -178,18 +178,18 @@ refuses(
 
 
 # --- neighbourhood components -------------------------------------------------------------------------
-@fits("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
+@connects_fit("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
     """Goldberger, Roweis, Hinton and Salakhutdinov 2004, "Neighbourhood components analysis", eq. 4.
 
     Rotated components give the same distances and so the same objective; which ones the fit ends at has
     no derivative.  A term that holds the rotation still leaves that of all else.
     """
-    X, y, components = fit.data("X"), fit.labels(), fit.twin.components_
+    X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))
     others = xp.asarray(~np.eye(X.shape[0], dtype=bool))
 
-    def objective(parts: Parts, X: Array) -> Array:
+    def neighborhood_objective(parts: Parts, X: Array) -> Array:
         Z = X @ xp.matrix_transpose(parts["components"])
         squares = xp.sum((Z[:, None, :] - Z[None, :, :]) ** 2, axis=2)
         logits = xp.where(others, -squares, -np.inf)
@@ -198,7 +198,7 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
         rotation = turned - xp.matrix_transpose(turned)
         return 0.25 * xp.sum(rotation * rotation) - xp.sum(near * same)
 
-    found = minimum(objective, {"components": components}, X)["components"]
+    found = minimum_of_parts(neighborhood_objective, {"components": components}, X)["components"]
     return {"components_": up_to_rotation(found)}
 
 
@@ -206,8 +206,8 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
 def up_to_rotation(components: Array) -> tuple[Array, Any]:
     """The components; a gradient that asks how they rotate is an error."""
 
-    def pull(g: Array) -> Array:
-        turning = plain(g @ xp.matrix_transpose(components))
+    def pull_unrotated(g: Array) -> Array:
+        turning = plain_data(g @ xp.matrix_transpose(components))
         if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
             raise ValueError(
                 "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "
@@ -216,4 +216,4 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
             )
         return g
 
-    return components, pull
+    return components, pull_unrotated

@@ -10,7 +10,7 @@ from ..._array.array import Array
 from .._power import box_cox, yeo_johnson
 from .._statements import hooks, original
 from ._fits import as_float, connect, detached, refuses
-from ._solutions import minimum
+from ._solutions import minimum_of_parts
 
 DATA = "sklearn.preprocessing._data"
 
@@ -23,7 +23,7 @@ def searched(name: str, log_likelihood: Any) -> None:
         value = original(DATA, f"PowerTransformer.{name}")(transformer, detached(x))
         x = as_float(x)
         x = x[np.flatnonzero(~np.isnan(detached(x)))]
-        found = minimum(
+        found = minimum_of_parts(
             lambda parts, x: -log_likelihood(parts["lambda"], x), {"lambda": np.asarray(value)}, x
         )
         return connect(value, found["lambda"])

@@ -24,11 +24,11 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
-from .._plain import plain
+from .._plain import plain_data
 from .._statements import hooks
-from ._fits import Fit, as_float, connect, detached, detached_object, fits
+from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._labels import indicators, weights_of_classes
-from ._solutions import root
+from ._solutions import root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
@@ -57,18 +57,20 @@ class Dual:
     mass: Any = None
     free: str = ""
 
-    def solve(self) -> tuple[Any, Array, Array]:
+    def solve_machine(self) -> tuple[Any, Array, Array]:
         """The candidates whose alpha is not 0, their alpha and b, as functions of the data."""
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
         there = np.concatenate([inner, outer])
-        K = self.kernel.between(self.rows[inner], self.rows[there])
+        K = self.kernel.between_rows(self.rows[inner], self.rows[there])
         signs, count = self.signs[there], len(inner)
         start: dict[str, Any] = {"alpha": self.alpha[inner], "b": np.asarray(self.b)}
         if self.free:
             start["extra"] = np.asarray(self.extra(found))
 
-        def residual(parts: Any, K: Any, targets: Any, limits: Any, total: Any, *mass: Any) -> Any:
+        def machine_residual(
+            parts: Any, K: Any, targets: Any, limits: Any, total: Any, *mass: Any
+        ) -> Any:
             extra = parts.get("extra")
             alpha = xp.concat([parts["alpha"], limits * extra if self.free == "scale" else limits])
             at = xp.matmul(K, signs * alpha) + parts["b"] - targets
@@ -81,7 +83,7 @@ class Dual:
 
         theta = [K, self.targets[inner], self.limits[outer], xp.asarray(self.total)]
         theta += [] if self.mass is None else [self.mass]
-        parts = root(residual, start, *theta)
+        parts = root_of_parts(machine_residual, start, *theta)
         bound = self.limits[outer] * parts["extra"] if self.free == "scale" else self.limits[outer]
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
@@ -89,25 +91,30 @@ class Dual:
     def extra(self, states: Any) -> Any:
         """The width or the scale at libsvm's solution."""
         if self.free == "scale":
-            return float(np.sum(self.alpha)) / float(plain(self.mass))
+            return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
-        f = self.kernel.plain(self.rows[inner], self.rows) @ (self.signs * self.alpha) + self.b
-        return float(np.mean(self.signs[inner] * (plain(self.targets)[inner] - f)))
+        f = (
+            self.kernel.plain_between(self.rows[inner], self.rows) @ (self.signs * self.alpha)
+            + self.b
+        )
+        return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
         """-1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
 
         libsvm stops before its solution: candidates change their state until all conditions hold.
         """
-        limits = plain(self.limits)
+        limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
         states = np.where(
             self.alpha <= 0, -1, np.where(self.alpha >= limits * scale * (1 - 1e-9), 1, 0)
         )
         for _ in range(ROUNDS):
             if not np.any(states == 0):
-                self.refuse("no support vector lies on the margin, and the constant is one of many")
-            alpha, slack, scale = self.at(states)
+                self.refuse_kink(
+                    "no support vector lies on the margin, and the constant is one of many"
+                )
+            alpha, slack, scale = self.conditions_at(states)
             after = np.where(
                 states == 0, np.where(alpha < 0, -1, np.where(alpha > limits * scale, 1, 0)), states
             )
@@ -115,23 +122,23 @@ class Dual:
             if np.array_equal(after, states):
                 break
             states = after
-        self.examine(states, alpha / (limits * scale), slack)
+        self.examine_states(states, alpha / (limits * scale), slack)
         return states
 
-    def at(self, states: Any) -> tuple[Any, Any, float]:
+    def conditions_at(self, states: Any) -> tuple[Any, Any, float]:
         """alpha, by how much f falls short of each target in its sign's direction, and the scale."""
         inner, outer = states == 0, states > 0
-        K = self.kernel.plain(self.rows, self.rows)
-        signs, limits, targets = self.signs, plain(self.limits), plain(self.targets)
+        K = self.kernel.plain_between(self.rows, self.rows)
+        signs, limits, targets = self.signs, plain_data(self.limits), plain_data(self.targets)
         width, scale = self.free == "width", self.free == "scale"
         count = np.count_nonzero(inner)
         by_limit = K[:, outer] @ (signs * limits)[outer]
         columns = [K[:, inner] * signs[inner], np.ones((len(signs), 1))]
         sums = [np.append(signs[inner], 0.0)]
-        values = [float(plain(self.total)) - (signs * limits)[outer].sum()]
+        values = [float(plain_data(self.total)) - (signs * limits)[outer].sum()]
         if self.mass is not None:
             sums.append(np.append(np.ones(count), 0.0))
-            values.append(float(plain(self.mass)) - limits[outer].sum())
+            values.append(float(plain_data(self.mass)) - limits[outer].sum())
         known = targets - by_limit
         if width:
             columns.append(signs[:, None] * 1.0)
@@ -143,7 +150,7 @@ class Dual:
         table = np.concatenate(columns, axis=1)
         matrix = np.concatenate([table[inner], np.asarray(sums)])
         if not np.linalg.cond(matrix) < 1e14:
-            self.refuse(
+            self.refuse_kink(
                 "its conditions are singular: support vectors on the margin depend on each other"
             )
         found = np.linalg.solve(matrix, np.append(known[inner], values))
@@ -152,19 +159,19 @@ class Dual:
         alpha[inner] = found[:count]
         return alpha, signs * (known - table @ found), float(factor)
 
-    def examine(self, states: Any, share: Any, slack: Any) -> None:
+    def examine_states(self, states: Any, share: Any, slack: Any) -> None:
         """Refuse where a candidate is about to change its state, or one left out would enter."""
-        margin = EDGE * max(1.0, float(np.max(np.abs(plain(self.targets)))))
+        margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
         unsure = inner & ((share < EDGE) | (share > 1.0 - EDGE))
         unsure |= (states < 0) & (slack > -margin) | (states > 0) & (slack < margin)
         if np.any(unsure):
             sample = int(self.rows[np.flatnonzero(unsure)[0]])
-            self.refuse(
+            self.refuse_kink(
                 f"sample {sample} is about to become a support vector, to be none, or to reach its limit"
             )
 
-    def refuse(self, why: str) -> None:
+    def refuse_kink(self, why: str) -> None:
         raise implicit.NotASolution(
             f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to "
             f"tell. Change the parameters, or lower tol [at {user_line()}]"
@@ -182,19 +189,22 @@ class Kernel:
     coef0: Any = 0.0
     degree: int = 3
 
-    def between(self, rows: Any, others: Any) -> Array:
+    def between_rows(self, rows: Any, others: Any) -> Array:
         """The kernel of samples by their numbers."""
         if self.name == "precomputed":
             return self.X[rows, :][:, others]
-        return self.of(self.X[rows, :], self.X[others, :])
+        return self.between_samples(self.X[rows, :], self.X[others, :])
 
-    def plain(self, rows: Any, others: Any) -> Any:
+    def plain_between(self, rows: Any, others: Any) -> Any:
         still = dataclasses.replace(
-            self, X=xp.stop_gradient(self.X), gamma=plain(self.gamma), coef0=plain(self.coef0)
+            self,
+            X=xp.stop_gradient(self.X),
+            gamma=plain_data(self.gamma),
+            coef0=plain_data(self.coef0),
         )
-        return np.asarray(still.between(rows, others))
+        return np.asarray(still.between_rows(rows, others))
 
-    def of(self, A: Array, B: Array) -> Array:
+    def between_samples(self, A: Array, B: Array) -> Array:
         """The kernel of the rows of A and B."""
         if callable(self.name):
             return as_float(self.name(A, B))
@@ -209,7 +219,7 @@ class Kernel:
 
 
 def kernel_of(fit: Fit) -> Kernel:
-    name, X = fit.estimator.kernel, fit.data("X")
+    name, X = fit.estimator.kernel, fit.float_data("X")
     if name == "precomputed" or name == "linear" or callable(name):
         return Kernel(name, X)
     given = fit.estimator.gamma
@@ -223,26 +233,28 @@ def kernel_of(fit: Fit) -> Kernel:
 
 
 # --- fits ------------------------------------------------------------------------------------------
-def examine(fit: Fit) -> None:
+def examine_vectors(fit: Fit) -> None:
     if getattr(fit.estimator, "probability", False) is True:
-        fit.refuse(
+        fit.refuse_fit(
             "probability=True fits the probabilities to a random cross-validation",
             "Take decision_function",
         )
     if hasattr(fit.given["X"], "tocsr"):
-        fit.refuse("sparse X has no derivative here", "Give it X.toarray()")
+        fit.refuse_fit("sparse X has no derivative here", "Give it X.toarray()")
 
 
-@fits(BASE, "BaseLibSVM", examine=examine)
+@connects_fit(BASE, "BaseLibSVM", examine=examine_vectors)
 def support_vectors(fit: Fit) -> Mapping[str, Array]:
     """The coefficients of all machines, with the support vectors and the kernel's width."""
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
     for machine in machines(fit, kernel):
-        found, alpha, b = machine.dual.solve()
+        found, alpha, b = machine.dual.solve_machine()
         for row, places in machine.places:
-            rows[row] = rows[row] + spread(twin.support_, places, machine.dual, found, alpha)
+            rows[row] = rows[row] + spread_weights(
+                twin.support_, places, machine.dual, found, alpha
+            )
         constants.append(b)
     found_coef, found_b = xp.stack(rows), xp.stack(constants)
     flip = -1.0 if twin._impl in ("c_svc", "nu_svc") and len(twin.classes_) == 2 else 1.0
@@ -259,7 +271,7 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
     return attributes
 
 
-def spread(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> Array:
+def spread_weights(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> Array:
     """The signed weights in a row of dual_coef_, at those of the support vectors that it is about."""
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
@@ -286,7 +298,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
             for i in range(len(twin.classes_))
             for j in range(i + 1, len(twin.classes_))
         ]
-    weights, beta = fit.weights(), np.zeros(fit.twin.shape_fit_[0])
+    weights, beta = fit.sample_weights(), np.zeros(fit.twin.shape_fit_[0])
     beta[twin.support_] = twin._dual_coef_[0]
     everywhere = [(0, np.ones(len(twin.support_), dtype=bool))]
     rows, ones = np.arange(len(beta)), np.ones(len(beta))
@@ -297,7 +309,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
         targets = xp.zeros(len(beta), dtype=xp.float64)
         dual = Dual(fit.name, kernel, rows, ones, targets, weights, beta, b, total)
         return [Machine(dual, everywhere)]
-    limits, y = fit.parameter("C") * weights, xp.reshape(fit.data("y"), (-1,))
+    limits, y = fit.parameter("C") * weights, xp.reshape(fit.float_data("y"), (-1,))
     tube: dict[str, Any] = {}
     if twin._impl == "nu_svr":
         width: Any = 0.0
@@ -327,7 +339,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     for i in range(first):
         number += count - 1 - i
     b = float(twin._intercept_[number + second - first - 1])
-    weights = fit.weights()[rows]
+    weights = fit.sample_weights()[rows]
     more: dict[str, Any] = {}
     if twin._impl == "nu_svc":
         fit.asked.add("class_weight")  # which libsvm ignores
@@ -352,7 +364,7 @@ def decision(self: Any, X: Any) -> Array:
     elif callable(self.kernel):
         K = as_float(self.kernel(X, self._BaseLibSVM__Xfit))[:, self.support_]
     else:
-        K = kernel.of(X, as_float(self.support_vectors_))
+        K = kernel.between_samples(X, as_float(self.support_vectors_))
     coef, b = as_float(self._dual_coef_), as_float(self._intercept_)
     if self._impl not in ("c_svc", "nu_svc"):
         return xp.matmul(K, xp.matrix_transpose(coef)) + b
@@ -401,7 +413,7 @@ def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     k = 0
-    wins = plain(predictions)
+    wins = plain_data(predictions)
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]

@@ -15,11 +15,11 @@ import numpy as np
 import arraytape as xp
 
 from .._ops import at_users_line
-from .._recorded import arguments, data, of_path
+from .._recorded import bind_arguments, of_path, operand_of
 from .._statements import hooks, keeps_arrays
 
 
-def arranged(name: str, *arrays: str, conjugated: bool = False) -> None:
+def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
     """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
 
     conjugated : the second array is, if it is not given, the conjugate of the first.
@@ -30,16 +30,18 @@ def arranged(name: str, *arrays: str, conjugated: bool = False) -> None:
     options = [p for p in signature.parameters if p not in arrays]
 
     @functools.wraps(function)
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def arrange_arguments(*args: Any, **keywords: Any) -> Any:
         bound = signature.bind(*args, **keywords)
         given = dict(bound.arguments)
         if conjugated and given.get(arrays[1]) is None:
-            given[arrays[1]] = xp.conj(data(given[arrays[0]]))
-        given = arguments(path, signature, (), given, [x for x in arrays if x in given], options)
-        parts = {x: data(given[x]) for x in arrays if given.get(x) is not None}
+            given[arrays[1]] = xp.conj(operand_of(given[arrays[0]]))
+        given = bind_arguments(
+            path, signature, (), given, [x for x in arrays if x in given], options
+        )
+        parts = {x: operand_of(given[x]) for x in arrays if given.get(x) is not None}
         return arrange(function, parts, {x: given[x] for x in options if x in given})
 
-    hooks("scipy.linalg", name)(rule)
+    hooks("scipy.linalg", name)(arrange_arguments)
 
 
 def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> Any:
@@ -49,10 +51,10 @@ def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> An
         count = math.prod(part.shape)
         numbers[name] = np.arange(start, start + count).reshape(part.shape)
         start += count
-    return gathered([*parts.values()], at_users_line(function)(**numbers, **options))
+    return gather_elements([*parts.values()], at_users_line(function)(**numbers, **options))
 
 
-def gathered(parts: list[Any], places: Any) -> Any:
+def gather_elements(parts: list[Any], places: Any) -> Any:
     """The elements at these places of all of the parts; 0 where the place is 0."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
@@ -62,23 +64,23 @@ def gathered(parts: list[Any], places: Any) -> Any:
     return found if (places > 0).all() else xp.where(places > 0, found, xp.zeros_like(found))
 
 
-arranged("circulant", "c")
-arranged("convolution_matrix", "a")
-arranged("diagsvd", "s")
-arranged("hankel", "c", "r")
-arranged("leslie", "f", "s")
-arranged("toeplitz", "c", "r", conjugated=True)
+state_arrangement("circulant", "c")
+state_arrangement("convolution_matrix", "a")
+state_arrangement("diagsvd", "s")
+state_arrangement("hankel", "c", "r")
+state_arrangement("leslie", "f", "s")
+state_arrangement("toeplitz", "c", "r", conjugated=True)
 
 
 @hooks("scipy.linalg", "block_diag")
 def block_diag(*arrs: Any) -> Any:
-    parts = [data(part) for part in arrs]
+    parts = [operand_of(part) for part in arrs]
     numbers, start = [], 1
     for part in parts:
         count = math.prod(part.shape)
         numbers.append(np.arange(start, start + count).reshape(part.shape))
         start += count
-    return gathered(parts, of_path("scipy.linalg.block_diag")(*numbers))
+    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*numbers))
 
 
 # Their NumPy code runs on Arrays as it stands.

@@ -18,13 +18,13 @@ from ...ops import _factorisations as rules
 from ...ops._factorisations import diagonal_matrix, diagonal_part
 from .._facades import no_rule
 from .._ops import library_op
-from .._recorded import data, recorded
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 from ._right_sides import as_columns, as_given
 from ._structures import given_back
 
 
-def shifted(x: Any, k: int, xp: Any) -> Any:
+def shift_rows(x: Any, k: int, xp: Any) -> Any:
     """Row i of the result is row i + k of x; 0 where there is none."""
     n = x.shape[-2]
     if abs(k) >= n:
@@ -36,7 +36,7 @@ def shifted(x: Any, k: int, xp: Any) -> Any:
 
 def along_band(u: Any, y: Any, k: int, xp: Any) -> Any:
     """The elements (j + k, j) of ``u @ y^H``, by j; 0 where there are none."""
-    return xp.sum(shifted(u, k, xp) * conjugate(y, xp), axis=-1)
+    return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
 # --- banded -----------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
     # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
     # column i.
     rows = [
-        shifted(ab[..., upper + lower - row, :, None], row - lower, xp)[..., 0]
+        shift_rows(ab[..., upper + lower - row, :, None], row - lower, xp)[..., 0]
         for row in range(lower + upper + 1)
     ]
     return conjugate(xp.stack(rows, axis=-2), xp)
@@ -78,7 +78,9 @@ def solve_banded(
     check_finite: Any = True,
 ) -> Any:  # fmt: skip
     lower, upper = (int(k) for k in l_and_u)
-    return solve_banded_op(data(ab), data(b), lower=lower, upper=upper, check_finite=check_finite)
+    return solve_banded_op(
+        operand_of(ab), operand_of(b), lower=lower, upper=upper, check_finite=check_finite
+    )
 
 
 def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
@@ -113,7 +115,9 @@ def solveh_banded(
     ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False, lower: Any = False,
     check_finite: Any = True,
 ) -> Any:  # fmt: skip
-    return solveh_banded_op(data(ab), data(b), lower=bool(lower), check_finite=check_finite)
+    return solveh_banded_op(
+        operand_of(ab), operand_of(b), lower=bool(lower), check_finite=check_finite
+    )
 
 
 # --- Toeplitz ---------------------------------------------------------------------------------------
@@ -156,14 +160,14 @@ solve_toeplitz_op = library_op(
 @hooks("scipy.linalg", "solve_toeplitz")
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
     c, r = column_and_row(c_or_cr)
-    return solve_toeplitz_op(c, r, data(b), check_finite=check_finite)
+    return solve_toeplitz_op(c, r, operand_of(b), check_finite=check_finite)
 
 
 def column_and_row(given: Any) -> tuple[Any, Any]:
     """The first column and the first row, which is by default the column's conjugate."""
     if isinstance(given, tuple):
-        return data(given[0]), data(given[1])
-    c = data(given)
+        return operand_of(given[0]), operand_of(given[1])
+    c = operand_of(given)
     return c, arraytape.conj(arraytape.asarray(c))
 
 
@@ -175,7 +179,7 @@ def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
     across = conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp)
     second = matmul_toeplitz_op(across, conjugate(c, xp), g)
     m, n = c.shape[-1], r.shape[-1]
-    g, x = filled(g, max(m, n), xp), filled(x, max(m, n), xp)
+    g, x = fill_rows(g, max(m, n), xp), fill_rows(x, max(m, n), xp)
     return (
         Later(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
         Later(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
@@ -183,7 +187,7 @@ def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
     )
 
 
-def filled(x: Any, n: int, xp: Any) -> Any:
+def fill_rows(x: Any, n: int, xp: Any) -> Any:
     """With rows of 0 below, up to n."""
     more = n - x.shape[-2]
     if not more:
@@ -204,7 +208,7 @@ matmul_toeplitz_op = library_op(
 @hooks("scipy.linalg", "matmul_toeplitz")
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: Any = False, workers: Any = None) -> Any:
     c, r = column_and_row(c_or_cr)
-    return matmul_toeplitz_op(c, r, data(x), check_finite=check_finite, workers=workers)
+    return matmul_toeplitz_op(c, r, operand_of(x), check_finite=check_finite, workers=workers)
 
 
 # --- circulant --------------------------------------------------------------------------------------
@@ -235,7 +239,7 @@ def solve_circulant(
     c: Any, b: Any, singular: Any = "raise", tol: Any = None, caxis: Any = -1, baxis: Any = 0,
     outaxis: Any = 0,
 ) -> Any:  # fmt: skip
-    c, b = data(c), data(b)
+    c, b = operand_of(c), operand_of(b)
     if singular != "raise" or tol is not None or (caxis, baxis, outaxis) != (-1, 0, 0):
         raise no_rule("scipy.linalg.solve_circulant", "singular=, tol= or axes")
     if c.ndim != 1 or b.ndim > 2:
@@ -248,13 +252,13 @@ def in_full(band: Any, lower: bool, xp: Any) -> Any:
     """The triangular matrix of which the rows of ``band`` are the diagonals."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
-        total = total + shifted(diagonal_matrix(band[..., row, :], xp), -k, xp)
+        total = total + shift_rows(diagonal_matrix(band[..., row, :], xp), -k, xp)
     return total
 
 
 def as_band(x: Any, like: Any, lower: bool, xp: Any) -> Any:
     """The diagonals of a matrix, as rows of a band like another: the transpose of ``in_full``."""
-    rows = [xp.sum(diagonal_part(shifted(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
+    rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
@@ -268,7 +272,7 @@ def cholesky_banded_rule(g: Any, ab: Any, y: Any, lower: bool, xp: Any) -> Any:
     return as_band(given_back(half, "hermitian", lower, xp), ab, lower, xp) + corners
 
 
-recorded(
+recorded_function(
     "scipy.linalg.cholesky_banded", cholesky_banded_rule, arrays=["ab"], options=["lower"],
     cores=[2],
 )  # fmt: skip
@@ -300,7 +304,7 @@ def times_factor(band: Any, x: Any, lower: bool, xp: Any) -> Any:
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):
         line = band[..., row, :, None]
-        part = conjugate(line, xp) * shifted(x, k, xp) if lower else shifted(line * x, -k, xp)
+        part = conjugate(line, xp) * shift_rows(x, k, xp) if lower else shift_rows(line * x, -k, xp)
         total = total + part
     return total
 
@@ -319,4 +323,6 @@ def cho_solve_banded(
     cb_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True
 ) -> Any:
     c, lower = cb_and_lower
-    return cho_solve_banded_op(data(c), data(b), lower=bool(lower), check_finite=check_finite)
+    return cho_solve_banded_op(
+        operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite
+    )

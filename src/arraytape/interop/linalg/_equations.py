@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._record.plan import Later
 from ...ops._factorisations import adjoint, symmetric
-from .._recorded import recorded
+from .._recorded import recorded_function
 
 
 def sylvester_rule(g: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
@@ -15,7 +15,7 @@ def sylvester_rule(g: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
     return Later(lambda: -(z @ adjoint(y, xp))), Later(lambda: -(adjoint(y, xp) @ z)), z
 
 
-sylvester_op = recorded(
+sylvester_op = recorded_function(
     "scipy.linalg.solve_sylvester", arrays=["a", "b", "q"], joint=sylvester_rule, cores=[2, 2, 2]
 )
 
@@ -26,7 +26,7 @@ def lyapunov_rule(g: Any, a: Any, y: Any, xp: Any) -> Any:
     return Later(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
 
-lyapunov_op = recorded(
+lyapunov_op = recorded_function(
     "scipy.linalg.solve_continuous_lyapunov", arrays=["a", "q"], joint=lyapunov_rule, cores=[2, 2]
 )
 
@@ -37,7 +37,7 @@ def discrete_rule(g: Any, a: Any, y: Any, method: Any, xp: Any) -> Any:
     return Later(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 
 
-discrete_op = recorded(
+discrete_op = recorded_function(
     "scipy.linalg.solve_discrete_lyapunov", arrays=["a", "q"], options=["method"],
     joint=discrete_rule, cores=[2, 2],
 )  # fmt: skip
@@ -51,18 +51,18 @@ def continuous_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any)
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
 
-    def inner() -> Any:
+    def through_gain() -> Any:
         return y @ z @ y @ adjoint(gain, xp)
 
     return (
         Later(lambda: -2.0 * (y @ z)),
-        Later(lambda: 2.0 * inner()),
+        Later(lambda: 2.0 * through_gain()),
         -z,
-        Later(lambda: -(gain @ inner())),
+        Later(lambda: -(gain @ through_gain())),
     )
 
 
-recorded(
+recorded_function(
     "scipy.linalg.solve_continuous_are", arrays=["a", "b", "q", "r"], options=["balanced"],
     joint=continuous_are_rule,
 )  # fmt: skip
@@ -77,13 +77,18 @@ def discrete_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -
     z = symmetric(discrete_op(closed, symmetric(g, xp), method=None), xp)
     back = adjoint(gain, xp)
 
-    def to_a() -> Any:
+    def to_state_matrix() -> Any:
         return 2.0 * (y @ closed @ z)
 
-    return Later(to_a), Later(lambda: -(to_a() @ back)), z, Later(lambda: gain @ z @ back)
+    return (
+        Later(to_state_matrix),
+        Later(lambda: -(to_state_matrix() @ back)),
+        z,
+        Later(lambda: gain @ z @ back),
+    )
 
 
-recorded(
+recorded_function(
     "scipy.linalg.solve_discrete_are", arrays=["a", "b", "q", "r"], options=["balanced"],
     joint=discrete_are_rule,
 )  # fmt: skip

@@ -9,13 +9,13 @@ import scipy.linalg
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from .._ops import library_op
-from .._recorded import data
+from .._recorded import operand_of
 from .._statements import hooks
 
 
 def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: Any) -> Any:
     """as that of the array API's norm of vectors or matrices"""
-    axes = axes_of(axis, len(a.shape))
+    axes = norm_axes(axis, len(a.shape))
     if len(axes) != 2 or ord in (None, "fro", "f"):
         order = 2 if ord in (None, "fro", "f") else ord
         return rules.vector_norm(g, a, y, tuple(axes), keepdims, order, xp)
@@ -27,7 +27,7 @@ def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: A
     return xp.moveaxis(matrix_norm_rule(g, matrix, y, ord, xp), last, axes)
 
 
-def axes_of(axis: Any, ndim: int) -> list[int]:
+def norm_axes(axis: Any, ndim: int) -> list[int]:
     """The axes of a norm, from the first one."""
     if axis is None:
         return list(range(ndim))
@@ -69,4 +69,6 @@ def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, check_finite: Any = True
 ) -> Any:
     axis = tuple(axis) if isinstance(axis, list) else axis
-    return norm_op(data(a), ord=ord, axis=axis, keepdims=bool(keepdims), check_finite=check_finite)
+    return norm_op(
+        operand_of(a), ord=ord, axis=axis, keepdims=bool(keepdims), check_finite=check_finite
+    )

@@ -15,7 +15,7 @@ from ...ops import _spectral as spectral
 from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest
 from .._facades import no_rule
 from .._ops import library_op
-from .._recorded import data, recorded
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 
 
@@ -78,7 +78,10 @@ def qr(
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.qr", f"mode={shown(mode)}")
     Q, R, order = qr_op(
-        data(a), mode="full" if mode == "r" else mode, pivoting=pivoting, check_finite=check_finite
+        operand_of(a),
+        mode="full" if mode == "r" else mode,
+        pivoting=pivoting,
+        check_finite=check_finite,
     )
     if mode == "r" and not pivoting and R.ndim > 2:
         return R  # of stacks, SciPy gives a single result without a tuple around it
@@ -129,7 +132,7 @@ def rq(
 ) -> Any:
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.rq", f"mode={shown(mode)}")
-    R, Q = rq_op(data(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
+    R, Q = rq_op(operand_of(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
     return R if mode == "r" else (R, Q)
 
 
@@ -138,10 +141,7 @@ def svd_joint(g: Any, U: Any, S: Any, Vh: Any, unread: Any, xp: Any) -> Any:
     """as that of the array API's ``svd``; what fills U and Vh to square matrices is no function of a"""
     gU, gS, gVh = g
     k = S.shape[-1]
-    extras = [
-        None if gU is None else gU[..., :, k:],
-        None if gVh is None else gVh[..., k:, :],
-    ]
+    extras = [None if gU is None else gU[..., :, k:], None if gVh is None else gVh[..., k:, :]]
     g = (
         None if gU is None else gU[..., :, :k], gS, None if gVh is None else gVh[..., :k, :]
     )  # fmt: skip
@@ -183,13 +183,13 @@ def svd(
 ) -> Any:  # fmt: skip
     how = {"check_finite": check_finite, "lapack_driver": lapack_driver}
     if not compute_uv:
-        return svdvals_op(data(a), **how)
-    return tuple(svd_op(data(a), full_matrices=bool(full_matrices), **how))
+        return svdvals_op(operand_of(a), **how)
+    return tuple(svd_op(operand_of(a), full_matrices=bool(full_matrices), **how))
 
 
 @hooks("scipy.linalg", "svdvals")
 def svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    return svdvals_op(data(a), check_finite=check_finite)
+    return svdvals_op(operand_of(a), check_finite=check_finite)
 
 
 # --- spaces ---------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
     return -(adjoint(pseudo, xp) @ within(g, y, xp) @ adjoint(y, xp))
 
 
-recorded("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
+recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
 
 
 def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
@@ -219,7 +219,7 @@ def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
     return outside @ adjoint(pseudo @ y, xp)
 
 
-recorded("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"])
+recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"])
 
 
 # --- polar ----------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def polar_right(gu: Any, gp: Any, a: Any, u: Any, p: Any, xp: Any) -> Any:
     return over + 2.0 * (a @ rules.symmetric(sylvester_op(p, p, inner), xp))
 
 
-recorded(
+recorded_function(
     "scipy.linalg.polar", arrays=["a"], options=["side"], joint=polar_joint, outputs=("u", "p"),
     cores=[2],
 )  # fmt: skip
@@ -262,7 +262,7 @@ recorded(
 @hooks("scipy.linalg", "orthogonal_procrustes")
 def orthogonal_procrustes(A: Any, B: Any, check_finite: Any = True) -> Any:
     """By the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
-    A, B = arraytape.asarray(data(A)), arraytape.asarray(data(B))
+    A, B = arraytape.asarray(operand_of(A)), arraytape.asarray(operand_of(B))
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
     product = arraytape.matrix_transpose(arraytape.matrix_transpose(B) @ arraytape.conj(A))

@@ -14,17 +14,17 @@ from ...ops import _spectral as spectral
 from ...ops._factorisations import NONE_UNREAD, adjoint
 from .._facades import no_rule
 from .._ops import LibraryOp, library_op
-from .._recorded import data
+from .._recorded import operand_of
 from .._statements import hooks
 from ._banded import as_band, in_full
-from ._structures import given_back, read
+from ._structures import given_back, read_structure
 
 
 # --- Hermitian matrices, also with b --------------------------------------------------------------
 def reduced(a: Any, b: Any, lower: bool, xp: Any) -> tuple[Any, Any]:
     """L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
-    factor = xp.linalg.cholesky(read(b, "hermitian", lower, xp))
-    half = xp.linalg.solve(factor, read(a, "hermitian", lower, xp))
+    factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
+    half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
     return factor, rules.symmetric(adjoint(xp.linalg.solve(factor, adjoint(half, xp)), xp), xp)
 
 
@@ -44,17 +44,17 @@ def eigh_back(
     inside = (at >= 0) & (at < k)
     at = xp.where(inside, at, 0)
 
-    def spread(x: Any, other: Any, vector: bool) -> Any:
+    def place_selected(x: Any, other: Any, vector: bool) -> Any:
         shape = (*other.shape[:-1], n)
         index = xp.broadcast_to(at[..., None, :] if vector else at, shape)
         chosen = xp.take_along_axis(x, index, axis=-1)
         return xp.where(inside[..., None, :] if vector else inside, chosen, other)
 
     gw, gV = g
-    gw = None if gw is None else spread(gw, xp.zeros_like(everything), False)
-    gV = None if gV is None else spread(gV, xp.zeros_like(all_vectors), True)
-    values = spread(values, everything, False)
-    vectors = spread(vectors, all_vectors, True)
+    gw = None if gw is None else place_selected(gw, xp.zeros_like(everything), False)
+    gV = None if gV is None else place_selected(gV, xp.zeros_like(all_vectors), True)
+    values = place_selected(values, everything, False)
+    vectors = place_selected(vectors, all_vectors, True)
     return spectral.eigh((gw, gV), values, vectors, None if unread != () else (), xp)[0]
 
 
@@ -63,7 +63,7 @@ def eigh_joint(
 ) -> Any:
     """as that of the array API's ``eigh``, to the triangle that is read"""
     g = g[:2]
-    matrix = read(a, "hermitian", lower, xp)
+    matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
     found = eigh_back(g, values, vectors, matrix, first, unread, xp)
     return (given_back(found, "hermitian", lower, xp),)
@@ -82,7 +82,7 @@ def generalised_joint(
     back = adjoint(factor, xp)
     half = xp.linalg.solve(back, inner)
 
-    def to_a() -> Any:
+    def to_hermitian() -> Any:
         return adjoint(xp.linalg.solve(back, adjoint(half, xp)), xp)
 
     def to_b() -> Any:
@@ -92,7 +92,7 @@ def generalised_joint(
         return rules.cholesky(xp.tril(to_factor), factor, False, xp)
 
     return (
-        Later(lambda: given_back(to_a(), "hermitian", lower, xp)),
+        Later(lambda: given_back(to_hermitian(), "hermitian", lower, xp)),
         Later(lambda: given_back(to_b(), "hermitian", lower, xp)),
     )
 
@@ -100,7 +100,9 @@ def generalised_joint(
 def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
     """The op of ``eigh`` with or without b; its third result is the place of the first value."""
 
-    def compute(arrays: Any, lower: bool, selection: Any, check_finite: bool, driver: Any) -> Any:
+    def compute_eigh(
+        arrays: Any, lower: bool, selection: Any, check_finite: bool, driver: Any
+    ) -> Any:
         index, value = selection
         options = {"lower": lower, "check_finite": check_finite}
         values, vectors = scipy.linalg.eigh(
@@ -116,13 +118,13 @@ def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
         a: Any, lower: bool = True, selection: Any = (None, None), check_finite: bool = True,
         driver: Any = None,
     ) -> Any:  # fmt: skip
-        return compute((a,), lower, selection, check_finite, driver)
+        return compute_eigh((a,), lower, selection, check_finite, driver)
 
     def of_two(
         a: Any, b: Any, lower: bool = True, selection: Any = (None, None), check_finite: bool = True,
         driver: Any = None,
     ) -> Any:  # fmt: skip
-        return compute((a, b), lower, selection, check_finite, driver)
+        return compute_eigh((a, b), lower, selection, check_finite, driver)
 
     return library_op(
         name, of_two if generalised else of_one, joint=joint, outputs=("values", "vectors", "first"),
@@ -136,7 +138,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 def values_rule(g: Any, a: Any, lower: bool, xp: Any) -> Any:
     """as that of the array API's ``eigvalsh``, to the triangle that is read"""
-    matrix = read(a, "hermitian", lower, xp)
+    matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
 
@@ -165,11 +167,11 @@ def generalised_values(g: Any, a: Any, b: Any, lower: bool, xp: Any) -> Any:
     vectors = xp.linalg.solve(adjoint(factor, xp), turned)
     g = spectral.beside_values(g, values)
 
-    def between(weights: Any) -> Any:
+    def between_vectors(weights: Any) -> Any:
         whole = rules.symmetric((vectors * weights[..., None, :]) @ adjoint(vectors, xp), xp)
         return given_back(whole, "hermitian", lower, xp)
 
-    return Later(lambda: between(g)), Later(lambda: -between(g * values))
+    return Later(lambda: between_vectors(g)), Later(lambda: -between_vectors(g * values))
 
 
 @hooks("scipy.linalg", "eigh")
@@ -180,7 +182,7 @@ def eigh(
 ) -> Any:  # fmt: skip
     if type != 1 and b is not None:
         raise no_rule("scipy.linalg.eigh", f"type={type}")
-    arrays = [data(a)] if b is None else [data(a), data(b)]
+    arrays = [operand_of(a)] if b is None else [operand_of(a), operand_of(b)]
     how = {"lower": bool(lower), "check_finite": check_finite, "driver": driver}
     if subset_by_index is None and subset_by_value is None:
         if eigvals_only:
@@ -234,8 +236,8 @@ def eig(
         if given:
             raise no_rule("scipy.linalg.eig", option)
     if not right:
-        return eigvals_op(data(a), check_finite=check_finite)
-    return tuple(eig_op(data(a), check_finite=check_finite))
+        return eigvals_op(operand_of(a), check_finite=check_finite)
+    return tuple(eig_op(operand_of(a), check_finite=check_finite))
 
 
 @hooks("scipy.linalg", "eigvals")
@@ -259,7 +261,7 @@ def banded_joint(
 
 def banded_values(g: Any, band: Any, lower: bool, xp: Any) -> Any:
     """as that of ``eigvalsh``, to the diagonals"""
-    matrix = read(in_full(band, lower, xp), "hermitian", lower, xp)
+    matrix = read_structure(in_full(band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
     return as_band(found, band, lower, xp)
 
@@ -293,8 +295,8 @@ def eig_banded(
         raise no_rule("scipy.linalg.eig_banded", f"select={shown(select)}")
     how = {"lower": bool(lower), "check_finite": check_finite}
     if eigvals_only:
-        return eigvals_banded_op(data(a_band), **how)
-    return tuple(eig_banded_op(data(a_band), **how))
+        return eigvals_banded_op(operand_of(a_band), **how)
+    return tuple(eig_banded_op(operand_of(a_band), **how))
 
 
 @hooks("scipy.linalg", "eigvals_banded")
@@ -354,8 +356,8 @@ def eigh_tridiagonal(
         raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={shown(select)}")
     how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
     if eigvals_only:
-        return tridiagonal_values_op(data(d), data(e), **how)
-    return tuple(tridiagonal_op(data(d), data(e), **how))
+        return tridiagonal_values_op(operand_of(d), operand_of(e), **how)
+    return tuple(tridiagonal_op(operand_of(d), operand_of(e), **how))
 
 
 @hooks("scipy.linalg", "eigvalsh_tridiagonal")

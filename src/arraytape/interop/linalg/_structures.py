@@ -1,6 +1,6 @@
 """The matrix that SciPy takes from an argument of which it reads a part, and the way back.
 
-``read`` gives the matrix; ``given_back`` is its transpose: to elements that are not read it gives 0, to
+``read_structure`` gives the matrix; ``given_back`` is its transpose: to elements that are not read it gives 0, to
 those that are read for two places the sum of both.
 """
 
@@ -21,14 +21,14 @@ ASSUMED = {
 }  # fmt: skip
 
 
-def read(a: Any, structure: str, lower: bool, xp: Any) -> Any:
+def read_structure(a: Any, structure: str, lower: bool, xp: Any) -> Any:
     """The matrix of a structure that is read from ``a``; ``lower``: from its lower triangle."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
         half = xp.tril(a, k=-1) if lower else xp.triu(a, k=1)
         other = xp.triu(across, k=1) if lower else xp.tril(across, k=-1)
         return half + other + own_diagonal(a, structure, xp)
-    return taken(a, structure, xp)
+    return structured_elements(a, structure, xp)
 
 
 def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
@@ -37,7 +37,7 @@ def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
         return both + own_diagonal(g, structure, xp)
-    return taken(g, structure, xp)
+    return structured_elements(g, structure, xp)
 
 
 def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
@@ -48,7 +48,7 @@ def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
     return diagonal
 
 
-def taken(x: Any, structure: str, xp: Any) -> Any:
+def structured_elements(x: Any, structure: str, xp: Any) -> Any:
     """The elements of a structure, 0 elsewhere."""
     if structure == "general":
         return x

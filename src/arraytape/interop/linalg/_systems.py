@@ -14,11 +14,11 @@ from ..._storage.storage import conjugate
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest
 from ...ops.indexing_functions import is_at_hand
-from .._ops import LibraryOp, hidden, library_op
-from .._recorded import data, recorded
+from .._ops import LibraryOp, hide_from_warnings, library_op
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 from ._right_sides import as_columns, as_given
-from ._structures import ASSUMED, given_back, read, with_unit_diagonal, without_diagonal
+from ._structures import ASSUMED, given_back, read_structure, with_unit_diagonal, without_diagonal
 
 
 # --- dense systems --------------------------------------------------------------------------------
@@ -27,7 +27,7 @@ def solve_rule(
 ) -> Any:
     """as that of the array API's ``solve``, with the matrix that is read from a"""
     structure = ASSUMED[assume_a]
-    matrix = read(a, structure, lower, xp)
+    matrix = read_structure(a, structure, lower, xp)
     if transposed:
         matrix = xp.matrix_transpose(matrix)
     if matrix.shape[-1] == 1 and b.shape[-2 if len(b.shape) > 1 else -1] != 1:
@@ -51,7 +51,7 @@ def solve_rule(
     return Later(to_a), second
 
 
-recorded(
+recorded_function(
     "scipy.linalg.solve", arrays=["a", "b"], options=["lower", "assume_a", "transposed"],
     joint=solve_rule,
 )  # fmt: skip
@@ -62,12 +62,12 @@ def inv_rule(g: Any, y: Any, assume_a: Any, lower: bool, xp: Any) -> Any:
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
-recorded(
+recorded_function(
     "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
     # SciPy 1.17 gives a's elements back beside the diagonal.
     refuses={"assume_a": ["diagonal"]},
 )  # fmt: skip
-recorded("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
+recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
 
 
 # --- triangular systems, factors ------------------------------------------------------------------
@@ -83,7 +83,7 @@ def solve_triangular_rule(
 ) -> Any:
     """as that of ``solve``, with the triangle"""
     structure = "lower" if lower else "upper"
-    matrix = read(a, structure, lower, xp)
+    matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
         matrix = with_unit_diagonal(matrix, xp)
     to_matrix, second = rules.solve(g, turned(matrix, trans, xp), y, b, xp)
@@ -95,7 +95,7 @@ def solve_triangular_rule(
     return Later(to_a), second
 
 
-recorded(
+recorded_function(
     "scipy.linalg.solve_triangular", arrays=["a", "b"],
     options=["trans", "lower", "unit_diagonal"], joint=solve_triangular_rule,
 )  # fmt: skip
@@ -107,7 +107,9 @@ def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
     return given_back(half, "hermitian", lower, xp)
 
 
-recorded("scipy.linalg.cholesky", cholesky_rule, arrays=["a"], options=["lower"], cores=[2])
+recorded_function(
+    "scipy.linalg.cholesky", cholesky_rule, arrays=["a"], options=["lower"], cores=[2]
+)
 
 
 # From SciPy 1.18 on the factor has zeros there.
@@ -135,7 +137,7 @@ cho_factor_op = library_op(
 def cho_factor(
     a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> Any:
-    return cho_factor_op(data(a), lower=bool(lower), check_finite=check_finite), lower
+    return cho_factor_op(operand_of(a), lower=bool(lower), check_finite=check_finite), lower
 
 
 def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
@@ -163,7 +165,7 @@ cho_solve_op = library_op(
 @hooks("scipy.linalg", "cho_solve")
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
     c, lower = c_and_lower
-    return cho_solve_op(data(c), data(b), lower=bool(lower), check_finite=check_finite)
+    return cho_solve_op(operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite)
 
 
 # --- LU -------------------------------------------------------------------------------------------
@@ -178,13 +180,13 @@ def permutations(pivots: Any) -> Any:
     return found
 
 
-def put_back(x: Any, rows: Any, xp: Any) -> Any:
+def to_matrix_order(x: Any, rows: Any, xp: Any) -> Any:
     """Rows in the order of the matrix: row i of x is row ``rows[i]``."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
-def in_order(x: Any, rows: Any, xp: Any) -> Any:
+def to_factor_order(x: Any, rows: Any, xp: Any) -> Any:
     """Rows in the order of the factors: row ``rows[i]`` of x is row i."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
@@ -212,7 +214,7 @@ def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
         found = xp.concat([found, side], axis=-1)
     if below:
         found = xp.concat([found, foot], axis=-2)
-    return (put_back(found, rows, xp),)
+    return (to_matrix_order(found, rows, xp),)
 
 
 def lu_joint(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
@@ -231,7 +233,7 @@ lu_op = library_op(
 )
 
 
-@hidden
+@hide_from_warnings
 def lu_with_rows(a: Any, check_finite: bool) -> Any:
     """L, U, and for each of their rows that of a: SciPy's indices are the other way round."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
@@ -245,14 +247,18 @@ def lu(
 ) -> Any:  # fmt: skip
     import arraytape as xp
 
-    lower, upper, rows = lu_op(data(a), check_finite=check_finite)
+    lower, upper, rows = lu_op(operand_of(a), check_finite=check_finite)
     if permute_l:
-        return put_back(lower, rows, xp), upper
+        return to_matrix_order(lower, rows, xp), upper
     indices = xp.argsort(rows, axis=-1)
     if p_indices:
         return indices, lower, upper
     one = xp.eye(rows.shape[-1], dtype=real_dtype(lower.dtype))
-    return put_back(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp), lower, upper
+    return (
+        to_matrix_order(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp),
+        lower,
+        upper,
+    )
 
 
 def real_dtype(dtype: Any) -> Any:
@@ -275,7 +281,7 @@ def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
     return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
 
 
-@hidden
+@hide_from_warnings
 def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=check_finite)
     n = a.shape[-2]
@@ -295,7 +301,7 @@ lu_factor_op = library_op(
 
 @hooks("scipy.linalg", "lu_factor")
 def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    lu, pivots, _ = lu_factor_op(data(a), check_finite=check_finite)
+    lu, pivots, _ = lu_factor_op(operand_of(a), check_finite=check_finite)
     return lu, pivots
 
 
@@ -313,7 +319,7 @@ def lu_solve_joint(
         to_matrix = -(y @ adjoint(u, xp) if trans == 2 else u @ adjoint(y, xp))
         if trans == 1:
             to_matrix = xp.matrix_transpose(to_matrix)
-        moved = in_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
+        moved = to_factor_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
         lower = with_unit_diagonal(xp.tril(lu), xp)
         first = xp.tril(moved @ adjoint(xp.triu(lu), xp), k=-1)
         first = first + xp.triu(adjoint(lower, xp) @ moved)
@@ -338,7 +344,9 @@ def lu_solve(
     lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True
 ) -> Any:
     lu, pivots = lu_and_piv
-    return lu_solve_op(data(lu), data(pivots), data(b), trans=trans, check_finite=check_finite)[0]
+    return lu_solve_op(
+        operand_of(lu), operand_of(pivots), operand_of(b), trans=trans, check_finite=check_finite
+    )[0]
 
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
@@ -375,7 +383,7 @@ def pinv(
     return_rank: Any = False,
     check_finite: Any = True,
 ) -> Any:
-    y, rank = pinv_op(data(a), atol=atol, rtol=rtol, check_finite=check_finite)
+    y, rank = pinv_op(operand_of(a), atol=atol, rtol=rtol, check_finite=check_finite)
     return (y, rank) if return_rank else y
 
 
@@ -384,7 +392,7 @@ def pinvh_joint(g: Any, a: Any, y: Any, lower: bool, xp: Any) -> Any:
     g, _ = g
     if g is None:
         return (xp.zeros_like(a),)
-    matrix = read(a, "hermitian", lower, xp)
+    matrix = read_structure(a, "hermitian", lower, xp)
     found = unless_cut(rules.pinv(g, matrix, y, xp), matrix, y, xp)
     return (given_back(found, "hermitian", lower, xp),)
 
@@ -405,7 +413,7 @@ def pinvh(
     a: Any, atol: Any = None, rtol: Any = None, lower: Any = True, return_rank: Any = False,
     check_finite: Any = True,
 ) -> Any:  # fmt: skip
-    y, rank = pinvh_op(data(a), atol=atol, rtol=rtol, lower=lower, check_finite=check_finite)
+    y, rank = pinvh_op(operand_of(a), atol=atol, rtol=rtol, lower=lower, check_finite=check_finite)
     return (y, rank) if return_rank else y
 
 
@@ -472,7 +480,13 @@ def lstsq(
 ) -> Any:  # fmt: skip
     driver = lapack_driver or scipy.linalg.lstsq.default_lapack_driver
     op = LSTSQ["gelsy" if driver == "gelsy" else "others"]
-    found = op(data(a), data(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver)
+    found = op(
+        operand_of(a),
+        operand_of(b),
+        cond=cond,
+        check_finite=check_finite,
+        lapack_driver=lapack_driver,
+    )
     x, residues, rank = found[:3]
     rank = stop_gradient(rank)
     if rank.ndim == 0 and is_at_hand(rank._data):

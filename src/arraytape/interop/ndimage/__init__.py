@@ -12,7 +12,7 @@ from scipy.ndimage import _ni_support
 
 from .._context import is_active
 from .._facades import asarray, computes_with_arrays
-from .._recorded import refused
+from .._recorded import refused_functions
 from .._statements import keeps_arrays, replaces, stands_in
 from . import _filters, _interpolation
 
@@ -28,7 +28,9 @@ stands_in("scipy.ndimage._filters", "_nd_image")
 stands_in("scipy.ndimage._measurements", "_nd_image")
 stands_in("scipy.ndimage._measurements", "_ni_label")
 stands_in("scipy.ndimage._morphology", "_nd_image")
-refused(*[f"scipy.ndimage._filters.{name}" for name in ("generic_filter", "generic_filter1d")])
+refused_functions(
+    *[f"scipy.ndimage._filters.{name}" for name in ("generic_filter", "generic_filter1d")]
+)
 
 data_for_results = _ni_support._get_output
 

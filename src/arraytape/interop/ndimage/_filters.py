@@ -15,7 +15,7 @@ import arraytape
 from ..._array.array import Array
 from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
-from .._borders import extended, folded, into, padded_after, window
+from .._borders import extend_lines, fold_lines, into, padded_after, window
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
@@ -28,7 +28,9 @@ Function = Callable[..., Any]
 # --- correlations ------------------------------------------------------------------------------------
 # y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent
 # with the weights in reverse, and folds what goes to the continuation back to where it came from.
-def spread(g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any) -> tuple[Any, list[int]]:
+def pad_cotangent(
+    g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any
+) -> tuple[Any, list[int]]:
     """A cotangent padded for the filter in reverse, and the origins that it has there."""
     for axis, size in zip(axes, sizes, strict=True):
         g = padded_after(g, axis, size - 1, xp)
@@ -39,7 +41,7 @@ def all_folded(
     full: Any, shape: Any, sizes: Any, axes: Any, modes: Any, origins: Any, xp: Any
 ) -> Any:
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
-        full = folded(full, axis, shape[axis], mode, size // 2 + origin, xp)
+        full = fold_lines(full, axis, shape[axis], mode, size // 2 + origin, xp)
     return full
 
 
@@ -48,7 +50,7 @@ def all_extended(
 ) -> Any:
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         before = size // 2 + origin
-        x = extended(x, axis, mode, before, size - 1 - before, cval, xp)
+        x = extend_lines(x, axis, mode, before, size - 1 - before, cval, xp)
     return x
 
 
@@ -81,7 +83,7 @@ def correlate1d_image(
     g: Any, w: Any, shape: Any, axis: int, mode: str, origin: int, xp: Any
 ) -> Any:
     at, size = (axis % len(shape),), w.shape
-    wide, (middle,) = spread(g, size, at, xp)
+    wide, (middle,) = pad_cotangent(g, size, at, xp)
     full = correlate1d_op(wide, reverse(w, xp), at[0], "constant", 0.0, middle)
     return all_folded(full, shape, size, at, (mode,), (origin,), xp)
 
@@ -117,7 +119,7 @@ def correlate_forward(
 
 def correlate_image(g: Any, w: Any, shape: Any, mode: str, origins: Any, xp: Any) -> Any:
     axes = range(len(shape))
-    wide, middle = spread(g, w.shape, axes, xp)
+    wide, middle = pad_cotangent(g, w.shape, axes, xp)
     full = correlate_op(wide, reverse(w, xp), "constant", 0.0, middle)
     return all_folded(full, shape, w.shape, axes, [mode] * len(shape), origins, xp)
 
@@ -157,7 +159,7 @@ def uniform_forward(
 
 def uniform_image(g: Any, shape: Any, size: int, axis: int, mode: str, origin: int, xp: Any) -> Any:
     at = (axis % len(shape),)
-    wide, (middle,) = spread(g, (size,), at, xp)
+    wide, (middle,) = pad_cotangent(g, (size,), at, xp)
     full = uniform_op(wide, size, at[0], "constant", 0.0, middle)
     return all_folded(full, shape, (size,), at, (mode,), (origin,), xp)
 
@@ -279,8 +281,7 @@ def selected(
     whole = np.expand_dims(footprint, others)
     tall = None if heights is None else np.expand_dims(heights, others)
     return into(
-        output,
-        lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins),
+        output, lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins)
     )
 
 
@@ -302,7 +303,7 @@ state_line_filter("minimum_filter1d")
 state_line_filter("maximum_filter1d")
 
 
-def constant(given: Any) -> Any:
+def plain_size(given: Any) -> Any:
     """A size or footprint, which have no slope, as NumPy data."""
     return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
 
@@ -325,7 +326,7 @@ def min_or_max_filter(
 ) -> Any:  # fmt: skip
     if has_array((structure,)):
         raise no_rule("scipy.ndimage's grey morphology", "its structure as an Array")
-    size, footprint = constant(size), constant(footprint)
+    size, footprint = plain_size(size), plain_size(footprint)
     x = asarray(input)
     at = _ni_support._check_axes(axes, x.ndim)
     tall = None if structure is None else np.asarray(structure, np.float64)
@@ -343,7 +344,7 @@ def rank_filter(
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, operation: Any = "rank",
     axes: Any = None,
 ) -> Any:  # fmt: skip
-    x, size, footprint = asarray(input), constant(size), constant(footprint)
+    x, size, footprint = asarray(input), plain_size(size), plain_size(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     return selected(
         "_rank_filter",
@@ -395,7 +396,7 @@ def parameters_refused(function: str) -> TypeError:
 
 
 def fourier_rule(function: str) -> Function:
-    def rule(
+    def filter_image(
         input: Any, parameters: Any, n: Any, axis: Any, output: Any, *kind_of_filter: Any
     ) -> None:
         if has_array((parameters,)):
@@ -406,7 +407,7 @@ def fourier_rule(function: str) -> Function:
             lambda dtype: fourier_op(x, function, parameters, n, axis, kind_of_filter, dtype),
         )
 
-    return rule
+    return filter_image
 
 
 stands_in(

@@ -22,7 +22,7 @@ from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
 from .._statements import hooks, stands_in
-from .._wanted import used
+from .._wanted import used_by
 from ._filters import real_nd_image
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
@@ -155,7 +155,7 @@ class Taps:
 
 
 def taps_of(at: Any, shape: Any, order: int, border: int, npad: int, xp: Any) -> list[Taps]:
-    at = in_double(at, xp)
+    at = image_in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
 
@@ -177,13 +177,13 @@ def all_of(masks: Sequence[Any]) -> Any:
     return found
 
 
-def kept(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
+def cotangent_within(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
     """The cotangent of what is not the constant beyond the border."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
 
-def in_double(x: Any, xp: Any) -> Any:
+def image_in_double(x: Any, xp: Any) -> Any:
     """Return x in double precision, in which SciPy interpolates data and coordinates of any dtype."""
     return xp.astype(x, xp.float64, copy=False)
 
@@ -193,7 +193,7 @@ def by_coefficients(
 ) -> Any:
     """The adjoint by the coefficients of the sum of B-splines at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
-    g, found = kept(in_double(g, xp), taps, xp), []
+    g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
         part = g
         for axis, k in zip(taps, numbers, strict=True):
@@ -209,7 +209,7 @@ def by_coordinates(
     """The adjoint by the coordinates: the slopes of the sum along each axis."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
-    g, flat = kept(in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
+    g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
     found = [xp.zeros_like(g) for _ in shape]
     for numbers, index, inside in each_tap(taps, shape, xp):
         value = flat[index]
@@ -276,13 +276,13 @@ def affine_joint(
     every = tuple(range(1, len(shape_out) + 1))
 
     @functools.cache
-    def slopes() -> Any:
+    def affine_slopes() -> Any:
         return by_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
         Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
-        Later(lambda: xp.tensordot(slopes(), grid(shape_out, at, xp), axes=(every, every))),
-        Later(lambda: xp.sum(slopes(), axis=every)),
+        Later(lambda: xp.tensordot(affine_slopes(), grid(shape_out, at, xp), axes=(every, every))),
+        Later(lambda: xp.sum(affine_slopes(), axis=every)),
     )
 
 
@@ -314,13 +314,13 @@ def zoom_joint(
     every = tuple(range(1, len(shape_out) + 1))
 
     @functools.cache
-    def slopes() -> Any:
+    def zoom_slopes() -> Any:
         return by_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
         Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
-        Later(lambda: xp.sum(slopes() * moved, axis=every)),
-        Later(lambda: xp.sum(slopes() * factor, axis=every)),
+        Later(lambda: xp.sum(zoom_slopes() * moved, axis=every)),
+        Later(lambda: xp.sum(zoom_slopes() * factor, axis=every)),
     )
 
 
@@ -433,6 +433,6 @@ def affine_transform(
 @hooks("scipy.ndimage._interpolation", "geometric_transform", always=True)
 def geometric_transform_of(input: Any, mapping: Any, *args: Any, **keywords: Any) -> Any:
     """A mapping may use Arrays by name: an image that is one leads to the rule above."""
-    if has_array(used(mapping)):
+    if has_array(used_by(mapping)):
         input = asarray(input)
     return original_of(_interpolation.geometric_transform)(input, mapping, *args, **keywords)
