@@ -2,7 +2,7 @@
 
     from arraytape import interop
 
-It is imported on demand, and nothing in the core knows it.
+``import arraytape`` does not import it; the first use does.
 
 >>> import arraytape as xp
 >>> from sklearn.linear_model import Ridge
@@ -21,7 +21,7 @@ __all__ = ["install", "scipy", "sklearn"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """Return the public names."""
     return sorted(__all__)
 
 

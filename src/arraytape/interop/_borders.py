@@ -18,7 +18,7 @@ PADDING = {
 
 
 def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
-    """Where the elements of a continued line come from: -1 for those that are a constant."""
+    """Return the index in the line of each element of its continuation: -1 for a constant."""
     if not length:
         return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
@@ -26,7 +26,7 @@ def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
 
 
 def extend_lines(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
-    """x with its lines along an axis continued."""
+    """Return x with its lines along an axis continued."""
     at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
         x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is none
@@ -43,7 +43,7 @@ def extend_lines(x: Any, axis: int, mode: str, before: int, after: int, cval: An
 
 
 def fold_lines(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> Any:
-    """The adjoint of ``extend_lines``."""
+    """Return the adjoint of ``extend_lines``."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]
@@ -54,25 +54,25 @@ def fold_lines(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) 
 
 
 def padded_after(g: Any, axis: int, count: int, xp: Any) -> Any:
-    """g with zeros at the ends of its lines."""
+    """Return g with zeros at the ends of its lines."""
     shape = resized(g.shape, axis, g.shape[axis] + count)
     return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
 
 
 def window(at: Any, shape: Sequence[int]) -> tuple[slice, ...]:
-    """The key of a part of this shape."""
+    """Return the key of the part of an array that starts at ``at`` and has this shape."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
 def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
-    """A shape with another length along an axis."""
+    """Return a shape with another length along an axis."""
     found = list(shape)
     found[axis] = length
     return tuple(found)
 
 
 def into(output: Any, compute: Callable[[Any], Any]) -> Any:
-    """A result in the output that the user gave: an array to write to, a dtype, or None."""
+    """Return a result in the output that the user gave: an array to write to, a dtype, or None."""
     if not isinstance(output, Array | np.ndarray):
         return compute(output)
     result = compute(output.dtype)

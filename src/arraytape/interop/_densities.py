@@ -1,4 +1,4 @@
-"""Formulas of distributions for their rules, where SciPy's own program has no derivative, or another.
+"""Formulas of distributions whose SciPy program has no derivative, or a wrong one.
 
 SciPy branches at parameters where a formula is 0 / 0, such as the shape 0 of the generalized Pareto
 distribution: the branch does not contain the parameter.  The same functions are written here without
@@ -23,12 +23,12 @@ LOG_OF_TWO = 0.6931471805599453
 
 
 def logarithm(x: Any, c: Any) -> Any:
-    """``log(1 + c x) / c``, x at c = 0."""
+    """Return ``log(1 + c x) / c``, x at c = 0."""
     return x * xp.special.log1prel_derivative(0, c * x)
 
 
 def exponential(y: Any, c: Any) -> Any:
-    """``(exp(c y) - 1) / c``, y at c = 0."""
+    """Return ``(exp(c y) - 1) / c``, y at c = 0."""
     return y * xp.special.exprel(c * y)
 
 
@@ -85,7 +85,7 @@ def genhalflogistic_ppf(q: Any, c: Any) -> Any:
 
 # --- Bessel functions -----------------------------------------------------------------------------
 def log_of_bessel_i0(x: Any) -> Any:
-    """For x >= 0, with its derivatives at 0, where those of i0e are of one side."""
+    """Return log(I0(x)) for x >= 0, with derivatives at 0, where those of i0e are one-sided."""
     near = xp.asarray(plain_data(x) < 1.0)
     small, large = xp.where(near, x, 0.5), xp.where(near, 1.5, x)
     return xp.where(near, xp.log(xp.special.i0(small)), xp.log(xp.special.i0e(large)) + large)
@@ -104,7 +104,7 @@ def rice(x: Any, b: Any) -> Any:
 
 
 def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
-    """Barndorff-Nielsen 1978, eq. 2.2."""
+    """Return the log-density of Barndorff-Nielsen 1978, eq. 2.2."""
     squared, distance = (a + b) * (a - b), xp.hypot(x * 0.0 + 1.0, x)
     constant = 0.5 * p * xp.log(squared) - (p - 0.5) * xp.log(a)
     constant = constant - log_of_bessel_k(p, xp.sqrt(squared)) - HALF_LOG_OF_TWO_PI
@@ -113,7 +113,7 @@ def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
 
 
 def geninvgauss(x: Any, p: Any, b: Any) -> Any:
-    """Jorgensen 1982, eq. 1.1."""
+    """Return the log-density of Jorgensen 1982, eq. 1.1."""
     quasi = (p - 1.0) * xp.log(x) - b * (x + 1.0 / x) / 2.0
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
 
@@ -145,7 +145,7 @@ def skewnorm(x: Any, a: Any) -> Any:
 
 
 def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
-    """Of 2F1(a, b; c; w) for 0 <= w < 1 and positive b and c, as its series (DLMF 15.2.1)."""
+    """Return log(2F1(a, b; c; w)) for 0 <= w < 1 and positive b and c, by its series (DLMF 15.2.1)."""
     most = float(np.max(plain_data(w), initial=0.0))
     count = min(int(45.0 / max(-np.log(most), 1e-3)) + 60, 20_000) if most > 0.0 else 4
     n = np.arange(count * 1.0)
@@ -155,7 +155,10 @@ def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
 
 
 def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
-    """Armero and Bayarri 1994; the constant by Pfaff's transformation where z > 0 (DLMF 15.8.1)."""
+    """Return the log-density of Armero and Bayarri 1994.
+
+    The constant is computed by Pfaff's transformation where z > 0 (DLMF 15.8.1).
+    """
     positive = xp.asarray(plain_data(z) > 0.0)
     other, argument = xp.where(positive, b, a), xp.where(positive, z / (1.0 + z), -z)
     constant = log_of_hypergeometric(c, other, a + b, argument)
@@ -169,7 +172,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 
 
 def second_remainder(u: Any) -> Any:
-    """``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
+    """Return ``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
     near = xp.asarray(np.abs(plain_data(u)) < 0.3)
     small, large = xp.where(near, u, 0.0), xp.where(near, 0.5, u)
     slopes = xp.special.log1prel_derivative(1, xp.expand_dims(small, axis=-1) * ((NODES + 1) / 2))
@@ -178,7 +181,7 @@ def second_remainder(u: Any) -> Any:
 
 
 def stirling_remainder(root: Any) -> Any:
-    """What gammaln(a) has beyond (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
+    """Return gammaln(a) minus (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
     near = xp.asarray(np.abs(plain_data(root)) < 0.25)
     small = xp.where(near, root * root, 0.0)
     series = 0.0 * small
@@ -190,7 +193,7 @@ def stirling_remainder(root: Any) -> Any:
 
 
 def pearson3(x: Any, skew: Any) -> Any:
-    """The normal distribution's at skew 0: a gamma distribution's of shape 4 / skew ** 2."""
+    """Return a gamma distribution's log-density of shape 4 / skew ** 2, the normal one at skew 0."""
     u = skew * x / 2.0
     away = x * x * second_remainder(u) - xp.log1p(u)
     return away - stirling_remainder(skew / 2.0) - HALF_LOG_OF_TWO_PI

@@ -1,7 +1,7 @@
-"""Facades: what stands in for ``np``, or for an extension module, in the globals of a library's module.
+"""Facades: stand-ins for ``np``, or for an extension module, in the globals of a library's module.
 
 A facade of NumPy has all of NumPy's names.  Functions that would turn an Array into NumPy data, or make
-NumPy data into which an Array is then written, keep Arrays; the others are NumPy's own, which lead
+NumPy data into which an Array is then written, keep Arrays; the others are NumPy's own, which pass
 Arrays to our ops.  Without an active context each does what NumPy's does, on the same objects.
 """
 
@@ -44,7 +44,7 @@ class Facade(ModuleType):
         return dir(np)
 
     def put_into(self, module: ModuleType) -> None:
-        """Bind the facade in a module's globals, and its functions where it imported NumPy's."""
+        """Bind the facade in a module's globals, and its functions in place of NumPy's."""
         for name, value in [*vars(module).items()]:
             if value is np:
                 setattr(module, name, self)
@@ -53,7 +53,7 @@ class Facade(ModuleType):
 
 
 def keeping(library: str, name: str, rule: Function) -> Function:
-    """NumPy's function, but for Arrays in an active context, which go to the rule."""
+    """Return NumPy's function, except that Arrays in an active context go to the rule."""
     original: Function = getattr(np, name)
 
     def call_keeping(*args: Any, **keywords: Any) -> Any:
@@ -65,9 +65,9 @@ def keeping(library: str, name: str, rule: Function) -> Function:
 
 
 def making(library: str, name: str) -> Function:
-    """NumPy's function that makes data: an Array where the caller computes with Arrays.
+    """Return NumPy's function that makes data, as an Array where the caller computes with Arrays.
 
-    Such data is written to later, and NumPy data would not remember what was written.
+    The caller writes to such data later, and NumPy data would not record the write.
     """
     original: Function = getattr(np, name)
 
@@ -83,7 +83,7 @@ def making(library: str, name: str) -> Function:
 
 
 class RefusingVectorize(np.vectorize):
-    """``np.vectorize``, whose function would get the elements of Arrays as numbers: it refuses them."""
+    """``np.vectorize`` that refuses Arrays, whose elements its function would get as numbers."""
 
     library: str
 
@@ -93,12 +93,12 @@ class RefusingVectorize(np.vectorize):
         return super().__call__(*args, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy or pickle is ``np.vectorize``'s own: this class has no name by which it is found."""
+        """Copy and pickle as ``np.vectorize`` itself, because no module holds this class by name."""
         return np.vectorize, (), vars(self)
 
 
 def joining(library: str, name: str) -> Any:
-    """``np.r_`` or ``np.c_``, which would take the data of Arrays between the brackets."""
+    """Return ``np.r_`` or ``np.c_`` as an object that keeps Arrays between its brackets."""
     original = getattr(np, name)
     rule = JOINING[name]
 
@@ -125,13 +125,13 @@ def named_as(original: Any, function: Any) -> Function:
 
 
 def computes_with_arrays(library: str, frame: FrameType) -> bool:
-    """Whether an Array is among a frame's variables, or what its ``self`` holds."""
+    """Return True if an Array is among a frame's variables, or in the object that its ``self`` is."""
     local = frame.f_locals
     return has_array(local.values()) or has_array(held_by(library, local.get("self")))
 
 
 def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
-    """New data as an Array, unless it is of a dtype that Arrays have not."""
+    """Make data by a function of NumPy and return an Array, or NumPy data if Arrays lack its dtype."""
     if original is np.full:
         return full(*args, **keywords)
     data = original(*args, **keywords)
@@ -182,12 +182,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **opt
 
 
 def mask_values(mask: Any) -> Any:
-    """A mask as NumPy data: it has no slope."""
+    """Return a mask as NumPy data, because a mask has no derivative."""
     return np.asarray(plain_data(mask)).astype(bool)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write the first of vals, in their order and over again, where the mask is True."""
+    """Write the first elements of vals, repeated in order, where the mask is True."""
     mask = mask_values(mask)
     count = int(np.count_nonzero(mask))
     if not count:
@@ -198,7 +198,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Write to each element where the mask is True that of values at the same place, over again."""
+    """Write where the mask is True the element of values at the same flat index, repeated in order."""
     mask = mask_values(mask)
     if not mask.any():
         return
@@ -224,7 +224,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 def isscalar(element: Any) -> bool:
-    """Where NumPy has scalars, Arrays have no dimension."""
+    """Return True for an Array of no dimension, which stands where NumPy has a scalar."""
     return isinstance(element, Array) and element.ndim == 0
 
 
@@ -235,7 +235,7 @@ def diag_indices_from(arr: Any) -> Any:
 
 
 def of_listed(name: str) -> Function:
-    """NumPy's function of one array, which would take the values of Arrays out of a list."""
+    """Return NumPy's function of one array, called with one Array in place of a list of Arrays."""
     original: Function = getattr(np, name)
 
     def call_on_array(a: Any, *args: Any, **keywords: Any) -> Any:
@@ -274,10 +274,10 @@ def at_least_1d(x: Any) -> Any:
 
 # --- what stands in for an extension module -----------------------------------------------------------
 class StandIn:
-    """An object of a library, as a module of its sees it: some of its functions have rules for Arrays.
+    """A library's object as one of the library's modules sees it: some functions have rules for Arrays.
 
-    What is called with Arrays and has no rule raises TypeError: a C function would take their data
-    and leave the gradient behind.
+    A function without a rule raises TypeError when it is called with Arrays: C code would take
+    their data and lose the gradient.
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
@@ -306,7 +306,7 @@ class StandIn:
 
 
 def no_rule(name: str, option: str = "") -> TypeError:
-    """What is raised where Arrays come to a function, or an option, that has no rule."""
+    """Return the TypeError that tells which function, or which option of it, has no rule for Arrays."""
     which = f" with {option}" if option else ""
     return TypeError(
         f"{name}{which} has no derivative here, and would leave the tape: give it "
@@ -316,7 +316,7 @@ def no_rule(name: str, option: str = "") -> TypeError:
 
 # --- float(...) at the end of a metric ----------------------------------------------------------------
 class SoftFloatType(type):
-    """Makes ``float(x)`` an Array of no dimension where x is an Array; else it is ``float``."""
+    """The type of a ``float`` whose call gives an Array of no dimension for an Array, else a number."""
 
     library = "sklearn"
 

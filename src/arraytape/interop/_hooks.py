@@ -1,15 +1,15 @@
-"""Hooks: a Python function of a library gets a rule for Arrays, and stays the same object.
+"""Hooks: rules for a library's Python functions on Arrays; each function stays the same object.
 
-The function's code is replaced by a trampoline, so that names which were imported earlier lead to the
-rule, too.  The original lives on as a function of its own with the same code, globals, defaults and
-closure.  A trampoline runs one of the two:
+The function's code is replaced by a trampoline's, so that names imported earlier lead to the rule, too.
+The original lives on as a function of its own with the same code, globals, defaults and closure.  A
+trampoline runs one of the two:
 
     trampoline(*args, **keywords)      the function that callers hold
-        Hook.choose_callee                    is the context active, and an Array among the arguments?
+        Hook.choose_callee             is the context active, and an Array among the arguments?
         rule(...)  or  original(...)
 
-``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickling goes by
-name and knows no difference.
+``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickle stores the
+function's name, as before.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ Function = Callable[..., Any]
 
 
 class Hook:
-    """A function that was given a rule.
+    """A library's function with a rule.
 
-    function : the one that callers hold.  original : what it was.  rule : what runs in its place
-    on Arrays; with ``always`` on anything, where the context is active: it looks for itself.
+    function : the object that callers hold.  original : a function with the code from before.  rule
+    : runs in its place on Arrays; with ``always`` on any arguments where the context is active, so
+    that the rule has to check them.
     """
 
     __slots__ = ("always", "function", "library", "original", "rule")
@@ -42,13 +43,13 @@ class Hook:
         self.original = twin_function(function)
 
     def choose_callee(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
-        """What to run for these arguments."""
+        """Return the rule or the original: the function to run on these arguments."""
         ours = is_active(self.library) if self.always else concerned(self.library, args, keywords)
         return self.rule if ours else self.original
 
 
 def name_rule_errors(name: str, rule: Function) -> Function:
-    """A rule, of whose own errors each says on what and where."""
+    """Return the rule, wrapped so that its own errors name the library's function and the arguments."""
 
     @functools.wraps(rule)
     def call_rule(*args: Any, **keywords: Any) -> Any:
@@ -66,7 +67,7 @@ GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function h
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
-    """Give a function a rule for calls with Arrays; one that has a hook keeps it.
+    """Give a function a rule for calls with Arrays; a function with a hook keeps the first rule.
 
     The caller holds the lock of installing.
     """
@@ -81,13 +82,13 @@ def hook(function: FunctionType, rule: Function, library: str, always: bool = Fa
 
 
 def original_of(function: Function) -> Function:
-    """A function as it was before it got a hook; any other function itself."""
+    """Return a function as it was before it got a hook; any other function itself."""
     name = hook_name(function)
     return HOOKS[name].original if name in HOOKS else function
 
 
 def hook_name(function: Function) -> str:
-    """The name of a function's hook, or the one that it would get."""
+    """Return the name of a function's hook, or the name that a new hook would get."""
     name = full = f"{function.__module__}.{function.__qualname__}"
     number = 1
     while name in HOOKS and HOOKS[name].function is not function:
@@ -97,9 +98,9 @@ def hook_name(function: Function) -> str:
 
 
 def twin_function(function: FunctionType, **names: Any) -> FunctionType:
-    """A function with the same code, globals, defaults, closure and attributes.
+    """Return a function with the same code, globals, defaults, closure and attributes.
 
-    names : globals that it has in place of its own; its globals are then a copy.
+    names : globals that replace the function's own; the twin's globals are then a copy.
     """
     scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
@@ -113,11 +114,11 @@ def twin_function(function: FunctionType, **names: Any) -> FunctionType:
 
 
 def trampoline(name: str, code: CodeType) -> CodeType:
-    """The code of a trampoline in place of ``code``, with the same free variables.
+    """Return the code of a trampoline with the free variables of ``code``.
 
-    A function's code can only be replaced by one with as many free variables, so those of the closure
-    are mentioned, though nothing uses them.  The file name is one that ``warnings.warn`` does not
-    count: the original's warnings point at the line that they pointed at before.
+    A function's code can only be replaced by code with as many free variables, so the trampoline
+    mentions those of the closure and does not use them.  ``warnings.warn`` does not count frames of
+    its file name: the original's warnings point at the line that they pointed at before.
     """
     free = code.co_freevars
     source = "\n".join(
@@ -136,7 +137,7 @@ def trampoline(name: str, code: CodeType) -> CodeType:
 
 @functools.cache
 def compile_trampoline(source: str) -> CodeType:
-    """The code that a source's ``make`` gives."""
+    """Return the code object that the function ``make`` of a source returns."""
     scope: dict[str, Any] = {}
     exec(compile(source, TRAMPOLINE, "exec"), scope)
     code: CodeType = scope["make"]()

@@ -2,8 +2,8 @@
 
     inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
 
-The rules are array-API code, as those of all ops, and may call such an op, also the one that they belong
-to: on Arrays it is recorded, on raw data the library computes.
+The rules are array-API code, as those of all ops, and may call such an op, also their own: a call on
+Arrays is recorded, on raw data the library computes.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def library_op(
     """State an op that a library computes on NumPy data.
 
     forward : takes NumPy data in the parameters annotated with ``Array`` or, without any, in those
-    without a default; the others are options with literals as defaults.  It gives NumPy data, a tuple
-    if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.
-    cores : how many of its last axes the function takes of each input, if all before them are stacks
-    that it broadcasts; without, many at once are computed one after the other.
+    without a default; the others are options with literals as defaults.  It returns NumPy data, a
+    tuple if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.  cores :
+    how many of its last axes the function takes of each input, if all axes before them are stacks
+    that it broadcasts; without cores, many inputs at once are computed one after the other.
 
-    Such ops are not in the registry: whether they are there depends on what has been imported.
+    Such ops are not in the registry, because they exist only once the library has been imported.
     """
     signature = inspect.signature(forward)
     inputs, variadic = array_inputs(forward)
@@ -96,7 +96,8 @@ def library_op(
 def without_halves(rule: Rule | None) -> Rule | None:
     """Return the rule, called with float32 data in place of float16 data.
 
-    SciPy's linear algebra takes float16 and computes in float32; NumPy's, which rules call, refuses it.
+    SciPy's linear algebra takes float16 and computes in float32; NumPy's, which rules call, refuses
+    it.
     """
     names = () if rule is None else tuple(inspect.signature(rule).parameters)
     if rule is None or "xp" not in names:
@@ -117,7 +118,7 @@ def without_halves(rule: Rule | None) -> Rule | None:
 
 
 class Raw(dict[type, Function]):
-    """type of data -> the library's function for it."""
+    """A dict from types of data to the library's function for that data."""
 
     def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
         super().__init__()
@@ -139,7 +140,7 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """The library's results; a trace notes the call."""
+        """Compute the library's results; if a trace runs, let it note the call."""
         if has_array(args) or has_array(keywords.values()):  # the library would ask for us again
             raise no_rule(self.op.name, "an Array among its options")
         making = MAKING.get()
@@ -148,7 +149,7 @@ class Raw(dict[type, Function]):
         return self.compute_on_numpy(*args, **keywords)
 
     def compute_on_numpy(self, *args: Any, **keywords: Any) -> Any:
-        """The library's results, in memory of their own; its warnings point at the user's line."""
+        """Compute results in memory of their own; the library's warnings point at the user's line."""
         given = [read_only(arg) for arg in args]
         found = at_users_line(self.forward)(*given, **keywords)
         arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
@@ -157,11 +158,11 @@ class Raw(dict[type, Function]):
         return tuple([owned(part, arrays) for part in found])
 
     def compute_each(self, *args: Any, **keywords: Any) -> Any:
-        """One after the other."""
+        """Compute the function on one element of the hidden axes after the other."""
         return each_one(self.compute_or_note, args, keywords)
 
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
-        """All at once: hidden axes are lined up in front of the stacks."""
+        """Compute all elements of the hidden axes in one call: these axes stand before the stacks."""
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
@@ -179,7 +180,7 @@ class Raw(dict[type, Function]):
 
 
 def hide_from_warnings(function: Any) -> Function:
-    """A copy of a function whose frames ``warnings.warn`` does not count, as those of a trampoline."""
+    """Return a copy of a function whose frames ``warnings.warn`` skips, like a trampoline's."""
     code = function.__code__.replace(co_filename=TRAMPOLINE)
     made = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
@@ -189,7 +190,7 @@ def hide_from_warnings(function: Any) -> Function:
 
 
 def at_users_line(function: Function) -> Function:
-    """A function, to be called in a frame that looks to the warnings module like the user's line."""
+    """Return a caller of the function whose frame is the user's line for the warnings module."""
     frame = user_frame()
     if frame is None:
         return function
@@ -200,7 +201,7 @@ def at_users_line(function: Function) -> Function:
 
 
 def owned(found: Any, arrays: Sequence[Any]) -> Any:
-    """A result as an array that shares no memory with the operands."""
+    """Return a result as an array that shares no memory with the operands."""
     found = np.asarray(found)
     shared = any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in arrays)
     return found.copy(order="K") if shared else found

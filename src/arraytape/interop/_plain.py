@@ -1,4 +1,4 @@
-"""Arrays as NumPy data, for what has no slope and for compiled code."""
+"""Arrays as NumPy data, for what has no derivative and for compiled code."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from .._array.array import Array
 
 
 def plain_data(x: Any) -> Any:
-    """The value of an Array as NumPy data; anything else as it is."""
+    """Return the value of an Array as NumPy data; anything else as it is."""
     return np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x

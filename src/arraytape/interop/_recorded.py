@@ -41,12 +41,12 @@ def recorded_function(
     refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}),
     **statement: Any,
 ) -> LibraryOp:
-    """Give a library's function a rule, and hook it.
+    """Give a library's function a rule, hook it, and return its op.
 
-    arrays : its parameters that take arrays.  options : the others that the rule knows of; one that
-    it does not know of is refused unless it has its default.  refuses : values of options for which
-    there is no rule.  rules, statement : as for
-    ``library_op``, whose rules may ask for arrays, results and options by name.
+    arrays : its parameters that take arrays.  options : the other parameters that the rule handles;
+    any other is refused unless it has its default.  refuses : values of options for which there is
+    no rule.  rules, statement : as for ``library_op``, whose rules may ask for arrays, results and
+    options by name.
     """
     function = of_path(path)
     signature = inspect.signature(function)
@@ -78,7 +78,7 @@ def recorded_function(
 
 
 def refused_functions(*paths: str) -> None:
-    """Have these functions refuse Arrays, where they would leave the tape."""
+    """Let these functions raise TypeError for Arrays, which would leave the tape."""
     for path in paths:
         module, _, name = path.rpartition(".")
 
@@ -89,7 +89,7 @@ def refused_functions(*paths: str) -> None:
 
 
 def of_path(path: str) -> Function:
-    """A function by its full name; once it has a hook, it computes on NumPy data as before."""
+    """Return a function by its full name; once it has a hook, NumPy data still goes to the original."""
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)
     return found
@@ -99,7 +99,7 @@ def bind_arguments(
     path: str, signature: inspect.Signature, args: Any, keywords: Any,
     arrays: Sequence[str], options: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """The arguments of a call by name; TypeError for options of which nothing is known."""
+    """Return the arguments of a call by name, or raise TypeError for an option without a rule."""
     bound = signature.bind(*args, **keywords)
     bound.apply_defaults()
     for name, value in bound.arguments.items():
@@ -116,7 +116,7 @@ def bind_arguments(
 
 
 def operand_of(value: Any) -> Any:
-    """An argument as an Array or NumPy data."""
+    """Return an argument as an Array, or as NumPy data if it holds no Array."""
     if isinstance(value, Array):
         return value
     if has_array([value]):

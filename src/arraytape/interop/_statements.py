@@ -1,12 +1,12 @@
 """The statements of which tables consist, and how a table comes to act on a library.
 
     @hooks("scipy.linalg", "inv")
-    def inv(a, ...): ...                                   what scipy.linalg.inv does with Arrays
+    def inv(a, ...): ...                                   runs in place of scipy.linalg.inv on Arrays
 
-    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes one that keeps Arrays
+    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes a NumPy that keeps Arrays
     stands_in("scipy.ndimage._filters", "_nd_image", correlate1d=...)
     @prepares("sklearn.multiclass", "OneVsRestClassifier.fit")
-    def plain_labels(given): ...                           changes arguments, then scikit-learn's runs
+    def plain_labels(given): ...                           changes arguments; scikit-learn's method runs
 
 A statement is about one module of the library and takes effect when that module is imported.
 """
@@ -91,11 +91,11 @@ LOCK = reentrant_lock()  # of both; held while a module is changed, and for no i
 def hooks(
     module: str, *names: str, refuses: bool = False, always: bool = False, dispatched: bool = False
 ) -> Callable[[Function], Function]:
-    """The decorated function runs in place of these functions of a module, for Arrays.
+    """Run the decorated function in place of these functions of a module, for Arrays.
 
-    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : whether it
-    is no rule but an error.  always : whether it runs for other arguments, too, and looks for itself.
-    dispatched : whether it runs without a context, too.
+    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : True
+    if the decorated function only raises an error.  always : True if it runs for other arguments,
+    too, and checks them.  dispatched : True if it runs without a context, too.
     """
 
     def declare_hook(rule: Function) -> Function:
@@ -109,7 +109,7 @@ def hooks(
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
-    """The decorated function changes the arguments, by name, of calls with Arrays; then theirs runs."""
+    """Let the decorated function change the arguments, by name, of calls with Arrays."""
 
     def declare_preparation(prepare: Prepare) -> Prepare:
         for name in names:
@@ -120,16 +120,16 @@ def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
 
 
 def keeps_arrays(module: str) -> None:
-    """In a module's globals, ``np`` and what was imported from it become what keeps Arrays."""
+    """Let a module's ``np``, and the names that it imported from NumPy, keep Arrays."""
     REWORKED.add(module)
     enter_statement(module, lambda target: facade_of(module).put_into(target))
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
-    """In a module's globals, an object becomes one whose named functions have rules for Arrays.
+    """Replace an object in a module's globals by one whose named functions have rules for Arrays.
 
-    Its other functions go on as they were, and refuse Arrays.  The original is ``__wrapped__``, as the
-    analysis of what left the tape expects.
+    Its other functions refuse Arrays and else run as before.  The original is ``__wrapped__``, as
+    the analysis of untracked conversions expects.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -144,18 +144,18 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
 
 
 def replaces(module: str, name: str, value: Any) -> None:
-    """In a module's globals, a name gets another value, though it has none yet (``float``)."""
+    """Bind a name in a module's globals to another value, also if it has none yet (``float``)."""
     REPLACED.add((module, name))
     enter_statement(module, lambda target: setattr(target, name, value))
 
 
 # --- what tables have ---------------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], module: str, how: str) -> str | None:
-    """Return the function whose rule would have kept a value inside a context; None without one.
+    """Return the function whose rule would have kept a value inside a context; None if none would.
 
     functions : those that ran, by module and name, as they are defined, the user's call first.
-    module, how : where and how the value left.  It reads the tables of the packages that are imported,
-    and changes nothing in these.
+    module, how : where and how the value left.  The tables of all imported packages are read; the
+    packages stay unchanged.
     """
     for library in {*map(library_of, functions)} & {*TABLES}:
         for package, table in TABLES[library].items():
@@ -184,7 +184,7 @@ def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
 
 # --- what becomes of it ------------------------------------------------------------------------------
 def enter_statement(module: str, change: Change) -> None:
-    """Enter a statement about a module."""
+    """Note a change of a module, to be made once the module is imported."""
     with LOCK:
         CHANGES.setdefault(module, []).append(change)
 
@@ -197,7 +197,7 @@ FACADES: dict[str, Facade] = {}
 
 
 def facade_of(module: str) -> Facade:
-    """The stand-in for NumPy in a library's modules."""
+    """Return the stand-in for NumPy in a library's modules."""
     library = library_of(module)
     if library not in FACADES:
         FACADES[library] = Facade(library)
@@ -216,7 +216,7 @@ def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[
 
 
 def preparing(module: str, name: str, prepare: Prepare) -> Function:
-    """What runs in place of a function whose arguments are prepared."""
+    """Return a function that prepares the arguments of a library's function and calls its original."""
 
     def call_prepared(*args: Any, **keywords: Any) -> Any:
         function = original(module, name)
@@ -228,12 +228,12 @@ def preparing(module: str, name: str, prepare: Prepare) -> Function:
 
 
 def original(module: str, name: str) -> Function:
-    """A function of a module, or a method with a dot, as it was before it got a hook."""
+    """Return a module's function, or a method with a dot, as it was before it got a hook."""
     return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
 def attribute(target: Any, name: str, said: bool = True) -> Any:
-    """Return what a dotted name is in a module or object; None, and ``said``, if it is not there."""
+    """Return the object at a dotted name; without it return None and, if ``said``, warn."""
     found = target
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -246,7 +246,7 @@ def attribute(target: Any, name: str, said: bool = True) -> Any:
 
 
 def missing(what: str) -> None:
-    """Warn that a library has not what a table speaks of."""
+    """Warn that a library lacks what a table names."""
     warnings.warn(
         f"arraytape.interop: this version has no {what}; Arrays that go there leave the tape",
         TapeWarning,
@@ -255,9 +255,9 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Have a library's tables act: on what is imported now, on everything else when it is imported.
+    """Apply a library's tables: at once to what is imported, to all else when it is imported.
 
-    When this returns, all that is there was changed, by whichever thread.
+    When this returns, everything imported so far is changed, by whichever thread.
     """
     for package, table in TABLES[library].items():
         if table not in READ:
@@ -266,7 +266,7 @@ def install(library: str) -> None:
 
 @functools.cache
 def reader_of(table: str) -> Change:
-    """What reads a table when its package has been imported."""
+    """Return the function that reads a table once its package has been imported."""
 
     def read_table(package: ModuleType) -> None:
         importlib.import_module(table)
@@ -281,7 +281,7 @@ def reader_of(table: str) -> Change:
 
 
 def act(module: ModuleType) -> None:
-    """Change a module as the statements about it say, once."""
+    """Make the changes that statements ask for in a module, once."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

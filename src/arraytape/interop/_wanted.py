@@ -1,7 +1,7 @@
-"""Whether a derivative of what a library's function gives may be wanted.
+"""Tests of whether a derivative of a library function's result may be wanted.
 
-It may where a tape follows an Array among its arguments, or one that a function among these uses from
-outside, or where ``vmap`` maps one.
+One may be wanted where a tape follows an Array among the arguments, or an Array that a function among
+them uses from outside, or where ``vmap`` maps such an Array.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 
 def is_wanted(values: Iterable[Any]) -> bool:
-    """Whether an Array among values is followed, or mapped."""
+    """Return True if an Array among values is followed by a recorder or mapped by ``vmap``."""
     arrays = [x for value in values for x in nested_leaves(value) if isinstance(x, Array)]
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
 
 
 def uses_arrays(function: Any, values: Iterable[Any]) -> bool:
-    """Whether Arrays are among values, or a function of the user's uses one from outside."""
+    """Return True if Arrays are among values, or a function of the user's uses one from outside."""
     return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
 def nested_leaves(value: Any) -> list[Any]:
-    """The leaves of a nesting; none of one that holds itself."""
+    """Return the leaves of a nesting; no leaves of a nesting that holds itself."""
     try:
         return nest.leaves(value)
     except ValueError:
@@ -42,7 +42,7 @@ def nested_leaves(value: Any) -> list[Any]:
 
 
 def used_by(function: Any, depth: int = DEEPEST) -> list[Any]:
-    """What a function uses from outside: its closure, defaults, ``self``'s attributes, globals."""
+    """Return what a function uses: its closure, defaults, ``self``'s attributes, globals."""
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []
@@ -65,5 +65,5 @@ def used_by(function: Any, depth: int = DEEPEST) -> list[Any]:
 
 
 def is_librarys(function: Any) -> bool:
-    """Whether a function is SciPy's or ours, which call SciPy's solvers on plain data."""
+    """Return True if a function is SciPy's or ours, which call SciPy's solvers on plain data."""
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

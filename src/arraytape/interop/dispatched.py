@@ -1,7 +1,7 @@
 """Functions of SciPy and scikit-learn that run on Arrays, but whose programs hide a part from tapes.
 
 Such a program takes a part from a mask, a clipped value or a branch for a single number: its value is
-right, and a derivative of it is not.  These rules act without a context.
+right, and its recorded derivative is not.  These rules act without a context.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Ours, wherever an Array is among the arrays, perhaps beside NumPy's, which SciPy refuses.
+    """Return our namespace if an Array is among the arrays, also beside NumPy's, which SciPy refuses.
 
-    Inside a context also without SCIPY_ARRAY_API=1.
+    Inside a context SCIPY_ARRAY_API=1 is not needed.
     """
     from scipy._lib import _array_api
 
@@ -41,19 +41,19 @@ def array_namespace(*arrays: Any, **options: Any) -> Any:
 # --- sums of exponentials -----------------------------------------------------------------------------
 @hooks("scipy.special._logsumexp", "logsumexp", dispatched=True)
 def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
-    """SciPy takes the largest terms out of the sum by a mask."""
+    """Compute it by our op: SciPy takes the largest terms out of the sum by a mask."""
     return xp.special.logsumexp(a, *args, **keywords)
 
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
 def logsumexp_of_sklearn(array: Any, axis: Any = None, **namespace: Any) -> Any:
-    """Do what scikit-learn's copy of SciPy's program does."""
+    """Compute it by our op, as scikit-learn has a copy of SciPy's program."""
     return xp.special.logsumexp(array, axis=axis)
 
 
 @hooks("sklearn.utils._array_api", "_xlogy", dispatched=True)
 def xlogy(x: Any, y: Any, **namespace: Any) -> Any:
-    """Scikit-learn overwrites the product where x is 0, where its slope is not."""
+    """Give scikit-learn's value, which it overwrites where x is 0, the derivatives of the product."""
     x, y = (a if isinstance(a, Array) else xp.asarray(a) for a in (x, y))
     value = original("sklearn.utils._array_api", "_xlogy")
     return with_slope(value(xp.stop_gradient(x), xp.stop_gradient(y)), xp.special.xlogy(x, y))
@@ -61,7 +61,7 @@ def xlogy(x: Any, y: Any, **namespace: Any) -> Any:
 
 # --- values that rounding would make too large or too small ----------------------------------------
 class Namespace(ModuleType):
-    """Ours, with other functions under some names."""
+    """Our namespace with other functions under some names."""
 
     def __init__(self, **own: Any) -> None:
         super().__init__(xp.__name__)
@@ -72,12 +72,12 @@ class Namespace(ModuleType):
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """Clip what only rounding takes out of bounds: the slope is that of x."""
+    """Clip x to bounds that only rounding exceeds, so that the derivative is 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
 
 
 def maximum(x: Any, bound: Any, /) -> Any:
-    """Replace what only rounding takes below a bound: the slope is that of x."""
+    """Raise x to a bound below which only rounding takes it, so that the derivative is 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
 
 
@@ -97,7 +97,7 @@ def asks_for_device(*arrays: Any, **options: Any) -> Any:
 
 
 def clips_rounding(module: str, *names: str, **asks: Callable[..., Any]) -> None:
-    """Have programs run in a namespace whose clip and maximum keep the slope of what they bound.
+    """Run programs in a namespace whose clip and maximum keep the derivative of what they bound.
 
     asks : the functions by which the program asks for its namespace, by their names.
     """
@@ -118,9 +118,9 @@ clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_s
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples, of which a program takes the root: with the slope 0 at 0, as ``std``.
+    """A variance of samples whose square root has the derivative 0 at 0, as ``std`` has.
 
-    That of one element is 0 everywhere, as its variance is.
+    The root for one sample is 0 with the derivative 0 everywhere.
     """
 
     def __init__(self, value: Any, samples: Any) -> None:
@@ -136,7 +136,10 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Have a program that takes the root of a variance, by a function of this name, take ours."""
+    """Let a program take the root of a variance with the derivative 0 at 0.
+
+    variance : the global function of the program that computes the variance.
+    """
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -166,7 +169,7 @@ clips_rounding(MORE, "circstd.__wrapped__", array_namespace=asks_for_angles)
 # --- scores that are 1 -----------------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
-    """Scikit-learn writes the formula where the residuals are not all 0, over ones."""
+    """Return scikit-learn's fractions, which it writes into ones, with their formula's derivatives."""
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
@@ -181,9 +184,10 @@ def explained_fraction(**given: Any) -> Any:
 
 # --- likelihoods by their exponent -------------------------------------------------------------------
 def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
-    """Give a log-likelihood of a power transformation, whose program branches, a slope by its exponent.
+    """Give a log-likelihood of a power transformation the derivative of its formula.
 
-    The decorated function gives the transformed data, and what is summed beside their variance.
+    SciPy's program branches on the exponent.  The decorated function returns the transformed data
+    and the logarithms that the exponent multiplies.
     """
 
     def declare_likelihood(transformed: Callable[[Any, Any], Any]) -> Any:
@@ -206,13 +210,19 @@ def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
 
 @by_exponent("_boxcox_llf")
 def box_cox(x: Any, lmb: Any) -> Any:
-    """Box and Cox 1964, "An analysis of transformations", section 3."""
+    """Return the data after Box and Cox's transformation, and its logarithms.
+
+    Source: Box and Cox 1964, "An analysis of transformations", section 3.
+    """
     return xp.special.boxcox(x, lmb), xp.log(x)
 
 
 @by_exponent("_yeojohnson_llf")
 def yeo_johnson(x: Any, lmb: Any) -> Any:
-    """Yeo and Johnson 2000, "A new family of power transformations", section 3."""
+    """Return the data after Yeo and Johnson's transformation, and its logarithms.
+
+    Source: Yeo and Johnson 2000, "A new family of power transformations", section 3.
+    """
     up, down = xp.where(x >= 0, x, 0.0), xp.where(x < 0, -x, 0.0)
     z = xp.special.boxcox1p(up, lmb) - xp.special.boxcox1p(down, 2.0 - lmb)
     return z, xp.sign(x) * xp.log1p(xp.abs(x))

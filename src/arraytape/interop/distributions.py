@@ -1,11 +1,11 @@
 """scipy.stats' distributions: SciPy's own programs, run on Arrays.
 
 The classic distributions are NumPy code over special functions: their modules get a NumPy that keeps
-Arrays, and everything follows.  What is computed by a quadrature or a root finder has a rule here, which
-speaks of the distribution's own density and distribution function:
+Arrays, and the rest runs as it stands.  A method that SciPy computes by a quadrature or a root finder
+has a rule here, in terms of the distribution's own density f and distribution function F:
 
-    cdf of x          F(x; p) = integral of f(t; p)     by x: f,     by p: the integral of df/dp
-    ppf of q          F(y; p) = q                       by q: 1 / f(y),  by p: -(dF/dp) / f(y)
+    y = F(x; p), the integral of f(t; p)    dy/dx = f(x),      dy/dp = the integral of df/dp
+    F(y; p) = q                             dy/dq = 1 / f(y),  dy/dp = -(dF/dp) / f(y)
 
 The values are SciPy's.
 """
@@ -48,12 +48,12 @@ for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._
 
 # --- SciPy's helpers, which take Arrays or NumPy data but no mixture ------------------------------
 def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Values as Arrays."""
+    """Return values as Arrays."""
     return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
 
 
 def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -> Any:
-    """``array_api_extra.apply_where`` of Arrays and NumPy data together."""
+    """Compute ``array_api_extra.apply_where`` of Arrays and NumPy data together."""
     extra = (
         distributions().xpx.__wrapped__
     )  # where SciPy keeps its copy differs from version to version
@@ -63,14 +63,13 @@ def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -
 
 
 def array_result(function: Any) -> Any:
-    """A function that gives an Array, also where it gives NumPy data or a number."""
     if function is None:
         return None
     return lambda *args: arraytape.asarray(function(*args))
 
 
 def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
-    """SciPy's function of this name, in our namespace where Arrays are among the arguments."""
+    """Call SciPy's function of this name, in our namespace where Arrays are among the arguments."""
     from scipy._lib._array_api import xp_promote as original
 
     if has_array(args):
@@ -85,7 +84,7 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 
 @hooks(NEW, "UnivariateDistribution._moment_transform_center")
 def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b: Any) -> Any:
-    """SciPy's sum, with the moments in an Array: of a list NumPy would make numbers."""
+    """Return SciPy's sum, with the moments in an Array: NumPy would make numbers of a list."""
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
     terms = arraytape.special.binom(order, i) * arraytape.stack(moments) * (a - b) ** (order - i)
@@ -94,17 +93,17 @@ def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b
 
 @hooks(NEW, "Mixture._invert")
 def quantile_of_mixture(self: Any, fun: str, p: Any) -> Any:
-    """SciPy's root finder, which takes its namespace from the places that it is asked for."""
+    """Run SciPy's root finder, which takes its namespace from p, on p as an Array."""
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
 def _by_upper(g: Any, b: Any, y: Any, xp: Any) -> Any:
-    """``g * phi(b) / exp(y)``"""
+    """Return ``g * phi(b) / exp(y)``, the cotangent of b."""
     return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
 
 
 def _by_lower(g: Any, a: Any, y: Any, xp: Any) -> Any:
-    """``-g * phi(a) / exp(y)``"""
+    """Return ``-g * phi(a) / exp(y)``, the cotangent of a."""
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
 
@@ -126,7 +125,7 @@ def distributions() -> Any:
 
 @hooks(CONTINUOUS, "_log_gauss_mass")
 def log_gauss_mass(a: Any, b: Any) -> Any:
-    """The logarithm of the normal distribution's mass between a and b."""
+    """Return the logarithm of the normal distribution's mass between a and b."""
     return log_of_normal_mass(*operands_of((a, b)))
 
 
@@ -135,7 +134,7 @@ Derive = Callable[[Array, list[Array], Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of a method for its operands: their values come by name, and are handed on in a list."""
+    """The rule of a method for operands that come by name and are passed to ``derive`` in a list."""
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
         self.derive, self.count = derive, len(names)
@@ -168,10 +167,10 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
 def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
-    """The op of a method.
+    """Return the op of a method.
 
-    derive : the rule of the place.  rest : that of the parameters; ``TOGETHER`` if ``derive`` is the
-    joint rule of all.
+    derive : the rule of the first operand.  rest : the rule of the parameters; ``TOGETHER`` if
+    ``derive`` is the joint rule of all.
     """
 
     def compute_method(*operands: Any, distribution: Any, method: str) -> Any:
@@ -198,7 +197,7 @@ def op_of_method(
 def methods_with(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """State methods of distributions that have a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
+    """State methods that have a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:
@@ -217,14 +216,14 @@ def methods_with(
 
 
 def operands_of(values: Sequence[Any]) -> list[Array]:
-    """The arguments of a method as Arrays of one shape and of floating point."""
+    """Return the arguments of a method as floating-point Arrays of one shape."""
     arrays = [arraytape.asarray(x) for x in values]
     arrays = [x if x.dtype.kind == "f" else arraytape.astype(x, arraytape.float64) for x in arrays]
     return list(arraytape.broadcast_arrays(*arrays))
 
 
 def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any]:
-    """The cotangents of the operands of a function, whose result has the cotangent g."""
+    """Return the cotangents of a function's operands, for the cotangent g of its result."""
     operands = [x * 1.0 for x in operands]
     with GradientTape() as tape:
         tape.watch(operands)
@@ -236,7 +235,7 @@ def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any
 def derive_integrated(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
-    """The density by x; the integral of its derivative by the parameters"""
+    """Return g times the density for x, and for the parameters the integral of its derivative."""
     x, *parameters = operands
     upper = method == "_sf"
     by_x = g * distribution._pdf(x, *parameters)
@@ -245,7 +244,7 @@ def derive_integrated(
 
 
 def derive_solved(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """``g / f(y)`` by q; minus that times the derivative of F by the parameters"""
+    """Return ``g / f(y)`` for q, and minus that times the derivative of F for the parameters."""
     q, *parameters = operands
     upper = method == "_isf"
     weight = g / distribution._pdf(y, *parameters)
@@ -264,7 +263,7 @@ def derive_solved(g: Array, operands: list[Array], y: Array, distribution: Any, 
 def derive_density(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
-    """The density"""
+    """Return g times the density."""
     f = distribution._pdf(*operands)
     return g * (-f if method == "_sf" else f)
 
@@ -272,13 +271,13 @@ def derive_density(
 def derive_quantile(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
-    """One over the density at the result"""
+    """Return g over the density at the result."""
     f = distribution._pdf(y, *operands[1:])
     return g / (-f if method == "_isf" else f)
 
 
 def derive_formula(function: Function) -> Derive:
-    """The rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
+    """Return the rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
     def written_out(
         g: Array, operands: list[Array], y: Array, distribution: Any, method: str
@@ -294,7 +293,7 @@ def derive_formula(function: Function) -> Derive:
 
 
 def derive_summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """The sum of the derivatives of the probabilities up to k"""
+    """Return g times the sum of the derivatives of the probabilities up to k, for the parameters."""
     k, *parameters = operands
     first, last = (
         distribution._get_support(*[plain_data(p) for p in parameters])[0],
@@ -315,7 +314,7 @@ def derive_summed(g: Array, operands: list[Array], y: Array, distribution: Any, 
 
 
 def derive_fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """``y * (x - mean) / odds`` by the odds, on which Fisher's probabilities depend as powers"""
+    """Return ``g * y * (x - mean) / odds`` for the odds, whose powers the probabilities are."""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands
@@ -336,10 +335,10 @@ LEVELS = np.array(
 
 
 def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
-    """The density's integral between x and an end of the support, as Gauss-Legendre sums on panels.
+    """Return the density's integral between x and an end of the support.
 
-    The panels lie between quantiles.  A finite end takes all places with it in proportion, so that a
-    derivative by what it depends on is that of the integral.
+    It is a Gauss-Legendre sum on panels between quantiles.  All nodes move with a finite end in
+    proportion, so that a derivative with respect to a parameter of that end is the integral's.
     """
     here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
@@ -369,7 +368,7 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
 
 
 def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
-    """Return the density's integral from the value of x to x, which is 0 and has derivatives by x."""
+    """Return 0 with the derivatives of the density's integral up to x with respect to x."""
     here = plain_data(x)
     with Quiet():
         density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
@@ -382,7 +381,7 @@ def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
 
 
 def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, upper: bool) -> Any:
-    """Where panels begin and end: quantiles between x and an end of the support, in rising order."""
+    """Return the ends of the panels: quantiles between x and an end of the support, in rising order."""
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
         given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
@@ -401,7 +400,7 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
 def derive_irwin_hall(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
-    """``f(x; n - 1) - f(x - 1; n - 1)``, 0 for n = 1"""
+    """Return g times ``f(x; n - 1) - f(x - 1; n - 1)``, which is 0 for n = 1."""
     x, n = operands
     one = plain_data(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
@@ -443,7 +442,7 @@ methods_with(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 # --- entropy -----------------------------------------------------------------------------------------
 @hooks(INFRASTRUCTURE, "rv_generic.entropy")
 def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
-    """Through SciPy's own formula; refused where SciPy integrates it numerically."""
+    """Compute SciPy's own formula; refuse where SciPy integrates numerically."""
     shapes, loc, scale = self._parse_args(*args, **keywords)
     by_quadrature = type(self)._entropy in (
         stats.rv_continuous._entropy,
@@ -460,7 +459,7 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 def derive_entropy(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
-    """Through SciPy's own formula, plus the logarithm of the scale; loc has no part in it"""
+    """Return the cotangents of SciPy's own formula plus the logarithm of the scale; loc has none."""
     count = distribution.numargs
 
     def formula(*operands: Array) -> Any:

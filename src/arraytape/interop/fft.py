@@ -1,7 +1,7 @@
 """The transforms of scipy.fft: SciPy computes the values; each is linear, and its adjoint is another.
 
-SciPy leads a call to the function of the same name in one of two modules, unless the user chose a
-backend.
+Unless the user chose a backend, SciPy passes a call to the function of the same name in one of two
+modules.
 """
 
 from __future__ import annotations
@@ -32,20 +32,23 @@ Function = Callable[..., Any]
 def fourier_adjoint(
     g: Any, function: str, lengths: Axes, axes: Axes, norm: str, shape: Any, dtype: Any, xp: Any
 ) -> Any:
-    """The transform in the other direction and normalisation."""
+    """Return the transform in the other direction and normalisation, in the input's shape."""
     back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
     back = all_fitted(back, shape, axes, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
 def of_rfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
-    """Nothing comes from the frequencies that are left out."""
+    """Return the adjoint of rfftn, to which the frequencies that are left out contribute nothing."""
     g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
 def of_irfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
-    """Every frequency but the first, and the last of an even length, stands for two."""
+    """Return the adjoint of irfftn.
+
+    Every frequency but the first, and the last of an even length, stands for two.
+    """
     back = fourier(g, function="rfftn", lengths=lengths, axes=axes, norm=norm)
     ends = (0, -1) if lengths[-1] % 2 == 0 else (0,)
     return back * axis_factor(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
@@ -75,14 +78,14 @@ fourier: LibraryOp = library_op(
 
 
 def all_fitted(y: Any, shape: Any, axes: Axes, xp: Any) -> Any:
-    """y cropped or padded to a shape along some axes."""
+    """Return y cropped or padded to a shape along some axes."""
     for axis in axes:
         y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
     return y
 
 
 def axis_factor(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:
-    """A factor of y along an axis: one value, but others at some places."""
+    """Return a factor of y along an axis: one value, but others at some places."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
         values[place] = other
@@ -91,13 +94,13 @@ def axis_factor(value: float, others: dict[int, float], axis: int, y: Any, xp: A
 
 
 def resolve_lengths(x: Any, s: Any, axes: Any) -> tuple[Axes, Axes]:
-    """The lengths and the axes of a transform, these counted from the last."""
+    """Return the lengths and the axes of a transform, these counted from the last."""
     lengths, axes = lengths_and_axes(x, s, axes)
     return tuple(lengths), tuple([axis - x.ndim for axis in axes])
 
 
 def alone(n: Any) -> tuple[int] | None:
-    """The length of a transform along one axis, as those along several take it."""
+    """Return the length of a transform along one axis, as those along several take it."""
     return None if n is None else (n,)
 
 
@@ -115,7 +118,7 @@ def transform_fourier(
 
 
 def state_transform(name: str) -> None:
-    """The transforms of one name: along an axis, along two, along several."""
+    """Hook the Fourier transforms of one name: along one axis, and along several."""
 
     @hooks("scipy.fft._basic_backend", name)
     def transform_one_axis(
@@ -149,7 +152,7 @@ def real_adjoint(
     g: Any, function: str, variant: int, lengths: Axes, axes: Axes, norm: Any, orthogonalize: Any,
     shape: Any, xp: Any,
 ) -> Any:  # fmt: skip
-    """The transform of the transposed type, between factors at the ends."""
+    """Return the transform of the transposed type, between factors at the ends."""
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
     # Complex data SciPy transforms as if orthogonalize was not given.
     if orthogonalize is None or xp.isdtype(g.dtype, "complex floating"):
@@ -164,7 +167,7 @@ def real_adjoint(
 
 
 def with_ends(y: Any, factor: float, ends: Sequence[int], axes: Axes, xp: Any) -> Any:
-    """y, multiplied at the ends of some axes."""
+    """Return y, multiplied at the ends of some axes."""
     for axis in axes if ends else ():
         y = y * axis_factor(1.0, dict.fromkeys(ends, factor), axis, y, xp)
     return y
@@ -183,7 +186,7 @@ real = library_op("scipy.fft.dctn", real_transform, real_adjoint, word="linear",
 
 
 def state_real_transform(name: str) -> None:
-    """The transforms of one name: along an axis, and along several."""
+    """Hook the cosine or sine transforms of one name: along one axis, and along several."""
 
     @hooks("scipy.fft._realtransforms_backend", name)
     def real_one_axis(

@@ -1,4 +1,4 @@
-"""scipy.integrate: rules for samples, on Arrays, and ``quad``, by all that its integrand depends on.
+"""scipy.integrate: rules for samples, on Arrays, and ``quad``, with respect to all its integrand uses.
 
 ``quad`` finds the pieces of the interval and the value; where a derivative may be wanted, the same rule
 is applied once more to these pieces, on Arrays.  ``solve_ivp`` is in ``optimize.py``.
@@ -31,7 +31,7 @@ QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py
 
 
 class Float64Type(SoftFloatType):
-    """Makes ``np.float64(x)`` an Array where x is one."""
+    """The type of a ``np.float64`` whose call gives an Array for an Array, else a number."""
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         return asarray(x, np.float64) if isinstance(x, Array) else np.float64(x)
@@ -93,7 +93,10 @@ def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords
 
 
 def in_our_namespace(name: str) -> None:
-    """A sum of values whose namespace SciPy takes from its limits: ours if the terms hang on Arrays."""
+    """Run a sum over function values in our namespace if the terms depend on Arrays.
+
+    SciPy takes the namespace from the limits.
+    """
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)
@@ -116,15 +119,14 @@ for _name in ("nsum", "tanhsinh"):
 
 
 def float_value(x: Any) -> float:
-    """A number without its derivative."""
     return float(plain_data(x))
 
 
 def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
-    """The sum of QUADPACK's rules over the pieces in which it ended.
+    """Return the sum of QUADPACK's rules over the pieces in which it ended.
 
-    Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after
-    x = c +- (1 - t) / t where the interval is infinite.
+    Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after x
+    = c +- (1 - t) / t where the interval is infinite.
     """
     from scipy.integrate import _quad_vec
 
@@ -148,7 +150,7 @@ def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
 
 
 def unbounded(f: Integrand, a: Any, b: Any, low: float, high: float) -> Integrand:
-    """The integrand over t from 0 to 1, by the distance (1 - t) / t from the finite end, or from 0."""
+    """Return the integrand over t from 0 to 1, at (1 - t) / t from the finite end, or from 0."""
     start, signs = (a, [1.0]) if high == math.inf else (b, [-1.0])
     if low == -math.inf and high == math.inf:
         start, signs = 0.0, [1.0, -1.0]

@@ -1,7 +1,7 @@
-"""The splines of scipy.interpolate: by values, by coefficients, and by places.
+"""The splines of scipy.interpolate, differentiated with respect to values, coefficients and places.
 
-SciPy's Python code computes coefficients with Arrays as it stands; what it asks compiled code for has
-SciPy's value and the derivatives of its formula.
+SciPy's Python code computes coefficients with Arrays as it stands; a call of compiled code gets SciPy's
+value and the derivatives of its formula.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Arrays lie as they lie: compiled code gets copies."""
+    """Leave Arrays as they are, because compiled code gets copies."""
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
@@ -56,7 +56,7 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Objects made of NumPy data give Arrays at places that are Arrays."""
+    """Let objects made of NumPy data give Arrays at places that are Arrays."""
 
     @hooks(module, f"{kind}.__call__")
     def __call__(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -74,7 +74,6 @@ keeps_results("scipy.interpolate._bsplines", "BSpline")
 
 
 def without_slope(x: Any) -> Any:
-    """Data without a slope."""
     return arraytape.stop_gradient(x) if isinstance(x, Array) else x
 
 
@@ -96,7 +95,7 @@ polynomial_value = library_op(
 
 
 def interval(x: Any, places: Any) -> Any:
-    """The interval of each place; the outer ones go on."""
+    """Return the interval of each place; the outer ones have no end."""
     x, places = asarray(without_slope(x)), asarray(without_slope(places))
     if bool(x[-1] < x[0]):
         x, places = -x, -places
@@ -105,7 +104,7 @@ def interval(x: Any, places: Any) -> Any:
 
 
 def piecewise_polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
-    """The derivative of order nu of the polynomials, by Horner's scheme."""
+    """Return the derivative of order nu of the polynomials, by Horner's scheme."""
     at = interval(x, places)
     step = (places - x[at])[:, None]
     degree = c.shape[0] - 1
@@ -136,7 +135,7 @@ continuity_value = library_op(
 
 
 def continuous(c: Any, x: Any, order: int) -> Any:
-    """Coefficients of which those of lower degree make the derivatives up to an order continuous."""
+    """Return coefficients whose lower degrees make the derivatives up to an order continuous."""
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
@@ -202,7 +201,7 @@ spline_value = library_op("scipy.interpolate.BSpline", spline_forward, word="non
 
 
 def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
-    """A sum of B-splines, by de Boor's recursion; a derivative is one of a lower degree."""
+    """Return a sum of B-splines, by de Boor's recursion; a derivative is a sum of lower degree."""
     for _ in range(nu):
         if not k:
             return 0.0 * places[:, None] * c[:1]
@@ -248,7 +247,7 @@ def coefficients_forward(
 def coefficients_adjoint(
     g: Any, function: str, places: Any, options: Any, shape: Any, xp: Any
 ) -> Any:
-    """The transposed matrix."""
+    """Return the product of g with the transposed matrix."""
     lines: Any = np.eye(shape[0])
     whole = coefficients_forward(lines, function, places, options)
     line = xp.asarray(whole, dtype=xp.real(g).dtype, device=g.device)
@@ -265,7 +264,7 @@ coefficients = library_op(
 
 
 def linear_in_values(name: str) -> None:
-    """A function that makes a B-spline of places and values."""
+    """Hook a function that makes a B-spline of places and values."""
 
     @hooks("scipy.interpolate._bsplines", name)
     def make_spline(x: Any, y: Any, *args: Any, axis: int = 0, **options: Any) -> Any:
@@ -304,7 +303,7 @@ def grid_forward(
 
 
 def grid_formula(values: Any, places: Any, grid: Any, method: str) -> Any:
-    """The values at the corners around each place, weighted by how near they are."""
+    """Return the values at the corners around each place, weighted by how near they are."""
     at, shares = [], []
     for d, line in enumerate(grid):
         index = interval(line, places[..., d])

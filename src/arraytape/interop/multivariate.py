@@ -1,8 +1,8 @@
 """scipy.stats' multivariate distributions: SciPy's programs, over a rule for their ``_PSD``.
 
 SciPy factors a covariance matrix S by its eigenvectors, whose own derivatives do not exist where
-eigenvalues coincide.  What it makes of them depends on inv(S) = U U' and log(det(S)) alone, and so does
-their derivative if that of U is taken as -inv(S) dS U / 2, which is that of a square root of inv(S).
+eigenvalues coincide.  The results depend on inv(S) = U U' and log(det(S)) alone.  Their derivatives are
+therefore right if that of U is taken as -inv(S) dS U / 2, which is that of a square root of inv(S).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def _forward(matrix: Any, upper: bool = False) -> Any:
 
 
 def factored(matrix: Any, **options: Any) -> Any:
-    """SciPy's ``_PSD`` of NumPy data."""
+    """Return SciPy's ``_PSD`` of NumPy data."""
     from scipy.stats import _multivariate
 
     return _multivariate._PSD(matrix, **options)
 
 
 def _pull(g: Any, factor: Any, upper: Any, xp: Any) -> Any:
-    """``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'"""
+    """Return ``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'."""
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)
     inverse = xp.matmul(factor, transposed)
@@ -64,7 +64,7 @@ def psd(
     self: Any, M: Any, cond: Any = None, rcond: Any = None, lower: bool = True,
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
-    """Of an Array: what SciPy finds, with a factor and a logarithm that are recorded."""
+    """Factor an Array as SciPy does, with a factor and a logarithm that are recorded."""
     values = plain_data(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:

@@ -1,10 +1,8 @@
 """scipy.optimize's solvers, and ``solve_ivp``: where a derivative is wanted, those of ``implicit``.
 
+These have SciPy's signatures and values.  They run where the ``args`` (the data of ``curve_fit``), or
+Arrays that the function uses from outside, are followed by a tape or mapped by ``vmap``.
 ``elementwise``'s roots and minima are SciPy's, with the derivative of Newton's step from there.
-
-They have SciPy's signatures and values.  A solver is theirs where its ``args`` (the data of
-``curve_fit``) hold Arrays that a tape follows or ``vmap`` maps; ``solve_ivp`` also where its function
-uses such Arrays from outside.
 """
 
 from __future__ import annotations
@@ -43,9 +41,10 @@ SOLVERS = {
 
 
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
-    """A function of SciPy's is that of ``implicit`` where a derivative may be wanted.
+    """Run the function of ``implicit`` in place of SciPy's where a derivative may be wanted.
 
-    f : its argument that is a function.  by : those by which it is differentiated.
+    f : its argument that is a function.  by : the arguments with respect to which it is
+    differentiated.
     """
 
     @hooks(module, name, always=True)
@@ -62,7 +61,7 @@ def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str)
 
 
 def by_keywords(function: Function) -> list[str]:
-    """The names of the parameters that take all other keywords."""
+    """Return the names of the parameters that take all other keywords."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
 
@@ -88,11 +87,11 @@ class Call:
         self.starts = {place: self.given.pop(place) for place in places if place in self.given}
 
     def is_ours(self) -> bool:
-        """Whether it hangs on Arrays."""
+        """Return True if the result depends on Arrays."""
         return uses_arrays(self.function, [self.starts, self.more, self.named])
 
     def on_values(self) -> Any:
-        """SciPy's answer, on NumPy data."""
+        """Return SciPy's answer, on NumPy data."""
         given = self.given | {"args": tuple([plain_data(x) for x in self.more])}
         if self.named:
             given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
@@ -104,14 +103,14 @@ class Call:
         )
 
     def evaluate_at(self, x: Array) -> Array:
-        """The function there, recorded."""
+        """Return the function's values at x, recorded."""
         spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
         named = {key: spread(value) for key, value in self.named.items()}
         return asarray(self.function(x, *[spread(value) for value in self.more], **named))
 
 
 def elementwise_slope(function: Function, x: Array) -> Array:
-    """The derivative of a function of each element, recorded."""
+    """Return the derivative of a function of each element, recorded."""
     with GradientTape() as tape:
         tape.watch(x)
         y = function(x)
@@ -120,9 +119,10 @@ def elementwise_slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """x after two steps of Newton's: from a root it stays there, with derivatives of order 1 to 3.
+    """Return x after two steps of Newton's: a root stays, with right derivatives of order 1 to 3.
 
-    Where the function's slope is 0 they are NaN, by all on which ``anchor`` depends.
+    Where the function's derivative is 0 they are NaN, with respect to all on which ``anchor``
+    depends.
     """
     found = x
     with Quiet():
@@ -134,14 +134,14 @@ def newton(function: Function, x: Array, anchor: Function) -> Array:
 
 
 def arrays_in_result(found: Any) -> Any:
-    """A result of SciPy's, with Arrays for NumPy data."""
+    """Return a result of SciPy's, with Arrays for NumPy data."""
     kinds = np.ndarray | np.generic
     return type(found)({k: asarray(x) if isinstance(x, kinds) else x for k, x in found.items()})
 
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """By the implicit function theorem; the value there, which is 0, does not move."""
+    """Differentiate the roots by the implicit function theorem; the values there stay 0."""
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -152,7 +152,7 @@ def root_of_elements(*args: Any, **keywords: Any) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
 def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
-    """The place as a root of the slope."""
+    """Differentiate the places of the minima as roots of the derivative."""
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -165,7 +165,7 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 
 
 def bracket(name: str, *places: str) -> None:
-    """What finds places around a root or minimum: they hang on where it starts alone."""
+    """Hook a search for places around a root or minimum, which depend on its starting points alone."""
 
     @hooks(BRACKETS, name, always=True)
     def find_bracket(*args: Any, **keywords: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The functions of scipy.signal: recursive filters, convolutions, and what is made of them."""
+"""The functions of scipy.signal: recursive filters, convolutions, and functions made of them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def lfilter_joint(
 
 
 def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) -> tuple[Any, ...]:
-    """Return what gives the cotangents of b, a and x, and that of the state, for any a[0]."""
+    """Return functions for the cotangents of b, a, x, and that of the state, for any a[0]."""
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
 
@@ -79,7 +79,7 @@ def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) 
 
 
 def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
-    """The cotangent of a result, zeros if nothing reads it, with an axis last."""
+    """Return the cotangent of a result, zeros if nothing reads it, with an axis last."""
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
     return xp.moveaxis(g, axis, -1)
@@ -88,7 +88,7 @@ def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
 def recursion_adjoint(
     g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any
 ) -> tuple[Any, ...]:
-    """By the initial state, and what gives it by b, a and x, along the last axis."""
+    """Return functions for the cotangents of b, a, x, and that of the state, along the last axis."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
@@ -110,7 +110,7 @@ def recursion_adjoint(
 
 
 def poles(a: Any, x: Any, given: int, xp: Any) -> Any:
-    """The recursion alone, from values that are given at the start."""
+    """Run the recursion alone, from values that are given at the start."""
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
     # What the given values leave behind is the state from which the rest starts.
@@ -180,8 +180,10 @@ def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
 
 
 def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tuple[Any, ...]:
-    """Section by section, from the last to the first; SciPy takes an a[0] of 1 alone, but the
-    mathematical function goes on beside it, as that of lfilter does.
+    """Return the cotangents section by section, from the last to the first.
+
+    SciPy takes an a[0] of 1 alone, but the derivative is that of the function of any a[0], as
+    lfilter's is.
     """
     of_state = axis % len(x.shape) + 1
     g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
@@ -230,7 +232,7 @@ VALID, SAME, FULL = range(3)
 
 
 def whole_correlation(g: Any, sizes1: Any, sizes2: Any, part: int, half: Function, xp: Any) -> Any:
-    """A cotangent of a part as one of all of c."""
+    """Return a cotangent of a part as one of all of c."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: half(m), VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
@@ -247,12 +249,12 @@ def correlate_whole(g: Any, sizes1: Any, sizes2: Any, part: int, xp: Any) -> Any
 
 
 def reverse(x: Any, xp: Any) -> Any:
-    """Reversed along all axes, and conjugated."""
+    """Return x reversed along all axes, and conjugated."""
     return conjugate(xp.flip(x), xp)
 
 
 def correlated(x1: Any, x2: Any, xp: Any) -> Any:
-    """Where x2 lies within x1, of one dtype."""
+    """Correlate x1 with x2 in one dtype, where x2 lies within x1."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -269,7 +271,7 @@ correlate_op = library_op(
 
 
 def real_sigtools() -> Any:
-    """SciPy's extension, whatever stands in for it in a module."""
+    """Return SciPy's extension, also where a module has a stand-in for it."""
     from scipy.signal import _sigtools
 
     return _sigtools
@@ -318,14 +320,14 @@ plane_op = library_op("scipy.signal.convolve2d", plane_forward, plane_first, pla
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
-    """Return Arrays in the dtype that SciPy computes with: what fills up integers may be no integer."""
+    """Return Arrays in SciPy's computing dtype, because a float may fill up integers."""
     given = [asarray(x) for x in arrays]
     dtype = arraytape.result_type(*given)
     return [arraytape.astype(x, dtype, copy=False) for x in given]
 
 
 def median2d(image: Any, kernel_size: Any) -> Any:
-    """As SciPy itself computes it of other dtypes."""
+    """Compute the filter as SciPy does for other dtypes."""
     return _signaltools.medfilt(image, kernel_size)
 
 
@@ -339,14 +341,14 @@ stands_in(
 
 @hooks("scipy.signal._signaltools", "choose_conv_method")
 def choose_conv_method(in1: Any, in2: Any, mode: Any = "full", measure: Any = False) -> Any:
-    """By what values do not tell, but for integers, which have no slope."""
+    """Choose without the values of floats, on which the choice does not depend."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
 
 
 def without_values(x: Any) -> Any:
-    """NumPy data in the place of an Array: zeros for floats, integers as they are."""
+    """Return NumPy data of an Array's shape and dtype: zeros for floats, integers as they are."""
     x = asarray(x)
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
@@ -363,7 +365,7 @@ def lstsq(a: Any, b: Any, xp: Any = None, rcond: Any = None) -> Any:
 def fft_helper(
     x: Any, win: Any, detrend_func: Any, nperseg: Any, noverlap: Any, nfft: Any, sides: Any
 ) -> Any:
-    """Transforms of windows, as SciPy's own, which asks for a view that can be written to."""
+    """Return transforms of windows as SciPy's own function does, which asks for a writable view."""
     if nperseg > 1 or noverlap:
         windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
         segments = windows[..., :: nperseg - noverlap, :]
@@ -386,7 +388,7 @@ def upfirdn_forward(
 def upfirdn_filter(
     g: Any, h: Any, x: Any, shape: Any, up: int, down: int, axis: int, mode: str, cval: Any, xp: Any
 ) -> Any:
-    """y[i] = sum of h[i * down - n * up] x[n], where x goes on as one value."""
+    """Return the cotangent of h, from y[i] = sum of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
         raise no_rule("scipy.signal.upfirdn", f"mode={shown(mode)} by the filter h as an Array")
     x, g = xp.moveaxis(x, axis, -1), xp.moveaxis(g, axis, -1)

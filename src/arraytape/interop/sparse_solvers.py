@@ -1,6 +1,6 @@
 """scipy.sparse.linalg: its solvers refuse Arrays.
 
-A system whose matrix is a function of Arrays is solved by ``implicit.linear_solve``; sparse matrices
+``implicit.linear_solve`` solves a system whose matrix is a function of Arrays; sparse matrices
 themselves hold NumPy data.
 """
 

@@ -40,7 +40,7 @@ def weighted_sum(values: Any, w: Any) -> Any:
 
 
 def power(x: Any, p: float) -> Any:
-    """Return x ** p for x of 0 or more, with the slope 0 at 0, where it is infinite for p < 1."""
+    """Return x ** p for x of 0 or more, with the derivative 0 at 0, where it is infinite for p < 1."""
     some = x > 0
     return arraytape.where(some, arraytape.where(some, x, 1.0) ** p, 0.0)
 
@@ -99,7 +99,7 @@ def jensenshannon(u: Any, v: Any, w: Any, base: Any = None) -> Any:
 
 
 def normalised(x: Any) -> Any:
-    """Return shares of a sum; a share of 0, whose slope may be infinite later, does not move it."""
+    """Return shares of a sum; a share of 0, which may meet an infinite derivative, holds the sum."""
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
@@ -133,7 +133,7 @@ pdist_value = library_op("scipy.spatial.pdist", pdist_forward, word="nondifferen
 
 
 def metric_name(metric: Any) -> str | None:
-    """The name of a metric for which SciPy has compiled code; None for other functions."""
+    """Return the name of a metric for which SciPy has compiled code; None for other functions."""
     name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "")
     info = _METRIC_ALIAS.get(name.removeprefix("test_"))
     if isinstance(metric, str) and info is None:
@@ -145,7 +145,7 @@ def slope_of(
     name: str, u: Any, v: Any, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """The formula of a metric; what was not given of it is computed from the samples."""
+    """Return the formula of a metric; options that were not given are computed from the samples."""
     if name not in FORMULAS:
         raise no_rule(
             "scipy.spatial.distance", f"metric={shown(name)}, which is constant in steps,"
@@ -165,18 +165,18 @@ def slope_of(
 
 
 def float_coordinates(x: Any) -> Any:
-    """Return an Array of floats: differences of unsigned integers would wrap around."""
+    """Return an Array of floats, because differences of unsigned integers would wrap around."""
     x = asarray(x)
     return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
 
 
 def has_floats(*values: Any) -> bool:
-    """Return True if one of these may have a derivative."""
+    """Return True if an array among values may have a derivative."""
     return any(asarray(x).dtype.kind in "fc" for x in values if isinstance(x, Array | np.ndarray))
 
 
 def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Options as SciPy takes them beside NumPy data."""
+    """Return options as SciPy takes them with NumPy data."""
     return tuple((key, plain_data(x)) for key, x in options.items())
 
 

@@ -1,4 +1,4 @@
-"""Functions of scipy.special that convert to NumPy: xp.special's in their place."""
+"""Functions of scipy.special that convert to NumPy, replaced by xp.special's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 
 
 def counterpart(name: str) -> Callable[..., Any]:
-    """The function of xp.special in the place of SciPy's; exact integers are SciPy's."""
+    """Return the function of xp.special that replaces SciPy's; exact integers are SciPy's."""
 
     def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special
@@ -63,7 +63,7 @@ for _module, _names in COUNTERPARTS.items():
 # Few of them have a counterpart: no advice to come here.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
-    """Spherical harmonics; what has no counterpart converts to NumPy, with a warning."""
+    """Compute spherical harmonics; any other function converts to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)

@@ -1,7 +1,7 @@
 """scipy.stats' tests, correlations and regressions: SciPy's own NumPy code, on Arrays.
 
-Ranks are constant in steps, so what computes with them takes values; what ends in other compiled code
-refuses.  The lambda of a power transformation is where a likelihood is largest.
+Ranks are constant in steps, so functions of ranks take values without derivatives; other compiled code
+refuses Arrays.  The lambda of a power transformation is where a likelihood is largest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """A compiled function that counts, of ranks or of the order of its data: it gets values."""
+    """Let a compiled function of ranks or of the order of its data take the values of Arrays."""
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -55,23 +55,27 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: Any, y: Any, **options: Any) -> Any:
-    """Of the values alone, which SciPy 1.18 makes NumPy data."""
+    """Run SciPy's function on values alone, which SciPy 1.18 converts to NumPy data."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: Any, *samples: Any) -> Any:
-    """SciPy's value, which it computes of tied samples with steps of 0 at whole ties."""
+    """Return SciPy's value with the derivatives of the formula.
+
+    SciPy computes the value with steps of 0 at all but one of tied samples.
+    """
     given = [x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]]
     value = original(COMMON, "_cdf_distance")(p, *given)
     return with_slope(value, distance_of_steps(p, *given))
 
 
 def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) -> Array:
-    """The integral of abs(U - V) ** p, to the power of 1 / p, with the steps of U and V one by one.
+    """Return the integral of abs(U - V) ** p, to the power of 1 / p.
 
-    Samples at one place move evenly, as elements do that are the maximum together.
+    U and V have a step for each sample.  Tied samples share the derivative evenly, as elements that
+    are the maximum together do.
     """
     values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
     order = np.argsort(plain_data(values), kind="stable")
@@ -90,7 +94,7 @@ def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) 
 
 
 def of_ties(x: Any, weights: Any) -> Any:
-    """Return for each sample the mean, by their weights, of all that are at its place."""
+    """Return for each sample the weighted mean of all samples that equal it."""
     _, group = np.unique(plain_data(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain_data(weights)
     total = np.bincount(group, share)[group]
@@ -101,7 +105,7 @@ def of_ties(x: Any, weights: Any) -> Any:
 
 
 class Estimate:
-    """The sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value of Arrays."""
+    """A sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value for Arrays."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -124,9 +128,9 @@ class Estimate:
 
 
 def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Array:
-    """The logarithm of a sum of Gaussian kernels at xi.
+    """Return the logarithm of a sum of Gaussian kernels at xi.
 
-    Silverman 1986, "Density Estimation", equation 4.7: of whitened points.
+    Source: Silverman 1986, "Density Estimation", equation 4.7, of whitened points.
     """
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
@@ -172,7 +176,10 @@ def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """A log-likelihood, which SciPy computes with branches on lambda and with math.log of it."""
+    """Give a log-likelihood a derivative with respect to lambda.
+
+    SciPy computes it with branches on lambda and with math.log of lambda.
+    """
 
     @hooks(MORE, name)
     def log_likelihood(
@@ -194,7 +201,7 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 def most_likely(
     name: str, x: Any, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Array:
-    """The lambda that SciPy finds; its derivative is that of the solution near it."""
+    """Return the lambda that SciPy finds, with the derivative of the solution near it."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
         x = x[~np.isnan(plain_data(x))]
