@@ -1,4 +1,4 @@
-"""Distances between samples, and the weights of samples by them."""
+"""Distances between samples, and the weights of samples as functions of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .._plain import plain_data
 
 
 def distances(X: Array, Y: Array) -> Array:
-    """(samples, samples of Y): Euclidean distances; one of 0 has the gradient 0."""
+    """Return Euclidean distances, shaped (samples, samples of Y); one of 0 has the gradient 0."""
     return xp.linalg.vector_norm(X[:, None, :] - Y[None, :, :], axis=-1)
 
 
 def weights_by_distance(model: Any, distances: Array, near: Any) -> Array:
-    """The weights that ``model.weights`` gives samples: (queries, samples), 0 for those not near.
+    """Return ``model.weights`` of samples, shaped (queries, samples): 0 for those not near.
 
     A query that coincides with samples takes these alone.
     """

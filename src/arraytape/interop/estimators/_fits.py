@@ -1,10 +1,10 @@
-"""Fits on Arrays: the library's own fit of NumPy data, and what it found connected to what it was given.
+"""Fits on Arrays: the library's own fit of NumPy data, with results connected to its inputs.
 
     @connects_fit("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
     def generalized_linear(fit: Fit) -> dict[str, Array]: ...
 
 A fit with Arrays among its data or the estimator's parameters runs, as the library wrote it, on a twin
-of the estimator that holds NumPy values.  The statement then says what the fitted attributes are as
+of the estimator that holds NumPy values.  The statement then computes the fitted attributes as
 functions of the Arrays, and the estimator gets the twin's attributes: the library's bits, with these
 derivatives.  It gets them last, so that a fit that fails leaves the estimator as it was.
 """
@@ -32,11 +32,12 @@ Function = Callable[..., Any]
 
 
 class Fit:
-    """A fit that has run: what it was given, and what it found.
+    """A fit that has run: its inputs and its results.
 
-    estimator : the user's, whose parameters may be Arrays.  twin : its copy with NumPy values, fitted.
-    given : the method's arguments by name, as the user gave them.  result : what the method returned.
-    asked : the arguments and parameters that the statement asked for; no other may hold an Array.
+    estimator : the user's, whose parameters may be Arrays.  twin : its copy with NumPy values,
+    fitted.  given : the method's arguments by name, as the user gave them.  result : what the
+    method returned.  asked : the arguments and parameters that the statement asked for; no other
+    may hold an Array.
     """
 
     def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
@@ -62,7 +63,7 @@ class Fit:
             self.result = original(self.twin, *args, **keywords)
 
     def float_data(self, name: str) -> Array:
-        """An argument as float64 data of the public namespace, dense."""
+        """Return an argument as float64 data of the public namespace, dense."""
         self.asked.add(name)
         value = self.given[name]
         if hasattr(value, "toarray"):
@@ -70,19 +71,19 @@ class Fit:
         return as_float(value)
 
     def parameter(self, name: str) -> Array:
-        """A parameter of the estimator as float64 data of the public namespace."""
+        """Return a parameter of the estimator as float64 data of the public namespace."""
         self.asked.add(name)
         return as_float(getattr(self.estimator, name))
 
     def sample_weights(self) -> Array:
-        """The weight of each sample."""
+        """Return the weight of each sample."""
         self.asked.add("sample_weight")
         X, weights = self.given["X"], self.given.get("sample_weight")
         given = as_float(1.0 if weights is None else weights)
         return arraytape.broadcast_to(given, (X.shape[0] if hasattr(X, "shape") else len(X),))
 
     def labels(self, name: str = "y") -> Any:
-        """An argument that has no derivative, as NumPy data."""
+        """Return an argument that has no derivative, as NumPy data."""
         self.asked.add(name)
         return np.asarray(detached(self.given[name]))
 
@@ -94,10 +95,10 @@ class Fit:
                 self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
-        """The public numbers of which no statement says how they depend on the Arrays.
+        """Return the public numbers for which no statement gives a function of the Arrays.
 
-        They become results of ops without a rule: a gradient that needs one is an error, where NumPy
-        numbers would be constants in silence.
+        They become results of ops without a rule: a gradient that needs one is an error, where
+        NumPy numbers would be constants in silence.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -116,7 +117,7 @@ class Fit:
         }
 
     def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
-        """Raise what says why this fit has no derivative, and what to do."""
+        """Raise a TypeError that tells why this fit has no derivative, and what to do."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
@@ -136,11 +137,12 @@ Result = Callable[[Any, Fit], Any]
 
 
 class Statement:
-    """What is known of the fits of a class.
+    """The known facts about the fits of a class.
 
-    connect : gives fitted attributes as functions of the Arrays.  examine : raises, by ``fit.refuse_fit``,
-    before anything runs.  ignores : arguments and parameters on which the fit does not depend.
-    result : what the method returns, of the fitted estimator and the Fit, if not the estimator.
+    connect : returns fitted attributes as functions of the Arrays.  examine : raises, by
+    ``fit.refuse_fit``, before anything runs.  ignores : arguments and parameters on which the fit
+    does not depend.  result : makes the method's result of the fitted estimator and the Fit, if
+    that is not the estimator.
     """
 
     def __init__(
@@ -183,7 +185,7 @@ def connects_fit(
     result: Result | None = None,
     refuses: bool = False,
 ) -> Callable[[Connect], Connect]:
-    """The decorated function connects what these classes' fits found: see ``Statement``."""
+    """Connect the results of these classes' fits by the decorated function: see ``Statement``."""
 
     def declare_fit(connect: Connect) -> Connect:
         for name in classes:
@@ -195,7 +197,7 @@ def connects_fit(
 
 
 def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
-    """Fits of these classes, or another method, refuse Arrays."""
+    """Let fits of these classes, or another method, refuse Arrays."""
 
     def refuse_always(fit: Fit) -> None:
         fit.refuse_fit(why, instead)
@@ -206,7 +208,7 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 
 
 def entering(module: str, name: str, method: str) -> Function:
-    """What runs in place of a class's method when an Array is near."""
+    """Return the function that calls a class's method, on Arrays by its statement."""
 
     def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
@@ -224,7 +226,7 @@ signature_of = functools.cache(inspect.signature)
 
 
 def statement_of(kind: type, method: str) -> Statement | None:
-    """The statement about a class or the nearest of those that it derives from."""
+    """Return the statement about a class or the nearest of its bases."""
     for base in kind.__mro__:
         found = STATEMENTS.get((base.__module__, base.__qualname__, method))
         if found is not None:
@@ -233,13 +235,13 @@ def statement_of(kind: type, method: str) -> Statement | None:
 
 
 def estimator_parameters(estimator: Any) -> list[Any]:
-    """The parameters of an estimator and of those in it."""
+    """Return the parameters of an estimator and of the estimators in it."""
     return [*estimator.get_params(deep=True).values()]
 
 
 # --- the twin -----------------------------------------------------------------------------------------
 def detached(value: Any) -> Any:
-    """NumPy data in place of Arrays, which the library may write to; what holds none is as it is."""
+    """Return NumPy data, which the library may write to, in place of Arrays."""
     if isinstance(value, Array):
         data = np.array(arraytape.stop_gradient(value))
         return data.item() if data.ndim == 0 else data
@@ -253,12 +255,12 @@ def detached(value: Any) -> Any:
 
 
 def is_component(value: Any) -> bool:
-    """Whether a value is an estimator or a kernel: an object of parameters."""
+    """Return True if a value is an estimator or a kernel: an object of parameters."""
     return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def detached_object(thing: Any) -> Any:
-    """A copy of an object that holds NumPy data in place of Arrays."""
+    """Return a copy of an object that holds NumPy data in place of Arrays."""
     twin = object.__new__(type(thing))
     vars(twin).update({name: detached(value) for name, value in vars(thing).items()})
     return twin
@@ -277,7 +279,7 @@ def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
 
 
 def nested_arrays(values: Iterable[Any]) -> list[Array]:
-    """The Arrays among values, and in lists, tuples, dicts and components among them."""
+    """Return the Arrays among values, and in lists, tuples, dicts and components among them."""
     found: list[Array] = []
     for value in values:
         if isinstance(value, Array):
@@ -292,14 +294,14 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
 
 
 def is_result(name: str, value: Any) -> bool:
-    """Whether an attribute is public and holds floating-point numbers, which a fit has computed."""
+    """Return True if an attribute is public and holds floating-point numbers of a fit."""
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     return public and (numbers or type(value) is float)
 
 
 def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
-    """A value as the result of an op of these Arrays that has no rule."""
+    """Return a value as the result of an op of these Arrays that has no rule."""
 
     def give_value(*_: Array) -> tuple[Array, None]:
         return arraytape.asarray(np.asarray(value)), None
@@ -311,7 +313,7 @@ def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
 
 
 def connect(value: Any, formula: Any) -> Any:
-    """A value of the library, bit for bit, with the derivatives of a formula; an object as it is."""
+    """Return a value of the library, bit for bit, with a formula's derivatives; an object as it is."""
     if not isinstance(formula, Array):
         return formula
     data = np.asarray(value)
@@ -322,7 +324,7 @@ def connect(value: Any, formula: Any) -> Any:
 
 
 def as_float(value: Any) -> Array:
-    """float64 data of the public namespace, recorded where it was an Array."""
+    """Return float64 data of the public namespace, recorded where it was an Array."""
     if isinstance(value, Array):
         return arraytape.astype(value, arraytape.float64, copy=False)
     if has_array([value]):

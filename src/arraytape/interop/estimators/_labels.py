@@ -13,17 +13,17 @@ from ._fits import Fit, as_float
 
 
 def indicators(labels: Any, groups: Any) -> Any:
-    """(labels, groups): 1 where a label is that of the group, else 0; NumPy data."""
+    """Return 1 where a label equals the group, else 0, shaped (labels, groups)."""
     return (labels[:, None] == groups).astype(np.float64)
 
 
 def onehot(fit: Fit) -> Any:
-    """A column for each class, with 1 where it is the label."""
+    """Return a column for each class, with 1 where it is the label."""
     return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
 def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
-    """By class, from ``class_weight``: given numbers, or those that balance the weights of samples.
+    """Return each class's weight: given, or such that the weights of samples are balanced.
 
     weights : of the samples; without, each counts as one.
     """
@@ -40,5 +40,5 @@ def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
 
 
 def class_weights(fit: Fit, weights: Any = None) -> Array:
-    """By sample, as ``weights_of_classes``."""
+    """Return for each sample the weight of its class; see ``weights_of_classes``."""
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

@@ -2,8 +2,8 @@
 
     sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
 
-Coefficients that are 0 by the penalty, or by a bound, are held there: around the data the others are a
-smooth function of them, unless a coefficient is about to enter or to leave.
+Coefficients that are 0 because of the penalty or a bound are held there: near the data the others are
+smooth functions of them, unless a coefficient is about to enter or to leave.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 
 class Penalised:
     """A linear model's objective.
 
-    loss : of y, the predictor and ``extra``, by sample.  weights : by sample, with the loss's factor.
-    l1, l2 : of the penalty, of each row of coef or for all.  groups : whether l1 is for the length of
-    each column.  positive : whether coef is bounded below by 0.  chosen : whether its zeros are held.
-    shifts : the attributes that may be shifted alike for all classes: their sum stays what it is.
+    loss : function of y, the predictor and ``extra``, for each sample.  weights : of the samples,
+    with the loss's factor.  l1, l2 : factors of the penalty, of each row of coef or for all.
+    groups : True if l1 is for the length of each column.  positive : True if coef is bounded below
+    by 0.  chosen : True if its zeros are held.  shifts : the attributes that may be shifted alike
+    for all classes: their sum is held.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Penalised:
     extra: Sequence[Array] = ()
 
     def solve_penalised(self, coef: Any, intercept: Any = None) -> Parts:
-        """coef and intercept as functions of the data, from what the library found.
+        """Return coef and intercept as functions of the data, from the library's solution.
 
         coef : (outputs, features) where the predictor has two dimensions, else (features,).
         """
@@ -88,7 +89,7 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: Any) -> Array:
-        """What l1 is the factor of: the size of each coefficient, or the length of each column."""
+        """Return what l1 multiplies: the size of each coefficient, or the length of each column."""
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
@@ -96,7 +97,7 @@ class Penalised:
     def examine_active_set(
         self, smooth: Any, found: Parts, moves: Any, theta: Sequence[Array]
     ) -> None:
-        """Refuse where a coefficient is about to enter or to leave: the fit has a kink there."""
+        """Refuse a fit with a coefficient about to enter or to leave: it has a kink there."""
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}
@@ -129,7 +130,7 @@ class Penalised:
 
 
 def predictor(parts: Parts, X: Array) -> Array:
-    """X @ coef' + intercept"""
+    """Return X @ coef' + intercept."""
     coef = parts["coef"]
     s = xp.matmul(X, xp.matrix_transpose(coef) if coef.ndim == 2 else coef)
     return s + parts["intercept"] if "intercept" in parts else s

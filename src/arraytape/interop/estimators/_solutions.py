@@ -1,8 +1,8 @@
-"""What a solver found as a function of what it was given: minima and roots of several parts.
+"""A solver's result as a function of its inputs: minima and roots of several parts.
 
 A solver stops before its solution, LogisticRegression's at the default tolerance by 1e-2 of it.  The
-value is the library's; the derivative is taken where Newton's method ends from there, which is what
-refits with a tighter tolerance change by.  What is farther from there than ``FAR`` is no solution.
+value is the library's.  The derivative is taken where Newton's method ends from there, and tells how
+refits with a tighter tolerance change.  A value farther from there than ``FAR`` is no solution.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ OF_A_FIT = (
 class Packing:
     """Named arrays as one vector of those elements that are free; the others are held.
 
-    start : the arrays, as NumPy data.  free : which elements of an array are free, by name; all of an
-    array that is not named.
+    start : the arrays, as NumPy data.  free : which elements of an array are free, by name; all of
+    an array that is not named.
     """
 
     def __init__(self, start: Mapping[str, Any], free: Masks) -> None:
@@ -44,7 +44,7 @@ class Packing:
         self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
 
     def unpack_vector(self, vector: Array) -> Parts:
-        """The arrays, of which ``vector`` has the free elements."""
+        """Return the arrays, of which ``vector`` has the free elements."""
         place = np.where(
             self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
         )
@@ -64,7 +64,7 @@ def minimum_of_parts(
     free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:
-    """Where ``objective(parts, *theta)`` is least, by its free elements.
+    """Return the parts at which ``objective(parts, *theta)`` is least, moving their free elements.
 
     start : what the library found, by name.  free : as of Packing.  least : the least size of a
     solution, of which its distance is a share.
@@ -84,7 +84,10 @@ def root_of_parts(
     free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:
-    """Where ``residual(parts, *theta)``, a list of Arrays, is zero; the rest as of ``minimum``."""
+    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is zero.
+
+    The parameters are those of ``minimum_of_parts``.
+    """
     packing = Packing(start, free or {})
 
     def residual_of_vector(vector: Array, *theta: Array) -> Array:
@@ -101,7 +104,7 @@ def solve_packed(
     theta: Sequence[Array],
     least: float = 0.0,
 ) -> Parts:
-    """The solution that the library was near."""
+    """Return the solution that the library was near."""
     near = packing.all[packing.free]
     if not near.size:
         return packing.unpack_vector(arraytape.zeros(0, dtype=arraytape.float64))

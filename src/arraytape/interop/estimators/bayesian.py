@@ -1,4 +1,4 @@
-"""BayesianRidge and ARDRegression: where the updates of their precisions come to rest.
+"""BayesianRidge and ARDRegression: fixed points of the updates of their precisions.
 
 Source: MacKay 1992, "Bayesian interpolation", sec. 4; Tipping 2001, "Sparse Bayesian learning and the
 relevance vector machine", sec. 2.3.
@@ -22,7 +22,7 @@ PRIORS = ("alpha_1", "alpha_2", "lambda_1", "lambda_2")
 
 
 class Posterior(NamedTuple):
-    """Of the coefficients, with the precisions of the noise and of the coefficients."""
+    """The posterior of the coefficients, with the precisions of the noise and of the coefficients."""
 
     coef: Array
     sigma: Array
@@ -40,7 +40,7 @@ def posterior(parts: Any, X: Array, y: Array) -> Posterior:
 
 
 def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
-    """What the next update would change, of one precision for all coefficients or one for each."""
+    """Return the change by the next update, of one precision for all coefficients or one for each."""
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
     known = 1.0 - now.precision * xp.linalg.diagonal(now.sigma)
@@ -56,7 +56,7 @@ def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> lis
 
 @connects_fit(MODULE, "BayesianRidge", "ARDRegression")
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
-    """The precisions at rest, and what follows from them."""
+    """Return the precisions at the fixed point, and the attributes computed from them."""
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
     fit.asked |= {"alpha_init", "lambda_init"}  # where the updates start
     one = np.ndim(twin.lambda_) == 0

@@ -1,7 +1,7 @@
 """Clusterings whose centers are means: of the samples that the fit assigned to them.
 
-Which sample belongs to which cluster is constant in steps; where it stays as it is, a center moves as
-the mean of its samples does.
+The assignment of samples to clusters is constant in steps.  While it stays, a center moves as the mean
+of its samples does.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its 
 
 
 def members(labels: Any, count: int) -> Array:
-    """(samples, clusters): 1 where a sample belongs to a cluster."""
+    """Return 1 where a sample belongs to a cluster, shaped (samples, clusters)."""
     return xp.asarray(indicators(np.asarray(labels), np.arange(count)))
 
 
 def means(fit: Fit, X: Array, weights: Array) -> Array:
-    """The weighted mean of each column of weights, if the fit found these centers."""
+    """Return the weighted mean for each column of weights; refuse if the fit found other centers."""
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
     found_data, centers = plain_data(found), fit.twin.cluster_centers_
     size = np.max(np.abs(plain_data(X)), initial=0.0)
@@ -44,7 +44,7 @@ def means(fit: Fit, X: Array, weights: Array) -> Array:
 
 
 def scatter(X: Array, centers: Array, labels: Any, weights: Array) -> Array:
-    """The weighted sum of squared distances to the assigned centers."""
+    """Return the weighted sum of squared distances to the assigned centers."""
     return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
 
 
@@ -62,7 +62,7 @@ def k_means(fit: Fit) -> dict[str, Array]:
 @answers("sklearn.cluster._mean_shift", "MeanShift.predict")
 @answers("sklearn.cluster._affinity_propagation", "AffinityPropagation.predict")
 def predict(model: Any, given: Mapping[str, Any]) -> None:
-    """Whole numbers."""
+    """Return no formula, because labels are whole numbers."""
 
 
 @answers(KMEANS, "_BaseKMeans.score")
@@ -80,7 +80,7 @@ def transform(model: Any, given: Mapping[str, Any]) -> Array:
 
 @connects_fit("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
 def mean_shift(fit: Fit) -> dict[str, Array]:
-    """A center is the mean of the samples within the bandwidth around it."""
+    """Return each center as the mean of the samples within the bandwidth around it."""
     from sklearn.cluster import estimate_bandwidth
 
     X = fit.float_data("X")
@@ -93,7 +93,7 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
 
 @connects_fit("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
-    """Centers are samples."""
+    """Return the centers, which are samples."""
     X = fit.float_data("X")
     if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
         return {}
@@ -107,13 +107,13 @@ def affinity_propagation(fit: Fit) -> dict[str, Array]:
     ignores=("X", "y"),
 )
 def agglomerative(fit: Fit) -> dict[str, Array]:
-    """Which samples, or features, go together is all that it finds."""
+    """Return no attributes, because the fit only finds which samples, or features, go together."""
     return {}
 
 
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
 def pooled(model: Any, given: Mapping[str, Any]) -> Array:
-    """The mean of the features in each cluster."""
+    """Return the mean of the features in each cluster."""
     if model.pooling_func is not np.mean:
         raise TypeError(
             f"FeatureAgglomeration.transform with pooling_func={model.pooling_func!r} has no derivative "

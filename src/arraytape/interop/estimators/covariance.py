@@ -1,4 +1,4 @@
-"""GraphicalLasso: the slope of its objective is 0 by the elements of its precision that are not."""
+"""GraphicalLasso: the minimum of its objective over the precision's nonzero elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EDGE = 1e-6  # of the penalty: how near an element that is 0 may be to entering
 
 @connects_fit("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation", eq. 1."""
+    """Solve Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation", eq. 1."""
     X, alpha, twin = fit.float_data("X"), fit.parameter("alpha"), fit.twin
     mean = xp.zeros(X.shape[1]) if twin.assume_centered else xp.mean(X, axis=0)
     centered = X - mean

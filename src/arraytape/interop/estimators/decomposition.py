@@ -1,4 +1,4 @@
-"""TruncatedSVD: the first singular vectors, by whichever solver.  NMF: its active elements."""
+"""TruncatedSVD: the first singular vectors, by whichever solver. NMF: its active elements."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def refuse_open_factors(model: Any) -> None:
 
 
 def penalties(model: Any, alpha_W: Array, alpha_H: Array, shape: Any) -> list[Array]:
-    """By W and by H: the penalty of the sum, and of half the sum of squares."""
+    """Return the factors of W's sum and of half its sum of squares, then those of H's."""
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
     return [by_W * model.l1_ratio, by_W * (1.0 - model.l1_ratio),
@@ -71,7 +71,7 @@ def penalties(model: Any, alpha_W: Array, alpha_H: Array, shape: Any) -> list[Ar
 
 
 def mixed(X: Array, H: Array, l1: Array, l2: Array, active: Any) -> Array:
-    """The weights W of each sample, of which the active ones are where the slope is 0."""
+    """Return the weights W of each sample that minimise the objective over the active elements."""
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
     gram = H @ xp.matrix_transpose(H) + l2 * xp.asarray(np.eye(count))
@@ -101,7 +101,7 @@ def weights_of(model: Any, X: Any, W: Any) -> Array:
     examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Lee and Seung 1999, with penalties: where neither factor's active elements have a slope."""
+    """Minimise Lee and Seung's objective of 1999, with penalties, over both factors' active elements."""
     X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
 
@@ -135,7 +135,7 @@ def nmf_transform(model: Any, given: Mapping[str, Any]) -> Array:
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
 def sparse_weights(model: Any, given: Mapping[str, Any]) -> Array:
-    """A ridge regression on the components."""
+    """Return the weights of a ridge regression on the components."""
     X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)
     gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])

@@ -31,9 +31,9 @@ for module in (
 
 @hooks("sklearn.utils.validation", "validate_data")
 def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: Any) -> Any:
-    """Arrays also of NumPy data beside them, or for an estimator that was fitted to Arrays.
+    """Return Arrays also for NumPy data beside them, or for an estimator that was fitted to Arrays.
 
-    Methods write to it what they compute of both.  A new fit, to NumPy data alone, knows none.
+    Methods write results of both into that data.  A new fit, to NumPy data alone, keeps NumPy data.
     """
     validate = original("sklearn.utils.validation", "validate_data")
     found = validate(_estimator, *args, reset=reset, **keywords)
@@ -44,7 +44,7 @@ def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: A
 
 
 def float_array(data: Any) -> Any:
-    """Floating-point data as an Array; labels and sparse matrices as they are."""
+    """Return floating-point data as an Array; labels and sparse matrices as they are."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "f":
         return arraytape.asarray(data)
     return data
@@ -52,14 +52,14 @@ def float_array(data: Any) -> Any:
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
 def all_arrays(given: dict[str, Any]) -> None:
-    """NumPy data beside Arrays becomes Arrays: these methods validate one after the other."""
+    """Convert NumPy data beside Arrays to Arrays, because these methods validate X and y separately."""
     if has_array(given.values()):
         given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 
 
 @prepares("sklearn.multiclass", "OneVsRestClassifier.fit", "OutputCodeClassifier.fit")
 def plain_labels(given: dict[str, Any]) -> None:
-    """Labels become NumPy data: they have no derivative, and a method makes a sparse matrix of them."""
+    """Convert labels, of which a method makes a sparse matrix, to NumPy data."""
     y = given.get("y")
     if isinstance(y, Array) and y.dtype.kind in "biu":
         given["y"] = plain_data(y)
@@ -67,7 +67,7 @@ def plain_labels(given: dict[str, Any]) -> None:
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: Any) -> bool:
-    """Where scikit-learn asks for NumPy's arrays, an Array is one."""
+    """Accept an Array where scikit-learn asks for NumPy's arrays."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
     )

@@ -1,7 +1,7 @@
 """Gaussian processes: scikit-learn's own programs on Arrays, at the hyperparameters that it found.
 
-The search is for the largest marginal likelihood.  Its result is a function of the data by the condition
-that the slope is zero there, of scikit-learn's own likelihood; hyperparameters at a bound stay there.
+The search is for the largest marginal likelihood.  Its result is a function of the data because the
+derivative of scikit-learn's own likelihood is zero there; hyperparameters at a bound stay there.
 
 Kernels of a distance have scikit-learn's values, and the derivatives of functions of its square, which
 are smooth where points coincide.
@@ -39,7 +39,7 @@ for _module in ("_gpr", "kernels"):
 
 @connects_fit(f"{HOME}._gpr", "GaussianProcessRegressor")
 def regressor(fit: Fit) -> Mapping[str, Any]:
-    """The kernel that was found, and what the prediction needs."""
+    """Return the kernel that was found, and the attributes that the prediction needs."""
     import sklearn
 
     fit.asked |= {"kernel"}
@@ -72,7 +72,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """The kernel's parameters that are Arrays, but for those from which a search starts."""
+    """Return the kernel's parameters that are Arrays, but for those from which a search starts."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
@@ -86,12 +86,12 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
 
 
 def searched_names(kernel: Any) -> set[str]:
-    """The parameters for which a search looks, by their names in the whole kernel."""
+    """Return the parameters for which a search looks, by their names in the whole kernel."""
     return {one.name for one in kernel.hyperparameters if not one.fixed}
 
 
 def kernel_with(kernel: Any, theta: Any, fixed: Mapping[str, Array]) -> Any:
-    """A copy of a kernel with other parameters: theta has the logarithms of those searched for."""
+    """Return a copy of a kernel with other parameters: theta has the logarithms of those searched."""
     from sklearn.base import clone
 
     made = clone(kernel)
@@ -102,7 +102,7 @@ def kernel_with(kernel: Any, theta: Any, fixed: Mapping[str, Array]) -> Any:
 
 
 def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Array]) -> Array:
-    """The logarithms of the hyperparameters that were found, as a function of the data."""
+    """Return the logarithms of the hyperparameters that were found, as a function of the data."""
     twin = fit.twin
     start, bounds = twin.kernel_.theta, twin.kernel_.bounds
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
@@ -135,7 +135,7 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
 
 
 def normalised(twin: Any, y: Array) -> Array:
-    """The targets as the likelihood takes them."""
+    """Return the targets as the likelihood takes them."""
     if not twin.normalize_y:
         return y
     centred = y - xp.mean(y, axis=0)
@@ -156,7 +156,7 @@ def bessel_forward(u: Array, order: float = 0.0) -> Any:
 
 
 def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
-    """Return what DLMF 10.29.4 says; NaN beyond a slope that is infinite."""
+    """Return the cotangent of u by DLMF 10.29.4, or NaN where the derivative at 0 is infinite."""
     lower = bessel_part(u, order - 1.0)
     return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
 
@@ -173,7 +173,7 @@ def steps_between(X: Any, Y: Any) -> tuple[Array, Any]:
 
 
 def kernel_with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
-    """Give a kernel, and its gradient by the hyperparameters if it is asked for, their slopes."""
+    """Give a kernel, and its gradient with respect to the hyperparameters, their derivatives."""
     if not isinstance(values, tuple):
         return with_slope(xp.stop_gradient(values), formula)
     value, gradient = map(xp.stop_gradient, map(asarray, values))
@@ -184,7 +184,7 @@ def kernel_with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
 
 @hooks(f"{HOME}.kernels", "Matern.__call__")
 def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-    """Compute it of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
+    """Differentiate the kernel of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
     program = original(f"{HOME}.kernels", "Matern.__call__")
     if has_array([self.nu]):
         return program(self, X, Y, eval_gradient)
@@ -211,7 +211,7 @@ def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any
 
 @hooks(f"{HOME}.kernels", "ExpSineSquared.__call__")
 def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-    """Compute it of the squared angle, as the squared sine is: DLMF 10.16.9."""
+    """Differentiate the kernel as a function of the squared angle: DLMF 10.16.9."""
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
     values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
     length, period = asarray(self.length_scale), asarray(self.periodicity)
@@ -230,7 +230,7 @@ def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> A
 
 
 def detached_kernel(given: Any) -> Any:
-    """Return an Array without its past, or a kernel with such parameters."""
+    """Return an Array without its history, or a kernel with such parameters."""
     if isinstance(given, Array):
         return xp.stop_gradient(given)
     if not hasattr(given, "get_params"):

@@ -1,4 +1,4 @@
-"""Imputers: means of what is there, which scikit-learn computes with NumPy's masked arrays."""
+"""Imputers: means of the values present, which scikit-learn computes with NumPy's masked arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._fits import as_float, connect, detached
 
 @hooks("sklearn.impute._base", "SimpleImputer._dense_fit")
 def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_value: Any) -> Any:
-    """The mean or median of each column."""
+    """Return the mean or median of each column."""
     fit = original("sklearn.impute._base", "SimpleImputer._dense_fit")
     value = fit(imputer, detached(X), strategy, missing_values, fill_value)
     if strategy == "constant":
@@ -39,7 +39,7 @@ def missing_in(data: Any, missing_values: Any) -> Any:
 
 
 def middle(x: Array, strategy: str) -> Array:
-    """The mean or median; of nothing it is constant."""
+    """Return the mean or median; of nothing the constant 0."""
     if not x.shape[0]:
         return xp.asarray(0.0)
     found: Array = xp.mean(x) if strategy == "mean" else np.median(x)  # type: ignore[call-overload]
@@ -50,7 +50,7 @@ def middle(x: Array, strategy: str) -> Array:
 def calc_impute(
     imputer: Any, dist_pot_donors: Any, n_neighbors: int, fit_X_col: Any, mask_fit_X_col: Any
 ) -> Array:
-    """The mean of the neighbours that have a value, by their weights."""
+    """Return the weighted mean of the neighbours that have a value."""
     calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)
     value = calc(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)

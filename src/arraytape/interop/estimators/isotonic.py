@@ -1,4 +1,4 @@
-"""IsotonicRegression: within a block of samples that share a value, that is their mean."""
+"""IsotonicRegression: samples in a block share a value, which is their mean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ keeps_arrays("sklearn.isotonic")
 
 
 def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> Array:
-    """The mean of y in each block; a value at a bound does not move."""
+    """Return the mean of y in each block; a value at a bound is constant."""
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
     of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
     mean = ((of @ (weights * y)) / (of @ weights))[block]
@@ -27,7 +27,7 @@ def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> 
 
 @hooks("sklearn.isotonic", "IsotonicRegression._build_y")
 def build_y(model: Any, X: Any, y: Any, sample_weight: Any, trim_duplicates: bool = True) -> Any:
-    """The places and values between which the fit interpolates."""
+    """Return the places and values between which the fit interpolates."""
     build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)

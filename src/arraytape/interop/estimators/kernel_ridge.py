@@ -15,7 +15,7 @@ from ._fits import Fit, connects_fit
 
 @connects_fit("sklearn.kernel_ridge", "KernelRidge")
 def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
-    """dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K"""
+    """Return dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K."""
     fit.asked |= {"gamma", "coef0"}  # of which the kernel makes use
     X, y, weights, alpha = (
         fit.float_data("X"),
@@ -37,7 +37,7 @@ def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
 
 
 def solve_kernel(K: Array, y: Array) -> Array:
-    """As the fit solves it: of one triangle of K, or where K is not positive by least squares."""
+    """Solve by one triangle of K, or by least squares where K is not positive, as the fit does."""
     from scipy import linalg
 
     try:

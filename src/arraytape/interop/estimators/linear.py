@@ -1,4 +1,4 @@
-"""scikit-learn's linear models: of each, what its loss, weights and penalties are."""
+"""scikit-learn's linear models: the loss, weights and penalties of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Attributes = Mapping[str, Array]
 
 
 def fit_penalised(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """coef_ and intercept_, as the minimum of a penalised loss."""
+    """Return coef_ and intercept_ at the minimum of a penalised loss."""
     twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
     several = y.ndim == 2
@@ -38,19 +38,19 @@ def fit_penalised(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any)
 # --- least squares -----------------------------------------------------------------------------------
 @connects_fit(f"{HOME}._base", "LinearRegression")
 def linear_regression(fit: Fit) -> Attributes:
-    """sum(weight * residual^2)"""
+    """Minimise sum(weight * residual^2)."""
     y = fit.float_data("y")
     return fit_penalised(fit, _losses.squared, y, fit.sample_weights(), positive=fit.twin.positive)
 
 
 def by_output(alpha: Array, y: Array) -> Array:
-    """A penalty of each output, or of all, for coefficients with a row for each."""
+    """Return a penalty of each output, or of all, for coefficients with a row for each."""
     return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
 
 
 @connects_fit(f"{HOME}._ridge", "_BaseRidge", "Ridge")
 def ridge(fit: Fit) -> Attributes:
-    """sum(weight * residual^2) + alpha |coef|^2"""
+    """Minimise sum(weight * residual^2) + alpha |coef|^2."""
     y = fit.float_data("y")
     l2 = by_output(fit.parameter("alpha"), y)
     return fit_penalised(
@@ -60,7 +60,7 @@ def ridge(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifier")
 def ridge_classifier(fit: Fit) -> Attributes:
-    """Of labels that are 1 or -1."""
+    """Minimise the objective of ``ridge`` for labels that are 1 or -1."""
     y = binarized(fit)
     positive = getattr(fit.twin, "positive", False)
     l2 = by_output(fit.parameter("alpha"), y)
@@ -69,13 +69,13 @@ def ridge_classifier(fit: Fit) -> Attributes:
 
 
 def binarized(fit: Fit) -> Array:
-    """The labels as RidgeClassifier takes them, a column for each class, or one for two."""
+    """Return the labels as RidgeClassifier takes them, a column for each class, or one for two."""
     return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
 
 
 @connects_fit(f"{HOME}._ridge", "RidgeCV")
 def ridge_cv(fit: Fit) -> Attributes:
-    """With the alpha that was chosen."""
+    """Minimise the objective of ``ridge`` with the alpha that was chosen."""
     y, alpha = fit.float_data("y"), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     found = fit_penalised(fit, _losses.squared, y, fit.sample_weights(), l2=by_output(alpha, y))
     return {**found, "alpha_": alpha}
@@ -83,7 +83,7 @@ def ridge_cv(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifierCV")
 def ridge_classifier_cv(fit: Fit) -> Attributes:
-    """With the alpha that was chosen."""
+    """Minimise the objective of ``ridge_classifier`` with the alpha that was chosen."""
     y, alpha = binarized(fit), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     weights = fit.sample_weights() * class_weights(fit)
     found = fit_penalised(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
@@ -91,7 +91,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: Any) -> Array:
-    """Those of a parameter's numbers that a search chose: around the data it chooses the same."""
+    """Return the numbers of a parameter that a search chose: near the data it chooses the same."""
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
@@ -103,19 +103,18 @@ DESCENT = f"{HOME}._coordinate_descent"
 
 @connects_fit(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
 def elastic_net(fit: Fit) -> Attributes:
-    """Half the mean of squares, and alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)"""
+    """Minimise half the mean of squares + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
 
 
 @connects_fit(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
 def multi_task(fit: Fit) -> Attributes:
-    """The same with |coef| as the sum of the lengths of coef's columns."""
+    """Minimise the objective of ``elastic_net`` with |coef| as the sum of column lengths."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
 @connects_fit(DESCENT, "LassoCV", "ElasticNetCV")
 def elastic_net_cv(fit: Fit) -> Attributes:
-    """With the alpha and l1_ratio that were chosen."""
     return searched(fit)
 
 
@@ -125,7 +124,7 @@ def multi_task_cv(fit: Fit) -> Attributes:
 
 
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """The fit with the chosen alpha: of those given, or a share of the least that leaves nothing."""
+    """Return the fit with the chosen alpha: a given one, or a share of the largest."""
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
     ratio = chosen_candidate(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
@@ -140,7 +139,7 @@ def searched(fit: Fit, groups: bool = False) -> Attributes:
 
 
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
-    """The least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
+    """Return the least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
     X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
     if fit.twin.fit_intercept:
@@ -151,13 +150,13 @@ def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
 
 
 def mean_weights(fit: Fit) -> Array:
-    """The weights of a mean; one number for all weights is none."""
+    """Return the weights of a mean: a factor of all sample weights has no effect."""
     weights = fit.sample_weights()
     return weights / xp.sum(weights)
 
 
 def descended(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
-    """A fit by coordinate descent."""
+    """Return the attributes of a fit by coordinate descent."""
     y = fit.float_data("y")
     positive = getattr(fit.twin, "positive", False)
     if y.ndim == 2 and np.ndim(fit.twin.coef_) == 1:
@@ -178,13 +177,13 @@ def examine_lars(fit: Fit) -> None:
 
 @connects_fit(ANGLES, "LassoLars", examine=examine_lars)
 def lasso_lars(fit: Fit) -> Attributes:
-    """That of the lasso."""
+    """Minimise the objective of the lasso."""
     return descended(fit, fit.parameter("alpha"), xp.asarray(1.0))
 
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Where it has gone all the way, least squares."""
+    """Return least squares at the end of the path; refuse a path that ends before."""
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
             "of a path that ends before all coefficients entered there is no derivative here"
@@ -194,7 +193,7 @@ def lars(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._omp", "OrthogonalMatchingPursuit")
 def matching_pursuit(fit: Fit) -> Attributes:
-    """Least squares of the features that were chosen."""
+    """Return least squares of the features that were chosen."""
     fit.asked.add("tol")
     return fit_penalised(
         fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True
@@ -207,12 +206,12 @@ LOGISTIC = f"{HOME}._logistic"
 
 @connects_fit(LOGISTIC, "LogisticRegression")
 def logistic(fit: Fit) -> Attributes:
-    """C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|"""
+    """Minimise C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|."""
     return logistic_with(fit, fit.parameter("C"), fit.parameter("l1_ratio"))
 
 
 def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
-    """The fit with one C and l1_ratio."""
+    """Return the attributes of the fit with one C and l1_ratio."""
     twin, columns = fit.twin, onehot(fit)
     weights = fit.sample_weights() * class_weights(fit, fit.sample_weights())
     penalty: dict[str, Any] = {}
@@ -238,7 +237,7 @@ def examine_logistic_cv(fit: Fit) -> None:
 
 @connects_fit(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
 def logistic_cv(fit: Fit) -> Attributes:
-    """With the C and l1_ratio that were chosen."""
+    """Minimise the objective of ``logistic`` with the C and l1_ratio that were chosen."""
     twin, ratio = fit.twin, xp.asarray(0.0)
     best = [np.ravel(x)[0] for x in (twin.C_, twin.l1_ratio_)]
     fit.asked |= {"Cs", "l1_ratios"}
@@ -249,9 +248,10 @@ def logistic_cv(fit: Fit) -> Attributes:
 
 
 def liblinear(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """A fit by liblinear, for which the intercept is the coefficient of one feature more, and penalised.
+    """Return the attributes of a fit by liblinear.
 
-    y, weights : a column for each problem.
+    Its intercept is the coefficient of one feature more, and penalised.  y, weights : a column for
+    each problem.
     """
     twin, X = fit.twin, fit.float_data("X")
     coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
@@ -294,7 +294,7 @@ def examine_hinge(fit: Fit) -> None:
 
 @connects_fit(VECTORS, "LinearSVC", examine=examine_linear_svc)
 def linear_svc(fit: Fit) -> Attributes:
-    """C sum(weight * squared hinge), and |coef|^2 / 2 or |coef|; one class against the rest"""
+    """Minimise C sum(weight * squared hinge) + |coef|^2 / 2 or |coef|, one class against the rest."""
     columns = onehot(fit)
     by_class = weights_of_classes(fit, fit.sample_weights())
     if columns.shape[1] == 2:
@@ -311,7 +311,7 @@ def linear_svc(fit: Fit) -> Attributes:
 
 @connects_fit(VECTORS, "LinearSVR", examine=examine_hinge)
 def linear_svr(fit: Fit) -> Attributes:
-    """C sum(weight * what the residual exceeds epsilon by, squared) + |coef|^2 / 2"""
+    """Minimise C sum(weight * max(|residual| - epsilon, 0)^2) + |coef|^2 / 2."""
     y, epsilon = xp.reshape(fit.float_data("y"), (-1, 1)), fit.parameter("epsilon")
     weights = fit.parameter("C") * fit.sample_weights()[:, None]
     return liblinear(fit, _losses.squared_insensitive, y, weights, l2=1.0, extra=[epsilon])
@@ -325,7 +325,7 @@ LOSSES = {"HalfPoissonLoss": _losses.poisson, "HalfGammaLoss": _losses.gamma,
 
 @connects_fit(GENERALIZED, "_GeneralizedLinearRegressor")
 def generalized(fit: Fit) -> Attributes:
-    """The mean of the loss by weight, and alpha |coef|^2 / 2"""
+    """Minimise the weighted mean of the loss + alpha |coef|^2 / 2."""
     name = type(fit.twin._base_loss).__name__
     y, weights, alpha = fit.float_data("y"), mean_weights(fit), fit.parameter("alpha")
     if not name.startswith("HalfTweedieLoss"):
@@ -348,7 +348,7 @@ POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 
 @hooks(GENERALIZED, "_GeneralizedLinearRegressor.score")
 def deviance_score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-    """The share of the deviance that is explained."""
+    """Return the share of the deviance that is explained."""
     from sklearn.metrics import d2_tweedie_score
 
     powers = [POWERS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in POWERS]
@@ -359,7 +359,10 @@ def deviance_score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 # --- robust regression -----------------------------------------------------------------------------
 @connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Huber's loss of residual / scale, which is estimated, too.  Source: scikit-learn's user guide."""
+    """Minimise Huber's loss of residual / scale, where the scale is estimated, too.
+
+    Source: scikit-learn's user guide.
+    """
     twin = fit.twin
     start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
     if twin.fit_intercept:

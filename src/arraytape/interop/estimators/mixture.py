@@ -33,7 +33,7 @@ DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "co
 
 
 def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """A model's parameters by name; a pair of them (a Dirichlet process has one) in one array."""
+    """Return a model's parameters by name; a Dirichlet process's pair of them in one array."""
     parts = {}
     for name in names:
         value = getattr(model, name)
@@ -44,7 +44,7 @@ def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
-    """A copy of a fitted model with other parameters, and what follows from them and from the data."""
+    """Return a copy of a fitted model with other parameters and what they and X determine."""
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
     model = copy.copy(twin)
@@ -60,7 +60,7 @@ def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
 
 
 def em_step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
-    """The parameters after one step of EM from others."""
+    """Return the parameters after one step of EM from others."""
     model = with_parts(twin, parts, X)
     _, log_resp = model._e_step(X)
     model._m_step(X, log_resp)

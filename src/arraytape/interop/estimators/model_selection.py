@@ -1,4 +1,4 @@
-"""Cross-validation: scores, which scikit-learn takes for numbers, and the tables of them are Arrays."""
+"""Cross-validation: scikit-learn takes scores for numbers; here they and their tables are Arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def scored(
     *args: Any,
     **keywords: Any,
 ) -> Scores:
-    """What the scorer gave, where that are Arrays: scikit-learn's function asks for numbers."""
+    """Return the scorer's Arrays, in whose place scikit-learn's function gets numbers."""
     given: dict[str, Scores] = {}
 
     def noted_score(*data: Any, **options: Any) -> Scores:
@@ -48,7 +48,7 @@ def scored(
 
 
 def like_scorer(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
-    """A function of the scorer's class, by which scikit-learn tells several metrics from one."""
+    """Return a function of the scorer's class, by which scikit-learn detects several metrics."""
     from sklearn.metrics._scorer import _MultimetricScorer
 
     if not isinstance(scorer, _MultimetricScorer):
@@ -63,12 +63,12 @@ def like_scorer(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scor
 
 
 def score_number(score: Any) -> Any:
-    """A number in the place of a score that is an Array; its value is not looked at."""
+    """Return the number 0.0 in place of a score that is an Array; nothing reads the number."""
     return 0.0 if is_score(score) else score
 
 
 def kept_score(score: Any, value: Any) -> Any:
-    """The score, where a number stood in for it; else what scikit-learn made of it."""
+    """Return the score if a number stood in for it, else the value that scikit-learn made of it."""
     return score if is_score(score) else value
 
 
@@ -78,7 +78,7 @@ def is_score(score: Any) -> bool:
 
 @hooks(MODULE, "_aggregate_score_dicts")
 def aggregated(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One Array for each name whose scores are some."""
+    """Return one Array for each name with a score that is an Array."""
     found: dict[str, Any] = original(MODULE, "_aggregate_score_dicts")(scores)
     for name in found:
         column = [row[name] for row in scores]

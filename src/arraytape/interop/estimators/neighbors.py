@@ -26,7 +26,7 @@ for module in ("_base", "_classification", "_lof", "_regression"):
 
 
 def no_weight_at_all(data: Any, value: Any) -> Any:
-    """Cython's look at weights, of which NumPy data is enough."""
+    """Call Cython's check of weights with NumPy data."""
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
     return _all_with_any_reduction_axis_1(detached(data), value)
@@ -37,7 +37,7 @@ replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", 
 
 @connects_fit("sklearn.neighbors._base", "NeighborsBase", method="_fit")
 def neighbors(fit: Fit) -> dict[str, Array]:
-    """The data that an estimator keeps, and a continuous target."""
+    """Return the data that an estimator keeps, and a continuous target."""
     kept = {"_fit_X": fit.float_data("X")}
     target = getattr(fit.twin, "_y", None)
     if target is not None and target.dtype.kind == "f":
@@ -60,7 +60,7 @@ def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | Non
 
 
 def queries(model: Any, given: Mapping[str, Any]) -> Any:
-    """The samples that a method is asked about: those of the fit where it is given none."""
+    """Return the samples that a method is asked about: those of the fit where it is given none."""
     return model._fit_X if given["X"] is None else given["X"]
 
 
@@ -68,7 +68,7 @@ METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
 def length(model: Any, apart: Array) -> Array:
-    """The length of each difference by the model's metric; one of 0 has the gradient 0."""
+    """Return the length of each difference by the model's metric; one of 0 has the gradient 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
@@ -82,7 +82,7 @@ def length(model: Any, apart: Array) -> Array:
 
 # --- within a radius ----------------------------------------------------------------------------------
 def weights_within(model: Any, given: Mapping[str, Any]) -> Array:
-    """(queries, samples): the weights of the samples within the radius, which sum to 1."""
+    """Return the weights, which sum to 1, of the samples within the radius: (queries, samples)."""
     X = queries(model, given)
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
     weights = weights_by_distance(model, apart, plain_data(apart) <= model.radius)
@@ -110,13 +110,13 @@ def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
     "RadiusNeighborsClassifier.predict",
 )  # fmt: skip
 def classes(model: Any, given: Mapping[str, Any]) -> None:
-    """Labels."""
+    """Return no formula, because labels have no derivative."""
 
 
 # --- kernel density -----------------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """The tree holds NumPy data; the samples that it stands for are kept beside it."""
+    """Return the samples in the fit's tree, which holds NumPy data, as attributes beside it."""
     X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
         fit.refuse_fit(f"only {DENSITY} has a derivative here")
@@ -141,12 +141,12 @@ DENSITY = "metric='euclidean' with atol=0 and rtol=0"
 
 
 def has_density(model: Any) -> bool:
-    """Whether the sum below is what the tree computes."""
+    """Return True if ``log_density`` is what the tree computes."""
     return model.metric == "euclidean" and not model.rtol and not model.atol
 
 
 def samples_of(model: Any) -> tuple[Array, Array]:
-    """The samples and their weights: of a fit to Arrays, or of the tree that one to NumPy data made."""
+    """Return the samples and weights of a fit to Arrays, or of the tree of a fit to NumPy data."""
     if hasattr(model, "_samples"):
         return as_float(model._samples), as_float(model._sample_weights)
     if not has_density(model):
@@ -161,7 +161,7 @@ def samples_of(model: Any) -> tuple[Array, Array]:
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
 def log_density(model: Any, given: Mapping[str, Any]) -> Array:
-    """The logarithm of a sum of kernels, but for a constant that no derivative needs."""
+    """Return the logarithm of a sum of kernels, but for a constant that no derivative needs."""
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])
     u = distances(X, samples) / h
@@ -180,10 +180,11 @@ refuses(
 # --- neighbourhood components -------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
-    """Goldberger, Roweis, Hinton and Salakhutdinov 2004, "Neighbourhood components analysis", eq. 4.
+    """Minimise the objective of Goldberger, Roweis, Hinton and Salakhutdinov 2004, eq. 4.
 
-    Rotated components give the same distances and so the same objective; which ones the fit ends at has
-    no derivative.  A term that holds the rotation still leaves that of all else.
+    Rotated components give the same distances and so the same objective; which ones the fit ends at
+    has no derivative.  A term that holds the rotation leaves the derivatives of all else as they
+    are.  Source: "Neighbourhood components analysis".
     """
     X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))
@@ -204,7 +205,7 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
 
 @custom_gradient
 def up_to_rotation(components: Array) -> tuple[Array, Any]:
-    """The components; a gradient that asks how they rotate is an error."""
+    """Return the components; a gradient that depends on their rotation is an error."""
 
     def pull_unrotated(g: Array) -> Array:
         turning = plain_data(g @ xp.matrix_transpose(components))

@@ -16,7 +16,7 @@ DATA = "sklearn.preprocessing._data"
 
 
 def searched(name: str, log_likelihood: Any) -> None:
-    """The method of PowerTransformer that finds a column's lambda by Brent's method."""
+    """Hook the method of PowerTransformer that finds a column's lambda by Brent's method."""
 
     @hooks(DATA, f"PowerTransformer.{name}")
     def optimize(transformer: Any, x: Any) -> Array:

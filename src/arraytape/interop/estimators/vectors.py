@@ -40,7 +40,7 @@ ROUNDS = 50  # in which candidates find their states
 class Dual:
     """The dual problem of one machine.
 
-    rows, signs, targets, limits : by candidate.  alpha : what libsvm found.  b : its constant.
+    rows, signs, targets, limits : of each candidate.  alpha : libsvm's solution.  b : its constant.
     total, mass : of the sums of alpha.  free : what else is solved for: nothing, the "width" of the
     tube, by which targets are lowered in the sign's direction, or the "scale" of limits and mass.
     """
@@ -58,7 +58,7 @@ class Dual:
     free: str = ""
 
     def solve_machine(self) -> tuple[Any, Array, Array]:
-        """The candidates whose alpha is not 0, their alpha and b, as functions of the data."""
+        """Return the candidates whose alpha is not 0, their alpha and b, as functions of the data."""
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
         there = np.concatenate([inner, outer])
@@ -89,7 +89,7 @@ class Dual:
 
     # --- which candidates are at a bound, on plain numbers ------------------------------------------
     def extra(self, states: Any) -> Any:
-        """The width or the scale at libsvm's solution."""
+        """Return the width or the scale at libsvm's solution."""
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
@@ -100,9 +100,10 @@ class Dual:
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """-1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
+        """Return -1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
 
-        libsvm stops before its solution: candidates change their state until all conditions hold.
+        libsvm stops before its solution: candidates change their state until all conditions
+        hold.
         """
         limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
@@ -126,7 +127,7 @@ class Dual:
         return states
 
     def conditions_at(self, states: Any) -> tuple[Any, Any, float]:
-        """alpha, by how much f falls short of each target in its sign's direction, and the scale."""
+        """Return alpha, each target's slack (target - f, in its sign's direction), and the scale."""
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
         signs, limits, targets = self.signs, plain_data(self.limits), plain_data(self.targets)
@@ -160,7 +161,7 @@ class Dual:
         return alpha, signs * (known - table @ found), float(factor)
 
     def examine_states(self, states: Any, share: Any, slack: Any) -> None:
-        """Refuse where a candidate is about to change its state, or one left out would enter."""
+        """Refuse a fit with a candidate about to change its state, or one left out about to enter."""
         margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
         unsure = inner & ((share < EDGE) | (share > 1.0 - EDGE))
@@ -190,7 +191,7 @@ class Kernel:
     degree: int = 3
 
     def between_rows(self, rows: Any, others: Any) -> Array:
-        """The kernel of samples by their numbers."""
+        """Return the kernel of samples by their numbers."""
         if self.name == "precomputed":
             return self.X[rows, :][:, others]
         return self.between_samples(self.X[rows, :], self.X[others, :])
@@ -205,7 +206,7 @@ class Kernel:
         return np.asarray(still.between_rows(rows, others))
 
     def between_samples(self, A: Array, B: Array) -> Array:
-        """The kernel of the rows of A and B."""
+        """Return the kernel of the rows of A and B."""
         if callable(self.name):
             return as_float(self.name(A, B))
         product = xp.matmul(A, xp.matrix_transpose(B))
@@ -245,7 +246,7 @@ def examine_vectors(fit: Fit) -> None:
 
 @connects_fit(BASE, "BaseLibSVM", examine=examine_vectors)
 def support_vectors(fit: Fit) -> Mapping[str, Array]:
-    """The coefficients of all machines, with the support vectors and the kernel's width."""
+    """Return the coefficients of all machines, with the support vectors and the kernel's width."""
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
@@ -272,7 +273,7 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 
 
 def spread_weights(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> Array:
-    """The signed weights in a row of dual_coef_, at those of the support vectors that it is about."""
+    """Return the signed weights in a row of dual_coef_, at the support vectors of its machine."""
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
         at = np.flatnonzero(support == dual.rows[candidate])
@@ -283,14 +284,14 @@ def spread_weights(support: Any, places: Any, dual: Dual, found: Any, alpha: Arr
 
 @dataclasses.dataclass
 class Machine:
-    """A machine of a fit, and where its weights are: rows of dual_coef_, each with a mask of vectors."""
+    """A machine of a fit, with the rows of dual_coef_ that hold its weights, each with a mask."""
 
     dual: Dual
     places: list[tuple[int, Any]]
 
 
 def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
-    """The machines of a fit: one, or one for each pair of classes."""
+    """Return the machines of a fit: one, or one for each pair of classes."""
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
         return [
@@ -325,7 +326,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
 
 
 def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
-    """The machine of two classes, of which the first has the sign 1."""
+    """Return the machine of two classes, of which the first has the sign 1."""
     twin = fit.twin
     labels = fit.labels().reshape(-1)
     rows = np.concatenate([np.flatnonzero(labels == twin.classes_[k]) for k in (first, second)])
@@ -356,7 +357,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
 
 # --- what a fitted machine says --------------------------------------------------------------------
 def decision(self: Any, X: Any) -> Array:
-    """f of each machine, by row."""
+    """Return f of each machine, in a row for each sample."""
     X = as_float(X)
     kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
     if self.kernel == "precomputed":
@@ -382,14 +383,14 @@ def decision(self: Any, X: Any) -> Array:
 
 
 def of_plain(self: Any, method: str, X: Any) -> Any:
-    """What the library says of NumPy data."""
+    """Return what the library's method gives for NumPy data."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
 
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: Any) -> Array:
-    """libsvm's values."""
+    """Return libsvm's values with the derivatives of f."""
     found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
     return found
 
@@ -397,19 +398,19 @@ def decision_function(self: Any, X: Any) -> Array:
 @hooks(CLASSES, "OneClassSVM.predict")
 @hooks(BASE, "BaseSVC.predict")
 def predict_label(self: Any, X: Any) -> Any:
-    """Labels have no derivative."""
+    """Return labels, which have no derivative."""
     return of_plain(self, "predict", X)
 
 
 @hooks(BASE, "BaseLibSVM.predict")
 def predict(self: Any, X: Any) -> Any:
-    """Of a regression: f."""
+    """Return f of a regression."""
     return connect(of_plain(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
 def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
-    """Votes, and confidences that decide between equal ones."""
+    """Return votes, and confidences that decide between equal ones."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     k = 0
@@ -425,7 +426,7 @@ def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
 
 @hooks(BASE, "BaseLibSVM.coef_.fget")
 def coefficients(self: Any) -> Array:
-    """Without setting a flag that Arrays have not."""
+    """Return coef_ without setting a flag that Arrays lack."""
     if self.kernel != "linear":
         raise AttributeError("coef_ is only available when using a linear kernel")
     return self._get_coef()

@@ -1,4 +1,4 @@
-"""Matrices of scipy.linalg that hold elements of their arguments: where each goes, SciPy says itself.
+"""Matrices of scipy.linalg that hold elements of their arguments: SciPy itself tells where each goes.
 
 The function is run on the numbers of the elements; the result is the same arrangement of Arrays.
 """
@@ -22,7 +22,7 @@ from .._statements import hooks, keeps_arrays
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
     """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
 
-    conjugated : the second array is, if it is not given, the conjugate of the first.
+    conjugated : True if the second array is the conjugate of the first unless it is given.
     """
     path = f"scipy.linalg.{name}"
     function = of_path(path)
@@ -45,7 +45,7 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> Any:
-    """The arrays' elements, and 0, where the function puts their numbers."""
+    """Return the arrays' elements, and 0, where the function puts their numbers."""
     numbers, start = {}, 1
     for name, part in parts.items():
         count = math.prod(part.shape)
@@ -55,7 +55,7 @@ def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> An
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """The elements at these places of all of the parts; 0 where the place is 0."""
+    """Return the elements at these places of all of the parts; 0 where the place is 0."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)

@@ -25,7 +25,7 @@ from ._structures import given_back
 
 
 def shift_rows(x: Any, k: int, xp: Any) -> Any:
-    """Row i of the result is row i + k of x; 0 where there is none."""
+    """Return x with row i + k in place of row i; 0 where there is none."""
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -35,13 +35,13 @@ def shift_rows(x: Any, k: int, xp: Any) -> Any:
 
 
 def along_band(u: Any, y: Any, k: int, xp: Any) -> Any:
-    """The elements (j + k, j) of ``u @ y^H``, by j; 0 where there are none."""
+    """Return the elements (j + k, j) of ``u @ y^H``, in the order of j; 0 where there are none."""
     return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
 # --- banded -----------------------------------------------------------------------------------------
 def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
-    """The conjugate transpose of a banded matrix, whose bands are (upper, lower)."""
+    """Return the conjugate transpose of a banded matrix, as a band with ``upper`` lower diagonals."""
     # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
     # column i.
     rows = [
@@ -52,7 +52,7 @@ def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
 
 
 def solve_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: int, upper: int, xp: Any) -> Any:
-    """u, the solution of the adjoint system, goes back to b, and -u y^H, where there is a band, to ab"""
+    """Return -u y^H on the bands for ab, and u, which solves the adjoint system, for b."""
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
@@ -84,7 +84,7 @@ def solve_banded(
 
 
 def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """u, the solution for g, goes back to b, and -(u y^H + y u^H), where there is a band, to ab"""
+    """Return the cotangents of ab and b: -(u y^H + y u^H) on the bands, and u, the solution for g."""
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
@@ -122,8 +122,9 @@ def solveh_banded(
 
 # --- Toeplitz ---------------------------------------------------------------------------------------
 def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
-    """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each diagonal,
-    to the elements of c and r; r[0] is not read
+    """Return the cotangents of c, r and b: -u y^H summed along each diagonal, and u.
+
+    u solves the adjoint system; r[0] is not read.
     """
     g, y = as_columns(b, g, y)
     first = c[..., :1]
@@ -139,12 +140,12 @@ def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
 
 
 def diagonal_sums(u: Any, y: Any, offsets: range, xp: Any) -> list[Any]:
-    """The sums along the diagonals of ``u @ y^H`` that stand so far below the main one."""
+    """Return the sums along the diagonals of ``u @ y^H`` at these offsets below the main one."""
     return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
 
 
 def to_row(sums: list[Any], c: Any, xp: Any) -> Any:
-    """What goes back to a first row from the sums of the diagonals; its first element is not read."""
+    """Return the cotangent of a first row, whose first element is not read, from diagonal sums."""
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
 
@@ -164,7 +165,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
 
 
 def column_and_row(given: Any) -> tuple[Any, Any]:
-    """The first column and the first row, which is by default the column's conjugate."""
+    """Return the first column and the first row, which is by default the column's conjugate."""
     if isinstance(given, tuple):
         return operand_of(given[0]), operand_of(given[1])
     c = operand_of(given)
@@ -172,7 +173,7 @@ def column_and_row(given: Any) -> tuple[Any, Any]:
 
 
 def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
-    """the adjoint matrix times g goes back to x; g x^H, summed along each diagonal, to c and r"""
+    """Return g x^H summed along each diagonal for c and r, and the adjoint matrix times g for x."""
     given = x
     g, x = as_columns(given, g, x)
     first = c[..., :1]
@@ -188,7 +189,7 @@ def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
 
 
 def fill_rows(x: Any, n: int, xp: Any) -> Any:
-    """With rows of 0 below, up to n."""
+    """Return x with rows of 0 below, up to n."""
     more = n - x.shape[-2]
     if not more:
         return x
@@ -213,8 +214,9 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: Any = False, workers: An
 
 # --- circulant --------------------------------------------------------------------------------------
 def solve_circulant_rule(g: Any, c: Any, b: Any, y: Any, xp: Any) -> Any:
-    """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each wrapped
-    diagonal, to c
+    """Return the cotangents of c and b: -u y^H summed along each wrapped diagonal, and u.
+
+    u solves the adjoint system.
     """
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
     left, right = as_columns(b, u, y)
@@ -249,7 +251,7 @@ def solve_circulant(
 
 # --- Cholesky factors of bands ----------------------------------------------------------------------
 def in_full(band: Any, lower: bool, xp: Any) -> Any:
-    """The triangular matrix of which the rows of ``band`` are the diagonals."""
+    """Return the triangular matrix of which the rows of ``band`` are the diagonals."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
         total = total + shift_rows(diagonal_matrix(band[..., row, :], xp), -k, xp)
@@ -257,14 +259,15 @@ def in_full(band: Any, lower: bool, xp: Any) -> Any:
 
 
 def as_band(x: Any, like: Any, lower: bool, xp: Any) -> Any:
-    """The diagonals of a matrix, as rows of a band like another: the transpose of ``in_full``."""
+    """Return the diagonals of a matrix as rows of a band like another: the transpose of ``in_full``."""
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
 def cholesky_banded_rule(g: Any, ab: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cholesky``, to the diagonals; the corners beside them hold elements of ab, as they
-    were
+    """Return the cotangent of ``cholesky`` at the diagonals.
+
+    The corners of the band's array hold elements of ab unchanged.
     """
     factor, pull = (in_full(x, lower, xp) for x in (y, g))
     half = rules.cholesky(pull, factor, not lower, xp)
@@ -279,7 +282,7 @@ recorded_function(
 
 
 def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cho_solve``, to the diagonals"""
+    """Return the cotangents of ``cho_solve``, for c at the diagonals."""
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 
@@ -294,13 +297,13 @@ def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) 
 
 
 def offsets(band: Any, lower: bool) -> range:
-    """How far below the diagonal each row of a triangular band stands."""
+    """Return the offset below the diagonal of each row of a triangular band."""
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 
 
 def times_factor(band: Any, x: Any, lower: bool, xp: Any) -> Any:
-    """``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
+    """Return ``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):
         line = band[..., row, :, None]

@@ -1,4 +1,4 @@
-"""Matrix equations of scipy.linalg: each is linear in its unknown, and so is its transpose's."""
+"""Matrix equations of scipy.linalg: each is linear in its unknown, and so is its transpose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._recorded import recorded_function
 
 
 def sylvester_rule(g: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
-    """with a^H z + z b^H = g, -z y^H goes back to a, -y^H z to b, and z to q"""
+    """Return the cotangents -z y^H of a, -y^H z of b and z of q, with a^H z + z b^H = g."""
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
     return Later(lambda: -(z @ adjoint(y, xp))), Later(lambda: -(adjoint(y, xp) @ z)), z
 
@@ -21,7 +21,7 @@ sylvester_op = recorded_function(
 
 
 def lyapunov_rule(g: Any, a: Any, y: Any, xp: Any) -> Any:
-    """with a^H z + z a = g, -(z y^H + z^H y) goes back to a, and z to q"""
+    """Return the cotangents -(z y^H + z^H y) of a and z of q, with a^H z + z a = g."""
     z = lyapunov_op(adjoint(a, xp), g)
     return Later(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
@@ -32,7 +32,7 @@ lyapunov_op = recorded_function(
 
 
 def discrete_rule(g: Any, a: Any, y: Any, method: Any, xp: Any) -> Any:
-    """with z - a^H z a = g, z a y^H + z^H a y goes back to a, and z to q"""
+    """Return the cotangents z a y^H + z^H a y of a and z of q, with z - a^H z a = g."""
     z = discrete_op(adjoint(a, xp), g, method=method)
     return Later(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 
@@ -45,8 +45,9 @@ discrete_op = recorded_function(
 
 # --- Riccati equations ------------------------------------------------------------------------------
 def continuous_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -> Any:
-    """with the closed loop c = a - b r^-1 b^H y and c z + z c^H = g: to a goes -2 y z, to q -z, and
-    through b r^-1 b^H, to which y z y goes, to b and r
+    """Return the cotangents of a, b, q and r, where c z + z c^H = g with c = a - b r^-1 b^H y.
+
+    That of a is -2 y z, that of q -z; y z y is that of b r^-1 b^H, through which b and r get theirs.
     """
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
@@ -69,8 +70,9 @@ recorded_function(
 
 
 def discrete_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -> Any:
-    """with the gain k, the closed loop c = a - b k and z - c z c^H = g: 2 y c z goes to a,
-    -2 y c z k^H to b, z to q, k z k^H to r
+    """Return the cotangents 2 y c z of a, -2 y c z k^H of b, z of q and k z k^H of r.
+
+    k is the gain, c = a - b k the closed loop and z - c z c^H = g.
     """
     gain = xp.linalg.solve(r + adjoint(b, xp) @ y @ b, adjoint(b, xp) @ y @ a)
     closed = a - b @ gain

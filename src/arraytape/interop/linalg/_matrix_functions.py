@@ -1,4 +1,4 @@
-"""Functions of square matrices in scipy.linalg: each is its own derivative, of a block matrix.
+"""Functions of square matrices in scipy.linalg: the function of a block matrix holds the derivative.
 
     f([[a, e], [0, a]]) = [[f(a), derivative of f at a along e], [0, f(a)]]
 
@@ -19,7 +19,7 @@ from .._statements import hooks
 
 
 def derivative_along(function: Callable[[Any], Any], a: Any, direction: Any, xp: Any) -> Any:
-    """The derivative of a function of matrices at ``a`` along a direction."""
+    """Return the derivative of a function of matrices at ``a`` along a direction."""
     n = a.shape[-1]
     upper = xp.concat([a + 0.0 * direction, direction], axis=-1)
     lower = xp.concat([xp.zeros_like(direction), a + 0.0 * direction], axis=-1)
@@ -27,15 +27,17 @@ def derivative_along(function: Callable[[Any], Any], a: Any, direction: Any, xp:
 
 
 def transposed_derivative(function: Callable[[Any], Any], g: Any, a: Any, xp: Any) -> Any:
-    """Its transpose: along g^H at the same place, so that no branch of the function is crossed."""
+    """Return the transpose of the derivative at ``a``, applied to g.
+
+    It is the derivative along g^H at the same matrix, so that no branch of the function is crossed.
+    """
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
-    """A function of one matrix with no options."""
+    """Return the op of a function of one matrix without options."""
 
     def matrix_function_rule(g: Any, A: Any, xp: Any) -> Any:
-        """the upper right block of the function of [[x, g^H], [0, x]], its conjugate transpose"""
         return transposed_derivative(op, g, A, xp)
 
     op = recorded_function(f"scipy.linalg.{name}", matrix_function_rule, arrays=["A"], cores=cores)
@@ -49,7 +51,6 @@ OPS = {name: function_of_matrices(name, [2]) for name in NAMES}
 
 
 def power_rule(g: Any, A: Any, t: float, xp: Any) -> Any:
-    """as that of the other functions of matrices"""
     return transposed_derivative(lambda x: power_op(x, t=t), g, A, xp)
 
 
@@ -67,7 +68,7 @@ def expm_frechet(
 
 
 def frechet_joint(g: Any, A: Any, E: Any, xp: Any) -> Any:
-    """through the exponential of the block matrix, whose upper blocks are the results"""
+    """Return the cotangents through the exponential of a block matrix, which holds both results."""
     to_value, to_slope = g
     n = A.shape[-1]
     zero = xp.zeros_like(A)

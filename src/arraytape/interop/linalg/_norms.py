@@ -14,7 +14,7 @@ from .._statements import hooks
 
 
 def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: Any) -> Any:
-    """as that of the array API's norm of vectors or matrices"""
+    """Return the cotangent of the array API's norm of vectors or matrices."""
     axes = norm_axes(axis, len(a.shape))
     if len(axes) != 2 or ord in (None, "fro", "f"):
         order = 2 if ord in (None, "fro", "f") else ord
@@ -28,14 +28,14 @@ def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: A
 
 
 def norm_axes(axis: Any, ndim: int) -> list[int]:
-    """The axes of a norm, from the first one."""
+    """Return the axes of a norm, counted from the first one."""
     if axis is None:
         return list(range(ndim))
     return [i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))]
 
 
 def matrix_norm_rule(g: Any, a: Any, y: Any, ord: Any, xp: Any) -> Any:
-    """The gradient of matrices for that of a norm that is no sum of squares, shaped (..., 1, 1)."""
+    """Return the cotangent of matrices, for a norm that is no sum of squares, shaped (..., 1, 1)."""
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)
         if ord == "nuc":

@@ -20,7 +20,7 @@ from .._statements import hooks
 
 
 def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
-    """NaN where something depends on what is no function of the matrix: columns that fill a basis."""
+    """Return NaN where a gradient uses ``extra``: columns that are no function of the matrix."""
     if extra is None or 0 in extra.shape[-2:]:
         return found
     return xp.where(largest(extra, (-2, -1), xp) > 0, NAN, found)
@@ -28,8 +28,9 @@ def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
 
 # --- QR -------------------------------------------------------------------------------------------
 def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
-    """as that of the array API's ``qr``, of the columns in their order; the columns of Q beyond those of
-    a are no function of it
+    """Return the cotangent of the array API's ``qr``, with the columns in a's order.
+
+    The columns of Q beyond those of a are no function of a.
     """
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
@@ -50,7 +51,7 @@ def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
 
 
 def qr_with_order(a: Any, mode: str, pivoting: bool, check_finite: bool) -> Any:
-    """Q, R and the order of a's columns in Q R."""
+    """Return Q, R and the order of a's columns in Q R."""
     found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
     if pivoting:
         return found
@@ -90,8 +91,9 @@ def qr(
 
 
 def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
-    """as that of ``qr``, of the rows from the last to the first: a = R Q is, with rows and columns
-    reversed and transposed, a QR factorisation
+    """Return the cotangent of ``qr``, of the rows from the last to the first.
+
+    a = R Q is, with rows and columns reversed and transposed, a QR factorisation.
     """
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
@@ -138,7 +140,7 @@ def rq(
 
 # --- singular values ------------------------------------------------------------------------------
 def svd_joint(g: Any, U: Any, S: Any, Vh: Any, unread: Any, xp: Any) -> Any:
-    """as that of the array API's ``svd``; what fills U and Vh to square matrices is no function of a"""
+    """Return the cotangent of the array API's ``svd``; columns that fill U or Vh have none."""
     gU, gS, gVh = g
     k = S.shape[-1]
     extras = [None if gU is None else gU[..., :, k:], None if gVh is None else gVh[..., k:, :]]
@@ -194,14 +196,14 @@ def svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
 
 # --- spaces ---------------------------------------------------------------------------------------
 def within(g: Any, Q: Any, xp: Any) -> Any:
-    """NaN, beside the cotangent, where a function of a space's basis depends on the choice of it."""
+    """Return the cotangent, or NaN where it depends on the choice of the space's basis."""
     turn = adjoint(Q, xp) @ g
     turn = largest(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
 
 
 def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
-    """-A^+^H g y^H, for a function of the space that does not depend on its basis"""
+    """Return -A^+^H g y^H, for a function of the space that does not depend on its basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
     return -(adjoint(pseudo, xp) @ within(g, y, xp) @ adjoint(y, xp))
@@ -211,7 +213,7 @@ recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], opti
 
 
 def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
-    """(1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis"""
+    """Return (1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
     g = within(g, y, xp)
@@ -224,8 +226,9 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 
 # --- polar ----------------------------------------------------------------------------------------
 def polar_joint(g: Any, a: Any, u: Any, p: Any, side: str, xp: Any) -> Any:
-    """for a = u p with z, p z + z p = the Hermitian part of gp - u^H gu p^-1, 2 a z + gu p^-1 goes
-    back; of wide matrices, and for side='left', by the conjugate transpose
+    """Return 2 a z + gu p^-1, for a = u p, where p z + z p is the Hermitian part of gp - u^H gu p^-1.
+
+    Wide matrices and side='left' are computed by the conjugate transpose.
     """
     gu, gp = g
     gu = xp.zeros_like(u) if gu is None else gu
@@ -261,7 +264,7 @@ recorded_function(
 
 @hooks("scipy.linalg", "orthogonal_procrustes")
 def orthogonal_procrustes(A: Any, B: Any, check_finite: Any = True) -> Any:
-    """By the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
+    """Compute the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
     A, B = arraytape.asarray(operand_of(A)), arraytape.asarray(operand_of(B))
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")

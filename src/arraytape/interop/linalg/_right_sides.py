@@ -1,4 +1,4 @@
-"""Right-hand sides of systems: to the rules, a vector is a matrix of one column."""
+"""Right-hand sides of systems: for the rules, a vector is a matrix of one column."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ..._array.paths import sum_to
 
 
 def as_columns(b: Any, *values: Any) -> list[Any]:
-    """Values beside a right-hand side b, with a column in the place of each vector if b is one."""
+    """Return values with vectors as columns if the right-hand side b is a vector."""
     return [x[..., None] if len(b.shape) == 1 else x for x in values]
 
 
 def as_given(u: Any, b: Any, xp: Any) -> Any:
-    """What goes back to b from columns: a vector if it is one, summed over axes that were broadcast."""
+    """Return the cotangent of b from that of its columns, summed over broadcast axes."""
     return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

@@ -22,7 +22,7 @@ from ._structures import given_back, read_structure
 
 # --- Hermitian matrices, also with b --------------------------------------------------------------
 def reduced(a: Any, b: Any, lower: bool, xp: Any) -> tuple[Any, Any]:
-    """L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
+    """Return L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
     factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
     half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
     return factor, rules.symmetric(adjoint(xp.linalg.solve(factor, adjoint(half, xp)), xp), xp)
@@ -31,7 +31,7 @@ def reduced(a: Any, b: Any, lower: bool, xp: Any) -> tuple[Any, Any]:
 def eigh_back(
     g: Any, values: Any, vectors: Any, matrix: Any, first: Any, unread: Any, xp: Any
 ) -> Any:
-    """The gradient of a matrix for that of some of its values and vectors, from ``first`` on.
+    """Return the cotangent of a matrix for that of some of its values and vectors, from ``first`` on.
 
     The rule of all values and vectors needs all: the others are those of the same matrix.
     """
@@ -61,7 +61,7 @@ def eigh_back(
 def eigh_joint(
     g: Any, a: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
 ) -> Any:
-    """as that of the array API's ``eigh``, to the triangle that is read"""
+    """Return the cotangent of the array API's ``eigh``, for the triangle that is read."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
@@ -72,7 +72,10 @@ def eigh_joint(
 def generalised_joint(
     g: Any, a: Any, b: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
 ) -> Any:
-    """through L^-1 a L^-H with b = L L^H, whose vectors are L^H times these"""
+    """Return the cotangents of a and b through L^-1 a L^-H with b = L L^H.
+
+    Its vectors are L^H times those of a and b.
+    """
     gw, gV, _ = g
     factor, matrix = reduced(a, b, lower, xp)
     turned = adjoint(factor, xp) @ vectors
@@ -98,7 +101,7 @@ def generalised_joint(
 
 
 def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
-    """The op of ``eigh`` with or without b; its third result is the place of the first value."""
+    """Return the op of ``eigh`` with or without b; its third result is the index of the first value."""
 
     def compute_eigh(
         arrays: Any, lower: bool, selection: Any, check_finite: bool, driver: Any
@@ -137,7 +140,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: Any, a: Any, lower: bool, xp: Any) -> Any:
-    """as that of the array API's ``eigvalsh``, to the triangle that is read"""
+    """Return the cotangent of the array API's ``eigvalsh``, for the triangle that is read."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
@@ -161,7 +164,7 @@ eigvalsh_b_op = library_op(
 
 
 def generalised_values(g: Any, a: Any, b: Any, lower: bool, xp: Any) -> Any:
-    """with b-orthonormal v, v diag(g) v^H goes back to a, -v diag(g w) v^H to b"""
+    """Return v diag(g) v^H for a and -v diag(g w) v^H for b, with b-orthonormal v."""
     factor, matrix = reduced(a, b, lower, xp)
     values, turned = xp.linalg.eigh(matrix)
     vectors = xp.linalg.solve(adjoint(factor, xp), turned)
@@ -222,7 +225,7 @@ eigvals_op = library_op(
 
 
 def complex_vectors(vectors: Any, xp: Any) -> Any:
-    """Eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
+    """Return eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
     return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
 
 
@@ -254,13 +257,13 @@ def eigvals(
 def banded_joint(
     g: Any, band: Any, values: Any, vectors: Any, lower: bool, unread: Any, xp: Any
 ) -> Any:
-    """as that of ``eigh``, to the diagonals"""
+    """Return the cotangent of ``eigh`` at the diagonals."""
     found = spectral.eigh(g, values, vectors, unread, xp)[0]
     return (as_band(given_back(found, "hermitian", lower, xp), band, lower, xp),)
 
 
 def banded_values(g: Any, band: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``eigvalsh``, to the diagonals"""
+    """Return the cotangent of ``eigvalsh`` at the diagonals."""
     matrix = read_structure(in_full(band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
     return as_band(found, band, lower, xp)
@@ -307,20 +310,18 @@ def eigvals_banded(a_band: Any, *args: Any, **options: Any) -> Any:
 
 
 def tridiagonal(d: Any, e: Any, xp: Any) -> Any:
-    """The lower band of a matrix with these diagonals."""
+    """Return the lower band of a matrix with these diagonals."""
     return xp.stack([d, xp.concat([e, xp.zeros_like(d[..., :1])], axis=-1)], axis=-2)
 
 
 def tridiagonal_joint(
     g: Any, d: Any, e: Any, values: Any, vectors: Any, unread: Any, xp: Any
 ) -> Any:
-    """as that of ``eig_banded``"""
     (band,) = banded_joint(g, tridiagonal(d, e, xp), values, vectors, True, unread, xp)
     return band[..., 0, :], band[..., 1, :-1]
 
 
 def tridiagonal_values(g: Any, d: Any, e: Any, xp: Any) -> Any:
-    """as that of ``eigvals_banded``"""
     band = banded_values(g, tridiagonal(d, e, xp), True, xp)
     return band[..., 0, :], band[..., 1, :-1]
 

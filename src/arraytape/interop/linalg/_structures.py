@@ -1,7 +1,7 @@
 """The matrix that SciPy takes from an argument of which it reads a part, and the way back.
 
-``read_structure`` gives the matrix; ``given_back`` is its transpose: to elements that are not read it gives 0, to
-those that are read for two places the sum of both.
+``read_structure`` returns the matrix.  ``given_back`` is its transpose: it gives 0 to elements that are
+not read, and the sum of both to those that are read for two places.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ASSUMED = {
 
 
 def read_structure(a: Any, structure: str, lower: bool, xp: Any) -> Any:
-    """The matrix of a structure that is read from ``a``; ``lower``: from its lower triangle."""
+    """Return the matrix of a structure that is read from ``a``, with ``lower`` from that triangle."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
         half = xp.tril(a, k=-1) if lower else xp.triu(a, k=1)
@@ -32,7 +32,7 @@ def read_structure(a: Any, structure: str, lower: bool, xp: Any) -> Any:
 
 
 def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
-    """What a gradient of the matrix that was read is for the argument."""
+    """Return the cotangent of the argument for that of the matrix that was read."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
@@ -41,7 +41,7 @@ def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
 
 
 def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
-    """The diagonal that is read: of a Hermitian matrix its real part."""
+    """Return the diagonal that is read: of a Hermitian matrix its real part."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j
@@ -49,7 +49,7 @@ def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
 
 
 def structured_elements(x: Any, structure: str, xp: Any) -> Any:
-    """The elements of a structure, 0 elsewhere."""
+    """Return the elements of a structure, 0 elsewhere."""
     if structure == "general":
         return x
     if structure == "diagonal":

@@ -25,7 +25,7 @@ from ._structures import ASSUMED, given_back, read_structure, with_unit_diagonal
 def solve_rule(
     g: Any, a: Any, b: Any, y: Any, lower: bool, assume_a: Any, transposed: bool, xp: Any
 ) -> Any:
-    """as that of the array API's ``solve``, with the matrix that is read from a"""
+    """Return the cotangents of the array API's ``solve``, with the matrix that is read from a."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -58,7 +58,7 @@ recorded_function(
 
 
 def inv_rule(g: Any, y: Any, assume_a: Any, lower: bool, xp: Any) -> Any:
-    """as that of the array API's ``inv``, to the elements that are read"""
+    """Return the cotangent of the array API's ``inv``, for the elements that are read."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
@@ -72,7 +72,7 @@ recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arra
 
 # --- triangular systems, factors ------------------------------------------------------------------
 def turned(x: Any, trans: Any, xp: Any) -> Any:
-    """A matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
+    """Return a matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
     if trans in (0, "N"):
         return x
     return xp.matrix_transpose(x) if trans in (1, "T") else adjoint(x, xp)
@@ -81,7 +81,7 @@ def turned(x: Any, trans: Any, xp: Any) -> Any:
 def solve_triangular_rule(
     g: Any, a: Any, b: Any, y: Any, trans: Any, lower: bool, unit_diagonal: bool, xp: Any
 ) -> Any:
-    """as that of ``solve``, with the triangle"""
+    """Return the cotangents of ``solve``, with the triangle."""
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
@@ -102,7 +102,7 @@ recorded_function(
 
 
 def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of the array API's ``cholesky``, to the triangle that is read"""
+    """Return the cotangent of the array API's ``cholesky``, for the triangle that is read."""
     half = rules.cholesky(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
@@ -117,7 +117,7 @@ OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0
 
 
 def cho_factor_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cholesky``; the other triangle holds elements of a, as they were, or zeros"""
+    """Return the cotangent of ``cholesky``; the other triangle is a's, unchanged, or zero."""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
     return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
@@ -141,7 +141,7 @@ def cho_factor(
 
 
 def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """u = solve(L L^H, g) goes back to b, and -(u y^H + y u^H) L to the factor L"""
+    """Return -(u y^H + y u^H) L for the factor L, and u = solve(L L^H, g) for b."""
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
 
@@ -170,7 +170,7 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: 
 
 # --- LU -------------------------------------------------------------------------------------------
 def permutations(pivots: Any) -> Any:
-    """Where LAPACK's interchanges of rows put each: row i of the factors is row p[i] of the matrix."""
+    """Return the rows after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
         found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
@@ -181,19 +181,21 @@ def permutations(pivots: Any) -> Any:
 
 
 def to_matrix_order(x: Any, rows: Any, xp: Any) -> Any:
-    """Rows in the order of the matrix: row i of x is row ``rows[i]``."""
+    """Return rows in the order of the matrix: row i of x is its row ``rows[i]``."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
 def to_factor_order(x: Any, rows: Any, xp: Any) -> Any:
-    """Rows in the order of the factors: row ``rows[i]`` of x is row i."""
+    """Return rows in the order of the factors: row ``rows[i]`` of x is their row i."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
 def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
-    """the strictly lower part of L^H gL and the upper one of gU U^H, between L^-H and U^-H; rows and
-    columns beyond the square part follow from it
+    """Return the cotangent of a, from those of L and U.
+
+    It is the strictly lower part of L^H gL and the upper one of gU U^H, between L^-H and U^-H; rows
+    and columns beyond the square part follow from it.
     """
     gL, gU = g
     k = lower.shape[-1]
@@ -235,7 +237,7 @@ lu_op = library_op(
 
 @hide_from_warnings
 def lu_with_rows(a: Any, check_finite: bool) -> Any:
-    """L, U, and for each of their rows that of a: SciPy's indices are the other way round."""
+    """Return L, U, and for each of their rows that of a, which is the inverse of SciPy's indices."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
 
@@ -262,7 +264,6 @@ def lu(
 
 
 def real_dtype(dtype: Any) -> Any:
-    """The real dtype of the precision of a dtype."""
     return np.zeros(0, dtype).real.dtype
 
 
@@ -277,7 +278,7 @@ def lu_factor_joint(g: Any, lu: Any, rows: Any, xp: Any) -> Any:
 
 
 def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
-    """1 on the diagonal of matrices that may be taller than wide."""
+    """Return x with 1 added on the diagonal of matrices that may be taller than wide."""
     return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
 
 
@@ -308,7 +309,7 @@ def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any
 def lu_solve_joint(
     g: Any, lu: Any, pivots: Any, b: Any, y: Any, rows: Any, trans: int, xp: Any
 ) -> Any:
-    """u, the solution of the adjoint system for g, goes back to b; -u y^H to the matrix"""
+    """Return -u y^H for the matrix and u for b, where u solves the adjoint system for g."""
     g, y = as_columns(b, g[0], y)
     if trans == 1:
         u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
@@ -351,14 +352,14 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def unless_cut(found: Any, a: Any, pseudo: Any, xp: Any) -> Any:
-    """NaN where the pseudo-inverse left out singular values that are not 0: it moves with them, too."""
+    """Return NaN where the pseudo-inverse left out nonzero singular values, as it moves with them."""
     rest = largest(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
 def pinv_joint(g: Any, a: Any, y: Any, xp: Any) -> Any:
-    """as that of the array API's ``pinv``; NaN where singular values that are not 0 were left out"""
+    """Return the cotangent of the array API's ``pinv``; NaN where nonzero singular values were cut."""
     g, _ = g
     return (xp.zeros_like(a) if g is None else unless_cut(rules.pinv(g, a, y, xp), a, y, xp),)
 
@@ -388,7 +389,7 @@ def pinv(
 
 
 def pinvh_joint(g: Any, a: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``pinv``, to the triangle that is read"""
+    """Return the cotangent of ``pinv``, for the triangle that is read."""
     g, _ = g
     if g is None:
         return (xp.zeros_like(a),)
@@ -418,8 +419,10 @@ def pinvh(
 
 
 def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: Any) -> Any:
-    """through x = P b with the pseudo-inverse P, whose differential is that of Golub & Pereyra 1973,
-    eq. (4.12); the residues |b - a x|^2 do not move with x, which is where they are least
+    """Return the cotangents of a and b through x = P b, with the pseudo-inverse P.
+
+    Source of its differential: Golub and Pereyra 1973, eq. (4.12).  The residues |b - a x|^2 are
+    least at x, so their derivative with respect to x is 0.
     """
     gx, to_residues, _, *to_values = g
     right, x = as_columns(b, b, x)
@@ -456,7 +459,7 @@ def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: An
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """The op of ``lstsq`` with the first of its results: not all drivers give singular values."""
+    """Return the op of ``lstsq`` with its first results: not all drivers give singular values."""
     return library_op(
         "scipy.linalg.lstsq",
         lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(

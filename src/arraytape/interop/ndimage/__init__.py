@@ -1,7 +1,7 @@
 """The functions of scipy.ndimage: filters, by weighted sums and by selection, and interpolation.
 
-SciPy's Python code runs as it stands on Arrays; what stands behind its C functions is stated here, and
-C functions without a statement refuse Arrays.
+SciPy's Python code runs as it stands on Arrays.  The C functions that it calls have their rules here; C
+functions without a rule refuse Arrays.
 """
 
 import sys
@@ -36,8 +36,10 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Any, *args: Any, **keywords: Any) -> Any:
-    """What a function writes its result into: an Array also where the image is NumPy's, but the
-    coordinates or another argument are Arrays.
+    """Return the array into which a function writes its result.
+
+    It is an Array also where the image is NumPy's but the coordinates or another argument are
+    Arrays.
     """
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):

@@ -31,7 +31,7 @@ Function = Callable[..., Any]
 def pad_cotangent(
     g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any
 ) -> tuple[Any, list[int]]:
-    """A cotangent padded for the filter in reverse, and the origins that it has there."""
+    """Return a cotangent padded for the filter in reverse, and the filter's origins there."""
     for axis, size in zip(axes, sizes, strict=True):
         g = padded_after(g, axis, size - 1, xp)
     return g, [(size - 1) // 2 for size in sizes]
@@ -55,14 +55,14 @@ def all_extended(
 
 
 def reverse(w: Any, xp: Any) -> Any:
-    """Weights in reverse; SciPy conjugates complex ones again."""
+    """Return weights in reverse; SciPy conjugates complex ones again."""
     return conjugate(xp.flip(w), xp)
 
 
 def weights_adjoint(
     g: Any, x: Any, shape: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
 ) -> Any:
-    """The cotangent's inner product with what each weight multiplies."""
+    """Return the cotangent's inner product with the elements that each weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
@@ -178,9 +178,9 @@ def uniform_filter1d(
 
 @hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
-    """A derivative of a Gaussian by sigma, too: a polynomial times the Gaussian.
+    """Return a derivative of a Gaussian: a polynomial times the Gaussian, both functions of sigma.
 
-    SciPy's code has the same steps, but takes the polynomial into a method of NumPy's.
+    SciPy's code has the same steps, but passes the polynomial to a method of NumPy's.
     """
     if order < 0:
         raise ValueError("order must be non-negative")
@@ -203,7 +203,7 @@ def gradient_magnitude(
     input: Any, derivative: Function, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """SciPy's steps, but for the root, whose slope is 0 where there is no gradient."""
+    """Take SciPy's steps, except that the root has the derivative 0 where there is no gradient."""
     x = asarray(input)
     made = _ni_support._get_output(output, x)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -237,7 +237,7 @@ def selection_adjoint(
     g: Any, x: Any, y: Any, footprint: Any, heights: Any, modes: Any, cval: Any, origins: Any,
     shape: Any, xp: Any,
 ) -> Any:  # fmt: skip
-    """Shared evenly by the elements under the footprint that are the one selected, as max does it."""
+    """Share g evenly among the elements under the footprint that equal the selected one."""
     axes, sizes = range(len(shape)), footprint.shape
     wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
@@ -269,9 +269,9 @@ def selected(
     name: str, given: Function, x: Any, output: Any, footprint: Any, mode: Any, cval: Any, origin: Any,
     axes: Sequence[int], heights: Any = None,
 ) -> Any:  # fmt: skip
-    """What SciPy's function selects under a footprint that spans some of the axes.
+    """Return what SciPy's function selects under a footprint that spans some of the axes.
 
-    given : by the output's dtype, the arguments that SciPy's function takes after x.
+    given : returns, for the output's dtype, the arguments that SciPy's function takes after x.
     """
     others = [axis for axis in range(x.ndim) if axis not in axes]
     modes = ["constant"] * x.ndim
@@ -304,12 +304,12 @@ state_line_filter("maximum_filter1d")
 
 
 def plain_size(given: Any) -> Any:
-    """A size or footprint, which have no slope, as NumPy data."""
+    """Return a size or footprint, which have no derivative, as NumPy data."""
     return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
 
 
 def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
-    """The footprint that SciPy makes of these arguments."""
+    """Return the footprint that SciPy makes of these arguments."""
     if footprint is not None:
         return np.asarray(footprint, bool)
     if structure is not None:
@@ -385,7 +385,7 @@ fourier_op = library_op(
 
 
 def real_nd_image() -> Any:
-    """SciPy's extension, whatever stands in for it in a module."""
+    """Return SciPy's extension, also where a module has a stand-in for it."""
     from scipy.ndimage import _nd_image
 
     return _nd_image
@@ -419,7 +419,7 @@ stands_in(
 def state_fourier_filter(name: str, parameter: str) -> None:
     @hooks("scipy.ndimage._fourier", name)
     def fourier_filter(*args: Any, **keywords: Any) -> Any:
-        """SciPy's own code asks for the memory of its parameter, and fails without saying why."""
+        """Refuse a parameter that is an Array, on which SciPy's code fails without a reason."""
         if has_array((*args[1:2], keywords.get(parameter))):
             raise parameters_refused(name)
         return original_of(getattr(_fourier, name))(*args, **keywords)

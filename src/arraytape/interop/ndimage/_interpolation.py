@@ -1,4 +1,4 @@
-"""Interpolation: the spline filter, and sums of B-splines by coefficients and by coordinates."""
+"""Interpolation: the spline filter, and B-splines as functions of coefficients and coordinates."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ def spline_forward(
 
 
 def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: Any) -> Any:
-    """The filter inverts a symmetric matrix, but where lines are mirrored about their ends: there the
-    ends count half.  For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
+    """Return the adjoint of the filter, which inverts a symmetric matrix.
+
+    Where lines are mirrored about their ends, the ends count half.  For reflected lines SciPy's
+    inverse is not exact, and so its matrix is transposed.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -57,7 +59,7 @@ def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: A
 
 @functools.lru_cache(16)
 def spline_matrix(length: int, order: int, border: int) -> Any:
-    """The filter of a line as a matrix."""
+    """Return the filter of a line as a matrix."""
     lines: Any = np.eye(length)
     return spline_forward(lines, order, 0, border, np.float64)
 
@@ -74,7 +76,7 @@ def spline_filter1d(input: Any, order: Any, axis: Any, output: Any, border: Any)
 
 # --- which coefficients a coordinate reads, and with which weights -----------------------------------
 def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, Any]:
-    """A coordinate where the border's rule takes it, and 1 or -1: how fast it moves there."""
+    """Return a coordinate moved into the line by the border's rule, and its derivative, 1 or -1."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
         return at, one
@@ -95,7 +97,7 @@ def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, A
 
 
 def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
-    """An index where the border's rule takes it."""
+    """Return an index within the line, as the border's rule moves it."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -110,7 +112,7 @@ def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
 
 
 def basis(u: Any, degree: int, xp: Any) -> list[Any]:
-    """The B-splines of a degree that are not 0 at u, between two of their equidistant knots.
+    """Return the B-splines of a degree that are not 0 at u, between two of their equidistant knots.
 
     Source: Piegl and Tiller 1997, "The NURBS book", algorithm A2.2.
     """
@@ -126,10 +128,11 @@ def basis(u: Any, degree: int, xp: Any) -> list[Any]:
 
 
 class Taps:
-    """Along one axis: the coefficients that coordinates read, and their weights.
+    """The coefficients that coordinates along one axis read, and their weights.
 
-    places : indices.  weights : of each.  slopes : their derivatives by the coordinate.  inside : where
-    a place is one of the axis, None where all are.
+    places : indices.  weights : of each.  slopes : their derivatives with respect to the
+    coordinate.  inside : where a place is on the axis, None where all are.  within : where a
+    coordinate is, or None.
     """
 
     def __init__(self, at: Any, length: int, order: int, border: int, npad: int, xp: Any) -> None:
@@ -160,7 +163,7 @@ def taps_of(at: Any, shape: Any, order: int, border: int, npad: int, xp: Any) ->
 
 
 def each_tap(taps: Sequence[Taps], shape: Any, xp: Any) -> Any:
-    """For each combination of taps along the axes: the numbers, the flat index, and what is inside."""
+    """Yield the numbers, flat index and inside mask of each combination of taps along the axes."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
         chosen = [*zip(taps, numbers, strides, strict=True)]
@@ -170,7 +173,7 @@ def each_tap(taps: Sequence[Taps], shape: Any, xp: Any) -> Any:
 
 
 def all_of(masks: Sequence[Any]) -> Any:
-    """Where all masks hold; None without any."""
+    """Return where all masks hold; None without any."""
     found = None
     for mask in masks:
         found = mask if found is None else found & mask
@@ -178,7 +181,7 @@ def all_of(masks: Sequence[Any]) -> Any:
 
 
 def cotangent_within(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
-    """The cotangent of what is not the constant beyond the border."""
+    """Return the cotangent, 0 where the result is the constant beyond the border."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
@@ -191,7 +194,7 @@ def image_in_double(x: Any, xp: Any) -> Any:
 def by_coefficients(
     g: Any, at: Any, shape: Any, order: int, border: int, npad: int, xp: Any
 ) -> Any:
-    """The adjoint by the coefficients of the sum of B-splines at coordinates."""
+    """Return the cotangent of the coefficients of the sum of B-splines at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
@@ -206,7 +209,7 @@ def by_coefficients(
 def by_coordinates(
     g: Any, c: Any, at: Any, order: int, border: int, cval: float, npad: int, xp: Any
 ) -> Any:
-    """The adjoint by the coordinates: the slopes of the sum along each axis."""
+    """Return the cotangent of the coordinates, from the derivative of the sum along each axis."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
     g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
@@ -246,7 +249,7 @@ interpolate = library_op(
 
 
 def grid(shape: Any, at: Any, xp: Any) -> Any:
-    """The indices of all elements of an array."""
+    """Return the indices of all elements of an array."""
     return xp.asarray(np.indices(shape).astype(float), dtype=at.dtype, device=at.device)
 
 
@@ -372,7 +375,7 @@ stands_in(
 # SciPy's own code asks for the memory of what it is given; these run in its place where a matrix, an
 # offset or a shift is an Array.
 def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple[Any, int]:
-    """The coefficients, and by how much they were padded."""
+    """Return the coefficients, and the width of their padding."""
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
     if x.dtype.kind == "c":
@@ -384,7 +387,7 @@ def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple
 
 
 def vector(given: Any, count: int) -> Any:
-    """One number for each axis."""
+    """Return one number for each axis."""
     return arraytape.broadcast_to(asarray(given, np.float64), (count,))
 
 
@@ -432,7 +435,7 @@ def affine_transform(
 
 @hooks("scipy.ndimage._interpolation", "geometric_transform", always=True)
 def geometric_transform_of(input: Any, mapping: Any, *args: Any, **keywords: Any) -> Any:
-    """A mapping may use Arrays by name: an image that is one leads to the rule above."""
+    """Convert the image to an Array if the mapping uses Arrays, so that the rule above runs."""
     if has_array(used_by(mapping)):
         input = asarray(input)
     return original_of(_interpolation.geometric_transform)(input, mapping, *args, **keywords)
