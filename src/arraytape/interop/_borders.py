@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .._array.array import Array
+from .._util.protocols import Namespace, RawArray
 from ._facades import refuse_numpy_target
+from ._plain import NumpyData
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# What ``output=`` takes.
+Output: TypeAlias = "Array | NumpyData | npt.DTypeLike | None"
 
 # What scipy.ndimage and np.pad call the same continuation.
 PADDING = {
@@ -25,7 +33,9 @@ def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
     return np.pad(np.arange(length), (before, after), mode=PADDING[mode], **constant)  # type: ignore[call-overload]
 
 
-def extend_lines(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
+def extend_lines(
+    x: RawArray, axis: int, mode: str, before: int, after: int, cval: complex, xp: Namespace
+) -> Any:
     """Return x with its lines along an axis continued."""
     at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
@@ -42,7 +52,7 @@ def extend_lines(x: Any, axis: int, mode: str, before: int, after: int, cval: An
     return xp.where(inside, y, xp.asarray(cval, dtype=y.dtype, device=y.device))
 
 
-def fold_lines(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> Any:
+def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
     """Return the adjoint of ``extend_lines``."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
@@ -53,13 +63,13 @@ def fold_lines(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) 
     return xp.scatter_add(g, resized(g.shape, axis, length), (*lines, at))
 
 
-def padded_after(g: Any, axis: int, count: int, xp: Any) -> Any:
+def padded_after(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
     """Return g with zeros at the ends of its lines."""
     shape = resized(g.shape, axis, g.shape[axis] + count)
     return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
 
 
-def window(at: Any, shape: Sequence[int]) -> tuple[slice, ...]:
+def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, ...]:
     """Return the key of the part of an array that starts at ``at`` and has this shape."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
@@ -71,7 +81,7 @@ def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def into(output: Any, compute: Callable[[Any], Any]) -> Any:
+def into(output: Output, compute: Callable[[Any], Any]) -> Any:
     """Return a result in the output that the user gave: an array to write to, a dtype, or None."""
     if not isinstance(output, Array | np.ndarray):
         return compute(output)

@@ -16,94 +16,95 @@ import numpy as np
 
 import arraytape as xp
 
+from .._array.array import Array
 from ._plain import plain_data
 
 HALF_LOG_OF_TWO_PI = 0.9189385332046727
 LOG_OF_TWO = 0.6931471805599453
 
 
-def logarithm(x: Any, c: Any) -> Any:
+def logarithm(x: Array, c: Array) -> Any:
     """Return ``log(1 + c x) / c``, x at c = 0."""
     return x * xp.special.log1prel_derivative(0, c * x)
 
 
-def exponential(y: Any, c: Any) -> Any:
+def exponential(y: Array, c: Array) -> Any:
     """Return ``(exp(c y) - 1) / c``, y at c = 0."""
     return y * xp.special.exprel(c * y)
 
 
 # --- extreme values -------------------------------------------------------------------------------
-def genpareto(x: Any, c: Any) -> Any:
+def genpareto(x: Array, c: Array) -> Any:
     return -(c + 1.0) * logarithm(x, c)
 
 
-def genpareto_logsf(x: Any, c: Any) -> Any:
+def genpareto_logsf(x: Array, c: Array) -> Any:
     return -logarithm(x, c)
 
 
-def genextreme_loglogcdf(x: Any, c: Any) -> Any:
+def genextreme_loglogcdf(x: Array, c: Array) -> Any:
     return -logarithm(x, -c)
 
 
-def genextreme(x: Any, c: Any) -> Any:
+def genextreme(x: Array, c: Array) -> Any:
     minus_log = -logarithm(x, -c)
     return minus_log * (1.0 - c) - xp.exp(minus_log)
 
 
-def genextreme_ppf(q: Any, c: Any) -> Any:
+def genextreme_ppf(q: Array, c: Array) -> Any:
     return exponential(-xp.log(-xp.log(q)), -c)
 
 
-def genextreme_isf(q: Any, c: Any) -> Any:
+def genextreme_isf(q: Array, c: Array) -> Any:
     return exponential(-xp.log(-xp.log1p(-q)), -c)
 
 
-def kappa4_logcdf(x: Any, h: Any, k: Any) -> Any:
+def kappa4_logcdf(x: Array, h: Array, k: Array) -> Any:
     return -logarithm(xp.exp(-logarithm(x, -k)), -h)
 
 
-def kappa4(x: Any, h: Any, k: Any) -> Any:
+def kappa4(x: Array, h: Array, k: Array) -> Any:
     return (1.0 - k) * -logarithm(x, -k) + (1.0 - h) * kappa4_logcdf(x, h, k)
 
 
-def kappa4_ppf(q: Any, h: Any, k: Any) -> Any:
+def kappa4_ppf(q: Array, h: Array, k: Array) -> Any:
     return -exponential(xp.log(-exponential(xp.log(q), h)), k)
 
 
-def genhalflogistic(x: Any, c: Any) -> Any:
+def genhalflogistic(x: Array, c: Array) -> Any:
     w = -logarithm(x, -c)
     return LOG_OF_TWO + (1.0 - c) * w - 2.0 * xp.log1p(xp.exp(w))
 
 
-def genhalflogistic_cdf(x: Any, c: Any) -> Any:
+def genhalflogistic_cdf(x: Array, c: Array) -> Any:
     return xp.tanh(logarithm(x, -c) / 2.0)
 
 
-def genhalflogistic_ppf(q: Any, c: Any) -> Any:
+def genhalflogistic_ppf(q: Array, c: Array) -> Any:
     return -exponential(xp.log1p(-q) - xp.log1p(q), c)
 
 
 # --- Bessel functions -----------------------------------------------------------------------------
-def log_of_bessel_i0(x: Any) -> Any:
+def log_of_bessel_i0(x: Array) -> Any:
     """Return log(I0(x)) for x >= 0, with derivatives at 0, where those of i0e are one-sided."""
     near = xp.asarray(plain_data(x) < 1.0)
     small, large = xp.where(near, x, 0.5), xp.where(near, 1.5, x)
     return xp.where(near, xp.log(xp.special.i0(small)), xp.log(xp.special.i0e(large)) + large)
 
 
-def log_of_bessel_k(order: Any, x: Any) -> Any:
+def log_of_bessel_k(order: Array, x: Array) -> Any:
     return xp.log(xp.special.kve(order, x)) - x
 
 
-def vonmises(x: Any, kappa: Any) -> Any:
+def vonmises(x: Array, kappa: Array) -> Any:
     return kappa * xp.cos(x) - 2.0 * HALF_LOG_OF_TWO_PI - log_of_bessel_i0(kappa)
 
 
-def rice(x: Any, b: Any) -> Any:
+def rice(x: Array, b: Array) -> Any:
     return xp.log(x) - (x * x + b * b) / 2.0 + log_of_bessel_i0(x * b)
 
 
-def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
+def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
     """Return the log-density of Barndorff-Nielsen 1978, eq. 2.2."""
     squared, distance = (a + b) * (a - b), xp.hypot(x * 0.0 + 1.0, x)
     constant = 0.5 * p * xp.log(squared) - (p - 0.5) * xp.log(a)
@@ -112,39 +113,39 @@ def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
     return constant + shape + b * x
 
 
-def geninvgauss(x: Any, p: Any, b: Any) -> Any:
+def geninvgauss(x: Array, p: Array, b: Array) -> Any:
     """Return the log-density of Jorgensen 1982, eq. 1.1."""
     quasi = (p - 1.0) * xp.log(x) - b * (x + 1.0 / x) / 2.0
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
 
 
 # --- noncentral chi-squared, whose functions have the noncentrality 0, too ------------------------
-def ncx2(x: Any, df: Any, nc: Any) -> Any:
+def ncx2(x: Array, df: Array, nc: Array) -> Any:
     return xp.log(xp.special._ncx2_pdf(x, df, nc))
 
 
-def ncx2_cdf(x: Any, df: Any, nc: Any) -> Any:
+def ncx2_cdf(x: Array, df: Array, nc: Array) -> Any:
     return xp.special.chndtr(x, df, nc)
 
 
-def ncx2_sf(x: Any, df: Any, nc: Any) -> Any:
+def ncx2_sf(x: Array, df: Array, nc: Array) -> Any:
     return xp.special._ncx2_sf(x, df, nc)
 
 
-def ncx2_ppf(q: Any, df: Any, nc: Any) -> Any:
+def ncx2_ppf(q: Array, df: Array, nc: Array) -> Any:
     return xp.special.chndtrix(q, df, nc)
 
 
-def ncx2_isf(q: Any, df: Any, nc: Any) -> Any:
+def ncx2_isf(q: Array, df: Array, nc: Array) -> Any:
     return xp.special._ncx2_isf(q, df, nc)
 
 
 # --- close to the normal distribution -------------------------------------------------------------
-def skewnorm(x: Any, a: Any) -> Any:
+def skewnorm(x: Array, a: Array) -> Any:
     return LOG_OF_TWO - x * x / 2.0 - HALF_LOG_OF_TWO_PI + xp.special.log_ndtr(a * x)
 
 
-def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
+def log_of_hypergeometric(a: Array, b: Array, c: Array, w: Array) -> Any:
     """Return log(2F1(a, b; c; w)) for 0 <= w < 1 and positive b and c, by its series (DLMF 15.2.1)."""
     most = float(np.max(plain_data(w), initial=0.0))
     count = min(int(45.0 / max(-np.log(most), 1e-3)) + 60, 20_000) if most > 0.0 else 4
@@ -154,7 +155,7 @@ def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
     return xp.log1p(xp.sum(xp.cumulative_prod(ratios, axis=-1), axis=-1))
 
 
-def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
+def gausshyper(x: Array, a: Array, b: Array, c: Array, z: Array) -> Any:
     """Return the log-density of Armero and Bayarri 1994.
 
     The constant is computed by Pfaff's transformation where z > 0 (DLMF 15.8.1).
@@ -171,7 +172,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)  # DLMF 5.11.1
 
 
-def second_remainder(u: Any) -> Any:
+def second_remainder(u: Array) -> Any:
     """Return ``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
     near = xp.asarray(np.abs(plain_data(u)) < 0.3)
     small, large = xp.where(near, u, 0.0), xp.where(near, 0.5, u)
@@ -180,7 +181,7 @@ def second_remainder(u: Any) -> Any:
     return xp.where(near, mean, (xp.log1p(large) - large) / (large * large))
 
 
-def stirling_remainder(root: Any) -> Any:
+def stirling_remainder(root: Array) -> Any:
     """Return gammaln(a) minus (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
     near = xp.asarray(np.abs(plain_data(root)) < 0.25)
     small = xp.where(near, root * root, 0.0)
@@ -192,7 +193,7 @@ def stirling_remainder(root: Any) -> Any:
     return xp.where(near, series * small, direct)
 
 
-def pearson3(x: Any, skew: Any) -> Any:
+def pearson3(x: Array, skew: Array) -> Any:
     """Return a gamma distribution's log-density of shape 4 / skew ** 2, the normal one at skew 0."""
     u = skew * x / 2.0
     away = x * x * second_remainder(u) - xp.log1p(u)

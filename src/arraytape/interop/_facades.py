@@ -8,9 +8,9 @@ Arrays to our ops.  Without an active context each does what NumPy's does, on th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,10 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from ._context import concerned, has_array, held_by, is_active
-from ._plain import plain_data
+from ._plain import ArrayInput, NumpyData, plain_data
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Function = Callable[..., Any]
 
@@ -117,7 +120,7 @@ def joining(library: str, name: str) -> Any:
     return Joining()
 
 
-def named_as(original: Any, function: Any) -> Function:
+def named_as(original: Callable[..., Any], function: Any) -> Function:
     function.__name__ = function.__qualname__ = original.__name__
     function.__doc__, function.__wrapped__ = original.__doc__, original
     named: Function = function
@@ -148,8 +151,9 @@ COPIES: dict[Any, bool | None] = (
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any
-) -> Any:
+    a: ArrayInput, dtype: npt.DTypeLike | None = None, order: str | None = None, *, copy: Any = None,
+    **options: Any,
+) -> Array:  # fmt: skip
     if options.get("like") is not None:
         raise TypeError(f"np.asarray: like= with an Array, {describe(a)} [at {user_line()}]")
     copy = COPIES.get(copy, copy)
@@ -160,33 +164,38 @@ def asarray(
 
 
 def array(
-    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
-    ndmin: int = 0, **options: Any,
-) -> Any:  # fmt: skip
+    object: ArrayInput, dtype: npt.DTypeLike | None = None, *, copy: Any = True,
+    order: str | None = "K", subok: bool = False, ndmin: int = 0, **options: Any,
+) -> Array:  # fmt: skip
     copied = COPIES.get(copy, copy) and isinstance(object, Array)
     made = asarray(object, dtype, copy=True if copied else None, **options)
     return arraytape.reshape(made, (1,) * max(ndmin - made.ndim, 0) + made.shape) if ndmin else made
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def asarray_chkfinite(
+    a: ArrayInput, dtype: npt.DTypeLike | None = None, order: str | None = None
+) -> Array:
     kept = asarray(a, dtype)
     if kept.dtype.kind in "fc" and not bool(arraytape.all(arraytape.isfinite(kept))):
         raise ValueError("array must not contain infs or NaNs")
     return kept
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
-    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+def full(
+    shape: int | Sequence[int], fill_value: ArrayInput, dtype: npt.DTypeLike | None = None,
+    order: str | None = "C", **options: Any,
+) -> Array:  # fmt: skip
+    lengths: Any = (shape,) if np.ndim(shape) == 0 else shape
     value = asarray(fill_value, dtype)
-    return arraytape.asarray(arraytape.broadcast_to(value, shape), copy=True)
+    return arraytape.asarray(arraytape.broadcast_to(value, tuple(lengths)), copy=True)
 
 
-def mask_values(mask: Any) -> Any:
+def mask_values(mask: ArrayInput) -> NumpyData:
     """Return a mask as NumPy data, because a mask has no derivative."""
     return np.asarray(plain_data(mask)).astype(bool)
 
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: Array | NumpyData, mask: ArrayInput, vals: ArrayInput) -> None:
     """Write the first elements of vals, repeated in order, where the mask is True."""
     mask = mask_values(mask)
     count = int(np.count_nonzero(mask))
@@ -197,7 +206,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     arr[mask] = arraytape.astype(vals[np.arange(count) % vals.shape[0]], arr.dtype, copy=False)
 
 
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: Array | NumpyData, mask: ArrayInput, values: ArrayInput) -> None:
     """Write where the mask is True the element of values at the same flat index, repeated in order."""
     mask = mask_values(mask)
     if not mask.any():
@@ -207,7 +216,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     a[mask] = arraytape.astype(values[np.flatnonzero(mask) % values.shape[0]], a.dtype, copy=False)
 
 
-def refuse_numpy_target(name: str, target: Any, values: Any) -> None:
+def refuse_numpy_target(name: str, target: Array | NumpyData, values: ArrayInput) -> None:
     if not isinstance(target, Array):
         raise TypeError(
             f"np.{name}: cannot write {describe(values)} into {describe(target)}, which would not "
@@ -219,8 +228,9 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     return tuple(arraytape.broadcast_arrays(*[asarray(x) for x in args]))
 
 
-def transpose(a: Any, axes: Any = None) -> Any:
-    return np.transpose(asarray(a), axes)
+def transpose(a: ArrayInput, axes: Sequence[int] | None = None) -> Any:
+    array: Any = asarray(a)
+    return np.transpose(array, axes)
 
 
 def isscalar(element: Any) -> bool:
@@ -228,7 +238,7 @@ def isscalar(element: Any) -> bool:
     return isinstance(element, Array) and element.ndim == 0
 
 
-def diag_indices_from(arr: Any) -> Any:
+def diag_indices_from(arr: Array | NumpyData) -> Any:
     if arr.ndim < 2 or len({*arr.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
     return np.diag_indices(arr.shape[0], arr.ndim)
@@ -238,7 +248,7 @@ def of_listed(name: str) -> Function:
     """Return NumPy's function of one array, called with one Array in place of a list of Arrays."""
     original: Function = getattr(np, name)
 
-    def call_on_array(a: Any, *args: Any, **keywords: Any) -> Any:
+    def call_on_array(a: ArrayInput, *args: Any, **keywords: Any) -> Any:
         return original(asarray(a) if isinstance(a, list | tuple) else a, *args, **keywords)
 
     return call_on_array
@@ -264,11 +274,11 @@ JOINING: dict[str, Function] = {
 MAKING = ("empty", "full", "ones", "zeros")
 
 
-def column(x: Any) -> Any:
+def column(x: Array) -> Array:
     return x if x.ndim > 1 else arraytape.reshape(x, (-1, 1))
 
 
-def at_least_1d(x: Any) -> Any:
+def at_least_1d(x: Array) -> Array:
     return arraytape.reshape(x, (1,)) if x.ndim == 0 else x
 
 
@@ -328,7 +338,7 @@ class SoftFloatType(type):
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, float)
 
-    def __subclasscheck__(cls, kind: Any) -> bool:
+    def __subclasscheck__(cls, kind: type) -> bool:
         return issubclass(kind, float)
 
 

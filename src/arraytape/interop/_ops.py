@@ -29,6 +29,7 @@ from .._storage.storage import MAKING
 from .._util.errors import TRAMPOLINE, describe, user_frame, user_line
 from ._context import has_array
 from ._facades import no_rule
+from ._plain import ArrayInput
 
 Function = Callable[..., Any]
 
@@ -49,17 +50,10 @@ class LibraryOp:
 
 
 def library_op(
-    name: str,
-    forward: Function,
-    *rules: Rule | None,
-    word: str = "primitive",
-    joint: Rule | None = None,
-    outputs: Sequence[str] = ("y",),
-    cores: Sequence[int] | None = None,
-    linear_in: Sequence[str] = (),
-    cusped: Cusped = False,
-    saves: dict[str, Rule] | None = None,
-) -> LibraryOp:
+    name: str, forward: Function, *rules: Rule | None, word: str = "primitive",
+    joint: Rule | None = None, outputs: Sequence[str] = ("y",), cores: Sequence[int] | None = None,
+    linear_in: Sequence[str] = (), cusped: Cusped = False, saves: dict[str, Rule] | None = None,
+) -> LibraryOp:  # fmt: skip
     """State an op that a library computes on NumPy data.
 
     forward : takes NumPy data in the parameters annotated with ``Array`` or, without any, in those
@@ -200,7 +194,7 @@ def at_users_line(function: Function) -> Function:
     return functools.partial(FunctionType(code, frame.f_globals), function)
 
 
-def owned(found: Any, arrays: Sequence[Any]) -> Any:
+def owned(found: ArrayInput, arrays: Sequence[Any]) -> Any:
     """Return a result as an array that shares no memory with the operands."""
     found = np.asarray(found)
     shared = any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in arrays)

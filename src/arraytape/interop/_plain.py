@@ -1,14 +1,24 @@
-"""Arrays as NumPy data, for what has no derivative and for compiled code."""
+"""Arrays as NumPy data, for what has no derivative and for compiled code; the types of both."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 import arraytape
 
 from .._array.array import Array
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
+
+# An argument of a library's function: an Array, or what NumPy converts.
+ArrayInput: TypeAlias = "Array | npt.ArrayLike"
+NumpyData: TypeAlias = "np.ndarray[Any, Any]"
+Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # of several results; None: nothing reads it
 
 
 def plain_data(x: Any) -> Any:

@@ -24,6 +24,7 @@ from .._util.errors import shown
 from ._context import has_array
 from ._facades import no_rule
 from ._ops import LibraryOp, library_op
+from ._plain import ArrayInput, NumpyData
 from ._statements import hooks
 
 Function = Callable[..., Any]
@@ -34,13 +35,9 @@ DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b", "overwrite_a_band")  # 
 
 
 def recorded_function(
-    path: str,
-    *rules: Rule | None,
-    arrays: Sequence[str],
-    options: Sequence[str] = (),
-    refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}),
-    **statement: Any,
-) -> LibraryOp:
+    path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
+    refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}), **statement: Any,
+) -> LibraryOp:  # fmt: skip
     """Give a library's function a rule, hook it, and return its op.
 
     arrays : its parameters that take arrays.  options : the other parameters that the rule handles;
@@ -96,7 +93,7 @@ def of_path(path: str) -> Function:
 
 
 def bind_arguments(
-    path: str, signature: inspect.Signature, args: Any, keywords: Any,
+    path: str, signature: inspect.Signature, args: tuple[Any, ...], keywords: Mapping[str, Any],
     arrays: Sequence[str], options: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the arguments of a call by name, or raise TypeError for an option without a rule."""
@@ -115,7 +112,7 @@ def bind_arguments(
     return bound.arguments
 
 
-def operand_of(value: Any) -> Any:
+def operand_of(value: ArrayInput) -> Array | NumpyData:
     """Return an argument as an Array, or as NumPy data if it holds no Array."""
     if isinstance(value, Array):
         return value

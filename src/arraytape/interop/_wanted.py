@@ -7,7 +7,7 @@ them uses from outside, or where ``vmap`` maps such an Array.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -28,7 +28,7 @@ def is_wanted(values: Iterable[Any]) -> bool:
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
 
 
-def uses_arrays(function: Any, values: Iterable[Any]) -> bool:
+def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
     """Return True if Arrays are among values, or a function of the user's uses one from outside."""
     return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
@@ -41,7 +41,7 @@ def nested_leaves(value: Any) -> list[Any]:
         return []
 
 
-def used_by(function: Any, depth: int = DEEPEST) -> list[Any]:
+def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     """Return what a function uses: its closure, defaults, ``self``'s attributes, globals."""
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
@@ -64,6 +64,6 @@ def used_by(function: Any, depth: int = DEEPEST) -> list[Any]:
     return [*found, *[value for part in inner for value in used_by(part, depth - 1)]]
 
 
-def is_librarys(function: Any) -> bool:
+def is_librarys(function: Callable[..., Any]) -> bool:
     """Return True if a function is SciPy's or ours, which call SciPy's solvers on plain data."""
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

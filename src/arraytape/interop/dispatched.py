@@ -18,6 +18,7 @@ from .._array.array import Array
 from ..ops.elementwise_functions import root_of_variance
 from ._context import is_active
 from ._hooks import twin_function
+from ._plain import ArrayInput
 from ._slopes import with_slope
 from ._statements import hooks, original
 
@@ -40,19 +41,21 @@ def array_namespace(*arrays: Any, **options: Any) -> Any:
 
 # --- sums of exponentials -----------------------------------------------------------------------------
 @hooks("scipy.special._logsumexp", "logsumexp", dispatched=True)
-def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
+def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
     """Compute it by our op: SciPy takes the largest terms out of the sum by a mask."""
     return xp.special.logsumexp(a, *args, **keywords)
 
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
-def logsumexp_of_sklearn(array: Any, axis: Any = None, **namespace: Any) -> Any:
+def logsumexp_of_sklearn(
+    array: Array, axis: int | tuple[int, ...] | None = None, **namespace: Any
+) -> Any:
     """Compute it by our op, as scikit-learn has a copy of SciPy's program."""
     return xp.special.logsumexp(array, axis=axis)
 
 
 @hooks("sklearn.utils._array_api", "_xlogy", dispatched=True)
-def xlogy(x: Any, y: Any, **namespace: Any) -> Any:
+def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
     """Give scikit-learn's value, which it overwrites where x is 0, the derivatives of the product."""
     x, y = (a if isinstance(a, Array) else xp.asarray(a) for a in (x, y))
     value = original("sklearn.utils._array_api", "_xlogy")
@@ -71,12 +74,12 @@ class Namespace(ModuleType):
         return getattr(xp, name)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Any:
     """Clip x to bounds that only rounding exceeds, so that the derivative is 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
 
 
-def maximum(x: Any, bound: Any, /) -> Any:
+def maximum(x: Array, bound: Array | float | None, /) -> Any:
     """Raise x to a bound below which only rounding takes it, so that the derivative is 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
 
@@ -146,7 +149,7 @@ def takes_root(name: str, variance: str) -> None:
         program: Any = original("scipy.stats._stats_py", name)
         function = program.__globals__[variance]
 
-        def variance_of_samples(samples: Any, *args: Any, **options: Any) -> Any:
+        def variance_of_samples(samples: ArrayInput, *args: Any, **options: Any) -> Any:
             return Variance(function(samples, *args, **options), samples)
 
         rooted: Any = twin_function(program, **{variance: variance_of_samples})
@@ -158,7 +161,7 @@ takes_root("tsem.__wrapped__", "_xp_var")
 takes_root("gstd", "_xp_var")
 
 
-def asks_for_angles(samples: Any, **options: Any) -> Any:
+def asks_for_angles(samples: ArrayInput, **options: Any) -> Any:
     """Return a namespace whose logarithms are, times -2, variances on a circle."""
     return Namespace(clip=clip, log=lambda length: Variance(xp.log(length), samples))
 
@@ -173,7 +176,7 @@ def explained_fraction(**given: Any) -> Any:
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
-    def ones_or_formula(shape: Any, **options: Any) -> Any:
+    def ones_or_formula(shape: int | tuple[int, ...], **options: Any) -> Any:
         fraction = numerator / xp.where(varies, denominator, 1.0)
         formula = xp.where(varies, 1.0 - fraction, 1.0)
         return with_slope(xp.ones(shape, **options), formula)
@@ -192,7 +195,7 @@ def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
 
     def declare_likelihood(transformed: Callable[[Any, Any], Any]) -> Any:
         @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
-        def likelihood(data: Any, axis: Any = 0, *, lmb: Any) -> Any:
+        def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:
             program: Any = original(MORE, f"{name}.__wrapped__")
             if not isinstance(lmb, Array):
                 return program(data, axis=axis, lmb=lmb)
@@ -209,7 +212,7 @@ def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
 
 
 @by_exponent("_boxcox_llf")
-def box_cox(x: Any, lmb: Any) -> Any:
+def box_cox(x: Array, lmb: Array) -> Any:
     """Return the data after Box and Cox's transformation, and its logarithms.
 
     Source: Box and Cox 1964, "An analysis of transformations", section 3.
@@ -218,7 +221,7 @@ def box_cox(x: Any, lmb: Any) -> Any:
 
 
 @by_exponent("_yeojohnson_llf")
-def yeo_johnson(x: Any, lmb: Any) -> Any:
+def yeo_johnson(x: Array, lmb: Array) -> Any:
     """Return the data after Yeo and Johnson's transformation, and its logarithms.
 
     Source: Yeo and Johnson 2000, "A new family of power transformations", section 3.

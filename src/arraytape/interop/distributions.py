@@ -16,7 +16,8 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -27,13 +28,17 @@ from .._array.array import Array
 from .._record.plan import Unknown
 from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
+from .._util.protocols import Namespace, RawArray
 from ._context import entered, has_array
 from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import LibraryOp, library_op
-from ._plain import plain_data
+from ._plain import ArrayInput, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays, replaces, stands_in
+
+if TYPE_CHECKING:
+    from scipy.stats._distn_infrastructure import rv_generic
 
 Function = Callable[..., Any]
 INFRASTRUCTURE = "scipy.stats._distn_infrastructure"
@@ -52,7 +57,9 @@ def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
 
 
-def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -> Any:
+def apply_where(
+    cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
+) -> Any:
     """Compute ``array_api_extra.apply_where`` of Arrays and NumPy data together."""
     extra = (
         distributions().xpx.__wrapped__
@@ -62,13 +69,13 @@ def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -
     return extra.apply_where(cond, args, array_result(f1), array_result(f2), **options)
 
 
-def array_result(function: Any) -> Any:
+def array_result(function: Callable[..., Any] | None) -> Any:
     if function is None:
         return None
     return lambda *args: arraytape.asarray(function(*args))
 
 
-def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
+def xp_promote(*args: Any, xp: ModuleType, **options: Any) -> Any:
     """Call SciPy's function of this name, in our namespace where Arrays are among the arguments."""
     from scipy._lib._array_api import xp_promote as original
 
@@ -83,7 +90,9 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 
 
 @hooks(NEW, "UnivariateDistribution._moment_transform_center")
-def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b: Any) -> Any:
+def moment_about_another_center(
+    self: Any, order: int, moment_as: Sequence[ArrayInput], a: ArrayInput, b: ArrayInput
+) -> Any:
     """Return SciPy's sum, with the moments in an Array: NumPy would make numbers of a list."""
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
@@ -92,17 +101,17 @@ def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b
 
 
 @hooks(NEW, "Mixture._invert")
-def quantile_of_mixture(self: Any, fun: str, p: Any) -> Any:
+def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
     """Run SciPy's root finder, which takes its namespace from p, on p as an Array."""
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
-def _by_upper(g: Any, b: Any, y: Any, xp: Any) -> Any:
+def _by_upper(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return ``g * phi(b) / exp(y)``, the cotangent of b."""
     return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
 
 
-def _by_lower(g: Any, a: Any, y: Any, xp: Any) -> Any:
+def _by_lower(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return ``-g * phi(a) / exp(y)``, the cotangent of a."""
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
@@ -124,7 +133,7 @@ def distributions() -> Any:
 
 
 @hooks(CONTINUOUS, "_log_gauss_mass")
-def log_gauss_mass(a: Any, b: Any) -> Any:
+def log_gauss_mass(a: ArrayInput, b: ArrayInput) -> Any:
     """Return the logarithm of the normal distribution's mass between a and b."""
     return log_of_normal_mass(*operands_of((a, b)))
 
@@ -141,7 +150,7 @@ class Rule:
         self.__signature__ = signature_of(["g", *names, *OTHERS])
         self.__name__, self.__doc__ = derive.__name__, derive.__doc__
 
-    def __call__(self, g: Any, *values: Any) -> Any:
+    def __call__(self, g: RawArray, *values: Any) -> Any:
         *operands, y, g = [arraytape.asarray(x) for x in (*values[: self.count + 1], g)]
         with entered(["scipy"]):
             return self.derive(g, operands, y, *values[self.count + 1 :])
@@ -173,7 +182,7 @@ def op_of_method(
     ``derive`` is the joint rule of all.
     """
 
-    def compute_method(*operands: Any, distribution: Any, method: str) -> Any:
+    def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
         shape = operands[0].shape
         if 0 in shape:
             return np.empty(shape)
@@ -222,7 +231,7 @@ def operands_of(values: Sequence[Any]) -> list[Array]:
     return list(arraytape.broadcast_arrays(*arrays))
 
 
-def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any]:
+def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[Any]:
     """Return the cotangents of a function's operands, for the cotangent g of its result."""
     operands = [x * 1.0 for x in operands]
     with GradientTape() as tape:
@@ -233,7 +242,7 @@ def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any
 
 # --- rules ----------------------------------------------------------------------------------------
 def derive_integrated(
-    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return g times the density for x, and for the parameters the integral of its derivative."""
     x, *parameters = operands
@@ -243,7 +252,9 @@ def derive_integrated(
     return [-by_x if upper else by_x, *pulled]
 
 
-def derive_solved(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_solved(
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+) -> Any:
     """Return ``g / f(y)`` for q, and minus that times the derivative of F for the parameters."""
     q, *parameters = operands
     upper = method == "_isf"
@@ -261,7 +272,7 @@ def derive_solved(g: Array, operands: list[Array], y: Array, distribution: Any, 
 
 
 def derive_density(
-    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return g times the density."""
     f = distribution._pdf(*operands)
@@ -269,7 +280,7 @@ def derive_density(
 
 
 def derive_quantile(
-    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return g over the density at the result."""
     f = distribution._pdf(y, *operands[1:])
@@ -280,7 +291,7 @@ def derive_formula(function: Function) -> Derive:
     """Return the rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
     def written_out(
-        g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+        g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
     ) -> Any:
         if method != "_pdf":
             return pull_back(function, operands, g)
@@ -292,7 +303,9 @@ def derive_formula(function: Function) -> Derive:
     return written_out
 
 
-def derive_summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_summed(
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+) -> Any:
     """Return g times the sum of the derivatives of the probabilities up to k, for the parameters."""
     k, *parameters = operands
     first, last = (
@@ -313,7 +326,9 @@ def derive_summed(g: Array, operands: list[Array], y: Array, distribution: Any, 
     return [None, *pull_back(sum_probabilities, parameters, g)]
 
 
-def derive_fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def derive_fisher(
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+) -> Any:
     """Return ``g * y * (x - mean) / odds`` for the odds, whose powers the probabilities are."""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
@@ -334,7 +349,7 @@ LEVELS = np.array(
 )
 
 
-def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
+def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
     """Return the density's integral between x and an end of the support.
 
     It is a Gauss-Legendre sum on panels between quantiles.  All nodes move with a finite end in
@@ -367,7 +382,7 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
     return total - step if upper else total + step
 
 
-def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
+def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
     """Return 0 with the derivatives of the density's integral up to x with respect to x."""
     here = plain_data(x)
     with Quiet():
@@ -380,7 +395,9 @@ def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
     return arraytape.where(some, 0.5 * step * arraytape.sum(each, axis=-1), 0.0)
 
 
-def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, upper: bool) -> Any:
+def panels(
+    distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
+) -> Any:
     """Return the ends of the panels: quantiles between x and an end of the support, in rising order."""
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
@@ -398,7 +415,7 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
 
 # --- the table ------------------------------------------------------------------------------------
 def derive_irwin_hall(
-    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return g times ``f(x; n - 1) - f(x - 1; n - 1)``, which is 0 for n = 1."""
     x, n = operands
@@ -457,7 +474,7 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 
 
 def derive_entropy(
-    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return the cotangents of SciPy's own formula plus the logarithm of the scale; loc has none."""
     count = distribution.numargs

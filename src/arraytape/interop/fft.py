@@ -14,6 +14,7 @@ import scipy.fft
 
 from .._array.array import Array
 from .._storage.storage import conjugate
+from .._util.protocols import Namespace, RawArray
 from ..ops.fft import SWAPPED, fitted
 from ._borders import resized
 from ._ops import LibraryOp, library_op
@@ -30,21 +31,22 @@ Function = Callable[..., Any]
 
 # --- discrete Fourier transforms ---------------------------------------------------------------------
 def fourier_adjoint(
-    g: Any, function: str, lengths: Axes, axes: Axes, norm: str, shape: Any, dtype: Any, xp: Any
-) -> Any:
+    g: RawArray, function: str, lengths: Axes, axes: Axes, norm: str, shape: tuple[int, ...],
+    dtype: np.dtype[Any], xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the transform in the other direction and normalisation, in the input's shape."""
     back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
     back = all_fitted(back, shape, axes, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
-def of_rfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
+def of_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
     """Return the adjoint of rfftn, to which the frequencies that are left out contribute nothing."""
     g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
-def of_irfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
+def of_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
     """Return the adjoint of irfftn.
 
     Every frequency but the first, and the last of an even length, stands for two.
@@ -66,8 +68,8 @@ ADJOINTS: dict[str, Any] = {
 
 
 def fourier_transform(
-    x: Array, function: str = "fftn", lengths: Any = (), axes: Any = (-1,), norm: Any = "backward",
-    workers: Any = None,
+    x: Array, function: str = "fftn", lengths: Axes = (), axes: Axes = (-1,),
+    norm: str | None = "backward", workers: int | None = None,
 ) -> Any:  # fmt: skip
     return getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
 
@@ -77,14 +79,16 @@ fourier: LibraryOp = library_op(
 )
 
 
-def all_fitted(y: Any, shape: Any, axes: Axes, xp: Any) -> Any:
+def all_fitted(y: RawArray, shape: tuple[int, ...], axes: Axes, xp: Namespace) -> Any:
     """Return y cropped or padded to a shape along some axes."""
     for axis in axes:
         y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
     return y
 
 
-def axis_factor(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:
+def axis_factor(
+    value: float, others: dict[int, float], axis: int, y: RawArray, xp: Namespace
+) -> Any:
     """Return a factor of y along an axis: one value, but others at some places."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
@@ -93,20 +97,23 @@ def axis_factor(value: float, others: dict[int, float], axis: int, y: Any, xp: A
     return xp.reshape(made, resized((1,) * len(y.shape), axis, len(values)))
 
 
-def resolve_lengths(x: Any, s: Any, axes: Any) -> tuple[Axes, Axes]:
+def resolve_lengths(
+    x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None
+) -> tuple[Axes, Axes]:
     """Return the lengths and the axes of a transform, these counted from the last."""
-    lengths, axes = lengths_and_axes(x, s, axes)
-    return tuple(lengths), tuple([axis - x.ndim for axis in axes])
+    lengths, at = lengths_and_axes(x, s, axes)
+    return tuple(lengths), tuple([axis - x.ndim for axis in at])
 
 
-def alone(n: Any) -> tuple[int] | None:
+def alone(n: int | None) -> tuple[int] | None:
     """Return the length of a transform along one axis, as those along several take it."""
     return None if n is None else (n,)
 
 
 def transform_fourier(
-    function: str, x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any
-) -> Any:
+    function: str, x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None,
+    norm: str | None, workers: int | None, plan: object | None,
+) -> Any:  # fmt: skip
     if plan is not None:
         raise NotImplementedError(
             "Passing a precomputed plan is not yet supported by scipy.fft functions"
@@ -122,15 +129,16 @@ def state_transform(name: str) -> None:
 
     @hooks("scipy.fft._basic_backend", name)
     def transform_one_axis(
-        x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
-        workers: Any = None, *, plan: Any = None,
+        x: Array, n: int | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: int | None = None, *, plan: object | None = None,
     ) -> Any:  # fmt: skip
         return transform_fourier(f"{name}n", x, alone(n), axis, norm, workers, plan)
 
     @hooks("scipy.fft._basic_backend", f"{name}n")
     def transform_axes(
-        x: Any, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
-        workers: Any = None, *, plan: Any = None,
+        x: Array, s: int | Sequence[int] | None = None, axes: int | Sequence[int] | None = None,
+        norm: str | None = None, overwrite_x: bool = False, workers: int | None = None, *,
+        plan: object | None = None,
     ) -> Any:  # fmt: skip
         return transform_fourier(f"{name}n", x, s, axes, norm, workers, plan)
 
@@ -149,8 +157,8 @@ ENDS: dict[tuple[str, int], tuple[int, ...]] = {
 
 
 def real_adjoint(
-    g: Any, function: str, variant: int, lengths: Axes, axes: Axes, norm: Any, orthogonalize: Any,
-    shape: Any, xp: Any,
+    g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
+    orthogonalize: bool | None, shape: tuple[int, ...], xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the transform of the transposed type, between factors at the ends."""
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
@@ -166,7 +174,7 @@ def real_adjoint(
     return all_fitted(back, shape, axes, xp)
 
 
-def with_ends(y: Any, factor: float, ends: Sequence[int], axes: Axes, xp: Any) -> Any:
+def with_ends(y: RawArray, factor: float, ends: Sequence[int], axes: Axes, xp: Namespace) -> Any:
     """Return y, multiplied at the ends of some axes."""
     for axis in axes if ends else ():
         y = y * axis_factor(1.0, dict.fromkeys(ends, factor), axis, y, xp)
@@ -174,8 +182,8 @@ def with_ends(y: Any, factor: float, ends: Sequence[int], axes: Axes, xp: Any) -
 
 
 def real_transform(
-    x: Array, function: str = "dctn", variant: int = 2, lengths: Any = (), axes: Any = (-1,),
-    norm: Any = None, orthogonalize: Any = None, workers: Any = None,
+    x: Array, function: str = "dctn", variant: int = 2, lengths: Axes = (), axes: Axes = (-1,),
+    norm: str | None = None, orthogonalize: bool | None = None, workers: int | None = None,
 ) -> Any:  # fmt: skip
     return getattr(scipy.fft, function)(
         x, variant, lengths, axes, norm, workers=workers, orthogonalize=orthogonalize
@@ -190,15 +198,16 @@ def state_real_transform(name: str) -> None:
 
     @hooks("scipy.fft._realtransforms_backend", name)
     def real_one_axis(
-        x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None,
-        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+        x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: int | None = None, orthogonalize: bool | None = None,
     ) -> Any:  # fmt: skip
         return real_axes(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
 
     @hooks("scipy.fft._realtransforms_backend", f"{name}n")
     def real_axes(
-        x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None,
-        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+        x: Array, type: int = 2, s: int | Sequence[int] | None = None,
+        axes: int | Sequence[int] | None = None, norm: str | None = None, overwrite_x: bool = False,
+        workers: int | None = None, orthogonalize: bool | None = None,
     ) -> Any:  # fmt: skip
         lengths, at = resolve_lengths(x, s, axes)
         return real(x, f"{name}n", type, lengths, at, norm, orthogonalize, workers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import stacklevel
 from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
-from ._plain import plain_data
+from ._plain import ArrayInput, plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
 from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
@@ -79,14 +79,19 @@ def quad(*args: Any, **keywords: Any) -> Any:
 
 
 @hooks(QUADPACK, "nquad", refuses=True, always=True)
-def nquad(func: Any, ranges: Any, args: Any = None, *options: Any, **keywords: Any) -> Any:
+def nquad(
+    func: Callable[..., Any], ranges: Sequence[Any], args: Any = None, *options: Any, **keywords: Any,
+) -> Any:  # fmt: skip
     if is_wanted([args, ranges, *used_by(func)]):
         raise no_rule("scipy.integrate.nquad (dblquad, tplquad)")
     return original(QUADPACK, "nquad")(func, ranges, args, *options, **keywords)
 
 
 @hooks(ODEPACK, "odeint", refuses=True, always=True)
-def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords: Any) -> Any:
+def odeint(
+    func: Callable[..., Any], y0: ArrayInput, t: ArrayInput, args: Any = (), *options: Any,
+    **keywords: Any,
+) -> Any:  # fmt: skip
     if not is_librarys(func) and is_wanted([y0, t, args, *used_by(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
     return original(ODEPACK, "odeint")(func, y0, t, args, *options, **keywords)
@@ -118,11 +123,11 @@ for _name in ("nsum", "tanhsinh"):
     in_our_namespace(_name)
 
 
-def float_value(x: Any) -> float:
+def float_value(x: ArrayInput) -> float:
     return float(plain_data(x))
 
 
-def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
+def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]) -> Array:
     """Return the sum of QUADPACK's rules over the pieces in which it ended.
 
     Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after x
@@ -149,7 +154,9 @@ def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
     return asarray(sign * total)
 
 
-def unbounded(f: Integrand, a: Any, b: Any, low: float, high: float) -> Integrand:
+def unbounded(
+    f: Integrand, a: Array | float, b: Array | float, low: float, high: float
+) -> Integrand:
     """Return the integrand over t from 0 to 1, at (1 - t) / t from the finite end, or from 0."""
     start, signs = (a, [1.0]) if high == math.inf else (b, [-1.0])
     if low == -math.inf and high == math.inf:

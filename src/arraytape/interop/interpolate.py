@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,13 @@ import arraytape
 
 from .._array.array import Array
 from .._util.errors import shown
+from .._util.protocols import Namespace, RawArray
 from ._borders import into
 from ._context import has_array
 from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
+from ._plain import ArrayInput, NumpyData
 from ._slopes import with_slope
 from ._statements import facade_of, hooks, keeps_arrays, replaces, stands_in
 
@@ -46,10 +48,10 @@ def _ensure_c_contiguous(self: Any) -> None:
 
 @hooks("scipy._lib._util", "_asarray_validated")
 def _asarray_validated(
-    a: Any, check_finite: bool = True, sparse_ok: bool = False, objects_ok: bool = False,
+    a: ArrayInput, check_finite: bool = True, sparse_ok: bool = False, objects_ok: bool = False,
     mask_ok: bool = False, as_inexact: bool = False,
 ) -> Any:  # fmt: skip
-    x = np.asarray_chkfinite(a) if check_finite and not has_array((a,)) else asarray(a)
+    x: Any = np.asarray_chkfinite(a) if check_finite and not has_array((a,)) else asarray(a)
     if check_finite and not bool(arraytape.all(arraytape.isfinite(x))):
         raise ValueError("array must not contain infs or NaNs")
     return arraytape.astype(x, np.float64) if as_inexact and x.dtype.kind not in "fc" else x
@@ -73,13 +75,13 @@ for kind in ("PPoly", "BPoly") if DELEGATES else ("_PPolyBase",):
 keeps_results("scipy.interpolate._bsplines", "BSpline")
 
 
-def without_slope(x: Any) -> Any:
+def without_slope(x: ArrayInput) -> Any:
     return arraytape.stop_gradient(x) if isinstance(x, Array) else x
 
 
 # --- piecewise polynomials ---------------------------------------------------------------------------
 def polynomial_forward(
-    c: Array, x: Array, places: Array, nu: Any = 0, extrapolate: Any = True
+    c: Array, x: Array, places: Array, nu: int = 0, extrapolate: bool = True
 ) -> Any:
     from scipy.interpolate import _ppoly
 
@@ -94,7 +96,7 @@ polynomial_value = library_op(
 )
 
 
-def interval(x: Any, places: Any) -> Any:
+def interval(x: ArrayInput, places: ArrayInput) -> Any:
     """Return the interval of each place; the outer ones have no end."""
     x, places = asarray(without_slope(x)), asarray(without_slope(places))
     if bool(x[-1] < x[0]):
@@ -103,7 +105,7 @@ def interval(x: Any, places: Any) -> Any:
     return arraytape.clip(found, 0, x.shape[0] - 2)
 
 
-def piecewise_polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
+def piecewise_polynomial(c: Array, x: Array, places: Array, nu: int) -> Any:
     """Return the derivative of order nu of the polynomials, by Horner's scheme."""
     at = interval(x, places)
     step = (places - x[at])[:, None]
@@ -115,13 +117,16 @@ def piecewise_polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
     return found
 
 
-def evaluate(c: Any, x: Any, places: Any, nu: Any, extrapolate: Any, out: Any) -> None:
+def evaluate(
+    c: ArrayInput, x: ArrayInput, places: ArrayInput, nu: int, extrapolate: bool,
+    out: Array | NumpyData,
+) -> None:  # fmt: skip
     c, x, places = asarray(c), asarray(x), asarray(places)
     value = polynomial_value(c, x, places, nu, extrapolate)
     into(out, lambda dtype: with_slope(value, piecewise_polynomial(c, x, places, nu)))
 
 
-def continuity_forward(c: Array, x: Array, order: Any = 0) -> Any:
+def continuity_forward(c: Array, x: Array, order: int = 0) -> Any:
     from scipy.interpolate import _ppoly
 
     found = np.array(c, order="C")
@@ -134,7 +139,7 @@ continuity_value = library_op(
 )
 
 
-def continuous(c: Any, x: Any, order: int) -> Any:
+def continuous(c: Array, x: Array, order: int) -> Any:
     """Return coefficients whose lower degrees make the derivatives up to an order continuous."""
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
@@ -149,13 +154,15 @@ def continuous(c: Any, x: Any, order: int) -> Any:
     return arraytape.stack(rows)
 
 
-def fix_continuity(c: Any, x: Any, order: Any) -> None:
+def fix_continuity(c: Array | NumpyData, x: ArrayInput, order: int) -> None:
     given, x = asarray(c), asarray(x)
     value = continuity_value(given, x, order)
     into(c, lambda dtype: with_slope(value, continuous(given, x, order)))
 
 
-def integral_forward(c: Array, x: Array, start: Array, stop: Array, extrapolate: Any = True) -> Any:
+def integral_forward(
+    c: Array, x: Array, start: Array, stop: Array, extrapolate: bool = True
+) -> Any:
     from scipy.interpolate import _ppoly
 
     found = np.empty(c.shape[2], c.dtype)
@@ -169,7 +176,10 @@ integral_value = library_op(
 )
 
 
-def integrate(c: Any, x: Any, start: Any, stop: Any, extrapolate: Any, out: Any) -> None:
+def integrate(
+    c: ArrayInput, x: ArrayInput, start: ArrayInput, stop: ArrayInput, extrapolate: bool,
+    out: Array | NumpyData,
+) -> None:  # fmt: skip
     c, x, start, stop = (asarray(part) for part in (c, x, start, stop))
     value = integral_value(c, x, start, stop, extrapolate)
     rows = [c[i] / float(c.shape[0] - i) for i in range(c.shape[0])]
@@ -188,7 +198,7 @@ stands_in(
 
 # --- B-splines ---------------------------------------------------------------------------------------
 def spline_forward(
-    t: Array, c: Array, places: Array, k: Any = 3, nu: Any = 0, extrapolate: Any = True
+    t: Array, c: Array, places: Array, k: int = 3, nu: int = 0, extrapolate: bool = True
 ) -> Any:
     from scipy.interpolate import _dierckx
 
@@ -200,7 +210,7 @@ def spline_forward(
 spline_value = library_op("scipy.interpolate.BSpline", spline_forward, word="nondifferentiable")
 
 
-def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
+def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
     """Return a sum of B-splines, by de Boor's recursion; a derivative is a sum of lower degree."""
     for _ in range(nu):
         if not k:
@@ -228,7 +238,9 @@ def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
     return parts[k]
 
 
-def evaluate_spline(t: Any, c: Any, k: Any, places: Any, nu: Any, extrapolate: Any) -> Any:
+def evaluate_spline(
+    t: ArrayInput, c: ArrayInput, k: int, places: ArrayInput, nu: int, extrapolate: bool
+) -> Any:
     t, c, places = asarray(t), asarray(c), asarray(places)
     value = spline_value(t, c, places, k, nu, extrapolate)
     return with_slope(value, spline(t, c, k, places, nu))
@@ -239,14 +251,16 @@ stands_in("scipy.interpolate._bsplines", "_dierckx", evaluate_spline=evaluate_sp
 
 # --- coefficients that are linear in the values ------------------------------------------------------
 def coefficients_forward(
-    data: Array, function: Any = "", places: Any = None, options: Any = ()
-) -> Any:
+    data: Array, function: str = "", places: np.ndarray[Any, Any] | None = None,
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Any:  # fmt: skip
     return getattr(scipy.interpolate, function)(places, data, **dict(options)).c
 
 
 def coefficients_adjoint(
-    g: Any, function: str, places: Any, options: Any, shape: Any, xp: Any
-) -> Any:
+    g: RawArray, function: str, places: NumpyData, options: tuple[tuple[str, Any], ...],
+    shape: tuple[int, ...], xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the product of g with the transposed matrix."""
     lines: Any = np.eye(shape[0])
     whole = coefficients_forward(lines, function, places, options)
@@ -267,7 +281,7 @@ def linear_in_values(name: str) -> None:
     """Hook a function that makes a B-spline of places and values."""
 
     @hooks("scipy.interpolate._bsplines", name)
-    def make_spline(x: Any, y: Any, *args: Any, axis: int = 0, **options: Any) -> Any:
+    def make_spline(x: ArrayInput, y: ArrayInput, *args: Any, axis: int = 0, **options: Any) -> Any:
         function = getattr(scipy.interpolate, name)
         options |= dict(zip(POSITIONAL[name], args, strict=False))
         axis = options.pop("axis", axis)
@@ -294,15 +308,15 @@ for name in POSITIONAL:
 
 # --- on a grid ---------------------------------------------------------------------------------------
 def grid_forward(
-    data: Array, places: Array, grid: Any = (), method: Any = "linear", bounds_error: Any = True,
-    fill_value: Any = None,
+    data: Array, places: Array, grid: tuple[np.ndarray[Any, Any], ...] = (), method: str = "linear",
+    bounds_error: bool = True, fill_value: complex | None = None,
 ) -> Any:  # fmt: skip
     return scipy.interpolate.RegularGridInterpolator(
         grid, data.copy(), method, bounds_error, fill_value
     )(places)
 
 
-def grid_formula(values: Any, places: Any, grid: Any, method: str) -> Any:
+def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
     """Return the values at the corners around each place, weighted by how near they are."""
     at, shares = [], []
     for d, line in enumerate(grid):
@@ -330,7 +344,9 @@ grid_value = library_op(
 
 
 @hooks("scipy.interpolate._rgi", "RegularGridInterpolator.__call__")
-def grid_call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+def grid_call(
+    self: Any, xi: ArrayInput, method: str | None = None, *, nu: Sequence[int] | None = None
+) -> Any:
     method = self.method if method is None else method
     if method not in ("linear", "nearest") or nu is not None or has_array(self._grid):
         raise no_rule(
@@ -355,8 +371,8 @@ def grid_call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
 
 @hooks("scipy.interpolate._rgi", "interpn")
 def interpn(
-    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
-    fill_value: Any = np.nan,
+    points: ArrayInput, values: ArrayInput, xi: ArrayInput, method: str = "linear",
+    bounds_error: bool = True, fill_value: complex | None = np.nan,
 ) -> Any:  # fmt: skip
     if method not in ("linear", "nearest"):
         raise no_rule("scipy.interpolate.interpn", f"method={shown(method)}")
@@ -366,5 +382,7 @@ def interpn(
 
 
 @hooks("scipy.interpolate._ndgriddata", "griddata", refuses=True)
-def griddata(points: Any, values: Any, xi: Any, *args: Any, **options: Any) -> Any:
+def griddata(
+    points: ArrayInput, values: ArrayInput, xi: ArrayInput, *args: Any, **options: Any
+) -> Any:
     raise no_rule("scipy.interpolate.griddata")

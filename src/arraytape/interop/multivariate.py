@@ -7,16 +7,20 @@ therefore right if that of U is taken as -inv(S) dS U / 2, which is that of a sq
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._util.errors import describe, user_line
+from .._util.protocols import Namespace, RawArray
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import plain_data
+from ._plain import ArrayInput, Cotangents, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays
+
+if TYPE_CHECKING:
+    from scipy.stats._multivariate import multi_rv_generic
 
 MODULE = "scipy.stats._multivariate"
 
@@ -25,23 +29,23 @@ for _module in (MODULE, "scipy.stats._covariance", "scipy.stats._kde"):
 
 
 @hooks(MODULE, "multivariate_normal_gen._cdf", "multivariate_t_gen._cdf", refuses=True)
-def _cdf(distribution: Any, *args: Any) -> Any:
+def _cdf(distribution: multi_rv_generic, *args: Any) -> Any:
     raise no_rule(f"cdf of scipy.stats.{type(distribution).__name__.removesuffix('_gen')}")
 
 
-def _forward(matrix: Any, upper: bool = False) -> Any:
+def _forward(matrix: NumpyData, upper: bool = False) -> Any:
     psd = factored(matrix, lower=not upper)
     return psd.U, np.asarray(psd.log_pdet)
 
 
-def factored(matrix: Any, **options: Any) -> Any:
+def factored(matrix: NumpyData, **options: Any) -> Any:
     """Return SciPy's ``_PSD`` of NumPy data."""
     from scipy.stats import _multivariate
 
     return _multivariate._PSD(matrix, **options)
 
 
-def _pull(g: Any, factor: Any, upper: Any, xp: Any) -> Any:
+def _pull(g: Cotangents, factor: RawArray, upper: bool, xp: Namespace) -> Any:
     """Return ``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'."""
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)
@@ -61,7 +65,7 @@ factor_op = library_op("scipy.stats._PSD", _forward, joint=_pull, outputs=("fact
 
 @hooks(MODULE, "_PSD.__init__")
 def psd(
-    self: Any, M: Any, cond: Any = None, rcond: Any = None, lower: bool = True,
+    self: Any, M: ArrayInput, cond: float | None = None, rcond: float | None = None, lower: bool = True,
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
     """Factor an Array as SciPy does, with a factor and a logarithm that are recorded."""

@@ -77,7 +77,10 @@ class Call:
     places : the names of the arguments at which it starts.
     """
 
-    def __init__(self, module: str, name: str, places: tuple[str, ...], args: Any, keywords: Any):
+    def __init__(
+        self, module: str, name: str, places: tuple[str, ...], args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ):  # fmt: skip
         self.original = original(module, name)
         self.given = inspect.signature(self.original).bind(*args, **keywords).arguments
         more = self.given.get("args", ())
@@ -133,7 +136,7 @@ def newton(function: Function, x: Array, anchor: Function) -> Array:
         return xp.where(flat, np.nan * anchor(x), found) if bool(xp.any(flat)) else found
 
 
-def arrays_in_result(found: Any) -> Any:
+def arrays_in_result(found: dict[str, Any]) -> Any:
     """Return a result of SciPy's, with Arrays for NumPy data."""
     kinds = np.ndarray | np.generic
     return type(found)({k: asarray(x) if isinstance(x, kinds) else x for k, x in found.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,13 @@ from .._array.array import Array
 from .._record.plan import Later
 from .._storage.storage import conjugate
 from .._util.errors import shown
+from .._util.protocols import Namespace, RawArray
 from ..ops.fft import fitted
 from ._borders import extend_lines, fold_lines, resized, window
-from ._facades import asarray, no_rule
+from ._facades import asarray, at_least_1d, no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import plain_data
+from ._plain import ArrayInput, Cotangents, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays, stands_in
 
 Function = Callable[..., Any]
@@ -41,13 +42,14 @@ for module in (
 # The final state is what w and the sum would add after the end.  The adjoint of w, v, obeys the same
 # recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from that of the
 # final state.
-def lfilter_forward(b: Array, a: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
+def lfilter_forward(b: Array, a: Array, x: Array, zi: Array, axis: int = -1) -> Any:
     return scipy.signal.lfilter(b, a, x, axis, zi)
 
 
 def lfilter_joint(
-    g: Any, b: Any, a: Any, x: Any, zi: Any, y: Any, axis: int, xp: Any
-) -> tuple[Any, ...]:
+    g: Cotangents, b: RawArray, a: RawArray, x: RawArray, zi: RawArray, y: RawArray, axis: int,
+    xp: Namespace,
+) -> tuple[Any, ...]:  # fmt: skip
     g_y, g_z = (whole_part(part, like, axis, xp) for part, like in zip(g, (y, zi), strict=True))
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
     to_b, to_a, by_x, by_z = filter_adjoint(g_y, g_z, b, a, x, y, xp)
@@ -59,7 +61,9 @@ def lfilter_joint(
     )
 
 
-def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) -> tuple[Any, ...]:
+def filter_adjoint(
+    g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
+) -> tuple[Any, ...]:
     """Return functions for the cotangents of b, a, x, and that of the state, for any a[0]."""
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
@@ -78,7 +82,7 @@ def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) 
     return to_numerator, to_denominator, by_x, by_z
 
 
-def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
+def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
     """Return the cotangent of a result, zeros if nothing reads it, with an axis last."""
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
@@ -86,7 +90,7 @@ def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
 
 
 def recursion_adjoint(
-    g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any
+    g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
     """Return functions for the cotangents of b, a, x, and that of the state, along the last axis."""
     length, order = x.shape[-1], g_z.shape[-1]
@@ -94,32 +98,35 @@ def recursion_adjoint(
     if a.shape[0] > 1:
         back = xp.flip(whole, axis=-1)
         whole = xp.flip(poles(conjugate(a, xp), back, order, xp), axis=-1)
-    shifted = [whole[..., k : k + length] for k in range(max(len(b), len(a)))]
+    shifted = [whole[..., k : k + length] for k in range(max(b.shape[0], a.shape[0]))]
 
     def by_b() -> Any:
-        return xp.stack([xp.sum(conjugate(x, xp) * shifted[k]) for k in range(len(b))])
+        return xp.stack([xp.sum(conjugate(x, xp) * shifted[k]) for k in range(b.shape[0])])
 
     def by_a() -> Any:
-        parts = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(len(a))]
+        parts = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(a.shape[0])]
         return xp.stack([0.0 * parts[0], *parts[1:]])  # the first is 1
 
     def by_x() -> Any:
-        return sum(conjugate(b[k], xp) * shifted[k] for k in range(len(b)))
+        return sum(conjugate(b[k], xp) * shifted[k] for k in range(b.shape[0]))
 
     return by_b, by_a, by_x, whole[..., :order]
 
 
-def poles(a: Any, x: Any, given: int, xp: Any) -> Any:
+def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
     """Run the recursion alone, from values that are given at the start."""
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
     # What the given values leave behind is the state from which the rest starts.
     state = [
         -sum(
-            (a[k] * start[..., given + i - k] for k in range(i + 1, min(len(a), given + i + 1))),
+            (
+                a[k] * start[..., given + i - k]
+                for k in range(i + 1, min(a.shape[0], given + i + 1))
+            ),
             0.0 * x[..., 0],
         )
-        for i in range(len(a) - 1)
+        for i in range(a.shape[0] - 1)
     ]
     y, _ = lfilter_op(one, a, rest, xp.stack(state, axis=-1))
     return xp.concat([start, y], axis=-1)
@@ -131,8 +138,10 @@ lfilter_op = library_op(
 
 
 @hooks("scipy.signal._signaltools", "lfilter")
-def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
-    b, a, x = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a)), asarray(x)
+def lfilter(
+    b: ArrayInput, a: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | None = None
+) -> Any:
+    b, a, x = at_least_1d(asarray(b)), at_least_1d(asarray(a)), asarray(x)
     if b.ndim != 1 or a.ndim != 1 or not b.shape[0] * a.shape[0] * x.ndim:
         raise ValueError(
             f"lfilter takes non-empty 1d arrays b and a, and x of 1 dimension or more, got shapes "
@@ -157,8 +166,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
 
 # SciPy divides by a[0] where it is not 1; where it is, the filter moves with it all the same.
 @hooks("scipy.signal._signaltools", "lfilter_zi")
-def lfilter_zi(b: Any, a: Any) -> Any:
-    b, a = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a))
+def lfilter_zi(b: ArrayInput, a: ArrayInput) -> Any:
+    b, a = at_least_1d(asarray(b)), at_least_1d(asarray(a))
     if b.ndim == a.ndim == 1:
         first = int(np.argmax(plain_data(a) != 0)) if a.shape[0] else 0
         a = a[first:]
@@ -168,18 +177,20 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 
 @hooks("scipy.signal._signaltools", "lfiltic")
-def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = None) -> Any:
     found = original_of(_signaltools.lfiltic)(b, a, y, x)
-    lead = np.ravel(asarray(a))[0]
+    lead = arraytape.reshape(asarray(a), (-1,))[0]
     return found / lead if plain_data(lead) == 1 else found
 
 
 # --- sections of second order ------------------------------------------------------------------------
-def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
+def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: int = -1) -> Any:
     return scipy.signal.sosfilt(sos.copy(), x, axis, zi)  # it takes no read-only memory
 
 
-def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tuple[Any, ...]:
+def sosfilt_joint(
+    g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
+) -> tuple[Any, ...]:
     """Return the cotangents section by section, from the last to the first.
 
     SciPy takes an a[0] of 1 alone, but the derivative is that of the function of any a[0], as
@@ -214,7 +225,7 @@ sosfilt_op = library_op(
 
 
 @hooks("scipy.signal._signaltools", "sosfilt")
-def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
+def sosfilt(sos: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | None = None) -> Any:
     sos, x = asarray(sos), asarray(x)
     if zi is None:
         shape = (sos.shape[0], *resized(x.shape, axis, 2))
@@ -231,29 +242,36 @@ def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
 VALID, SAME, FULL = range(3)
 
 
-def whole_correlation(g: Any, sizes1: Any, sizes2: Any, part: int, half: Function, xp: Any) -> Any:
+def whole_correlation(
+    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], part: int, half: Function,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return a cotangent of a part as one of all of c."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: half(m), VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
 
 
-def correlate_forward(x1: Array, x2: Array, part: Any = VALID, sizes: Any = None) -> Any:
+def correlate_forward(
+    x1: Array, x2: Array, part: int = VALID, sizes: Sequence[int] | None = None
+) -> Any:
     if sizes is None:
         sizes = [n - m + 1 for n, m in zip(x1.shape, x2.shape, strict=True)]
     return real_sigtools()._correlateND(x1, x2, np.empty(sizes, x1.dtype), part)
 
 
-def correlate_whole(g: Any, sizes1: Any, sizes2: Any, part: int, xp: Any) -> Any:
+def correlate_whole(
+    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], part: int, xp: Namespace
+) -> Any:
     return whole_correlation(g, sizes1, sizes2, part, lambda m: (m - 1) // 2, xp)
 
 
-def reverse(x: Any, xp: Any) -> Any:
+def reverse(x: RawArray, xp: Namespace) -> Any:
     """Return x reversed along all axes, and conjugated."""
     return conjugate(xp.flip(x), xp)
 
 
-def correlated(x1: Any, x2: Any, xp: Any) -> Any:
+def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
     """Correlate x1 with x2 in one dtype, where x2 lies within x1."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
@@ -282,16 +300,21 @@ BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
 
 
 def plane_forward(
-    x1: Array, x2: Array, flips: Any = 1, part: Any = FULL, boundary: Any = 0, fill: Any = 0
+    x1: Array, x2: Array, flips: int = 1, part: int = FULL, boundary: int = 0, fill: complex = 0
 ) -> Any:
     return real_sigtools()._convolve2d(x1, x2, flips, part, boundary, fill)
 
 
-def plane_whole(g: Any, sizes1: Any, sizes2: Any, flips: int, part: int, xp: Any) -> Any:
+def plane_whole(
+    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], flips: int, part: int, xp: Namespace,
+) -> Any:  # fmt: skip
     return whole_correlation(g, sizes1, sizes2, part, lambda m: (m - flips) // 2, xp)
 
 
-def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: int, xp: Any) -> Any:
+def plane_first(
+    g: RawArray, x2: RawArray, shape: tuple[int, ...], flips: int, part: int, boundary: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     sizes, mode = x2.shape, BOUNDARIES[boundary]
     if not math.prod(shape) * math.prod(sizes):
         return xp.zeros(shape, dtype=g.dtype)
@@ -305,8 +328,9 @@ def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: in
 
 
 def plane_second(
-    g: Any, x1: Any, shape: Any, flips: int, part: int, boundary: int, fill: Any, xp: Any
-) -> Any:
+    g: RawArray, x1: RawArray, shape: tuple[int, ...], flips: int, part: int, boundary: int,
+    fill: complex, xp: Namespace,
+) -> Any:  # fmt: skip
     if not math.prod(x1.shape) * math.prod(shape):
         return xp.zeros(shape, dtype=g.dtype)
     wide = plane_whole(g, x1.shape, shape, flips, part, xp)
@@ -326,7 +350,7 @@ def of_one_dtype(*arrays: Any) -> list[Any]:
     return [arraytape.astype(x, dtype, copy=False) for x in given]
 
 
-def median2d(image: Any, kernel_size: Any) -> Any:
+def median2d(image: NumpyData, kernel_size: Sequence[int]) -> Any:
     """Compute the filter as SciPy does for other dtypes."""
     return _signaltools.medfilt(image, kernel_size)
 
@@ -340,14 +364,16 @@ stands_in(
 
 
 @hooks("scipy.signal._signaltools", "choose_conv_method")
-def choose_conv_method(in1: Any, in2: Any, mode: Any = "full", measure: Any = False) -> Any:
+def choose_conv_method(
+    in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
+) -> Any:
     """Choose without the values of floats, on which the choice does not depend."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
 
 
-def without_values(x: Any) -> Any:
+def without_values(x: ArrayInput) -> Any:
     """Return NumPy data of an Array's shape and dtype: zeros for floats, integers as they are."""
     x = asarray(x)
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
@@ -355,7 +381,9 @@ def without_values(x: Any) -> Any:
 
 # --- what SciPy's Python code does otherwise with other namespaces -----------------------------------
 @hooks("scipy.signal._polyutils", "_lstsq")
-def lstsq(a: Any, b: Any, xp: Any = None, rcond: Any = None) -> Any:
+def lstsq(
+    a: ArrayInput, b: ArrayInput, xp: Namespace | None = None, rcond: float | None = None
+) -> Any:
     a, b = asarray(a), asarray(b)
     cond = np.finfo(a.dtype).eps * max(a.shape) if rcond is None else rcond
     return scipy.linalg.lstsq(a, b, cond=cond)
@@ -363,8 +391,9 @@ def lstsq(a: Any, b: Any, xp: Any = None, rcond: Any = None) -> Any:
 
 @hooks("scipy.signal._spectral_py", "_fft_helper")
 def fft_helper(
-    x: Any, win: Any, detrend_func: Any, nperseg: Any, noverlap: Any, nfft: Any, sides: Any
-) -> Any:
+    x: Any, win: Array | NumpyData, detrend_func: Function, nperseg: int, noverlap: int, nfft: int,
+    sides: str,
+) -> Any:  # fmt: skip
     """Return transforms of windows as SciPy's own function does, which asks for a writable view."""
     if nperseg > 1 or noverlap:
         windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
@@ -379,15 +408,16 @@ def fft_helper(
 
 # --- resampling --------------------------------------------------------------------------------------
 def upfirdn_forward(
-    h: Array, x: Array, up: Any = 1, down: Any = 1, axis: Any = -1, mode: Any = "constant",
-    cval: Any = 0,
+    h: Array, x: Array, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
+    cval: complex = 0,
 ) -> Any:  # fmt: skip
     return scipy.signal.upfirdn(h, x, up, down, axis, mode, cval)
 
 
 def upfirdn_filter(
-    g: Any, h: Any, x: Any, shape: Any, up: int, down: int, axis: int, mode: str, cval: Any, xp: Any
-) -> Any:
+    g: RawArray, h: RawArray, x: RawArray, shape: tuple[int, ...], up: int, down: int, axis: int,
+    mode: str, cval: complex, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent of h, from y[i] = sum of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
         raise no_rule("scipy.signal.upfirdn", f"mode={shown(mode)} by the filter h as an Array")
@@ -402,8 +432,9 @@ def upfirdn_filter(
 
 
 def upfirdn_signal(
-    g: Any, h: Any, shape: Any, up: int, down: int, axis: int, mode: str, xp: Any
-) -> Any:
+    g: RawArray, h: RawArray, shape: tuple[int, ...], up: int, down: int, axis: int, mode: str,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     axis, length = axis % len(shape), shape[axis]
     if mode != "constant":  # the transposed matrix
         lines = xp.eye(length, dtype=g.dtype, device=g.device)
@@ -421,12 +452,7 @@ upfirdn_op = library_op("scipy.signal.upfirdn", upfirdn_forward, upfirdn_filter,
 
 @hooks("scipy.signal._upfirdn", "upfirdn")
 def upfirdn(
-    h: Any,
-    x: Any,
-    up: Any = 1,
-    down: Any = 1,
-    axis: Any = -1,
-    mode: Any = "constant",
-    cval: Any = 0,
-) -> Any:
+    h: ArrayInput, x: ArrayInput, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
+    cval: complex = 0,
+) -> Any:  # fmt: skip
     return upfirdn_op(asarray(h), asarray(x), up, down, axis, mode, cval)

@@ -18,7 +18,7 @@ from .._util.errors import shown
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import plain_data
+from ._plain import ArrayInput, NumpyData, plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays
 
@@ -31,28 +31,28 @@ keeps_arrays("scipy.spatial._procrustes")
 # --- formulas ----------------------------------------------------------------------------------------
 # Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance
 # is 0 and has a cusp there, its slope is 0: that of vector_norm.
-def weigh_coordinates(values: Any, w: Any) -> Any:
+def weigh_coordinates(values: Array, w: Array | None) -> Any:
     return values if w is None else values * w
 
 
-def weighted_sum(values: Any, w: Any) -> Any:
+def weighted_sum(values: Array, w: Array | None) -> Any:
     return arraytape.sum(weigh_coordinates(values, w), axis=-1)
 
 
-def power(x: Any, p: float) -> Any:
+def power(x: Array, p: float) -> Any:
     """Return x ** p for x of 0 or more, with the derivative 0 at 0, where it is infinite for p < 1."""
     some = x > 0
     return arraytape.where(some, arraytape.where(some, x, 1.0) ** p, 0.0)
 
 
-def euclidean(u: Any, v: Any, w: Any) -> Any:
+def euclidean(u: Array, v: Array, w: Array | None) -> Any:
     if w is None:
         return arraytape.linalg.vector_norm(u - v, axis=-1)
     way = u - v
     return power(weighted_sum(way * way, w), 0.5)  # not by abs, which has no curvature at 0
 
 
-def minkowski(u: Any, v: Any, w: Any, p: float = 2.0) -> Any:
+def minkowski(u: Array, v: Array, w: Array | None, p: float = 2.0) -> Any:
     if math.isinf(p):
         return chebyshev(u, v, w)
     if p == 2:
@@ -60,35 +60,35 @@ def minkowski(u: Any, v: Any, w: Any, p: float = 2.0) -> Any:
     return power(weighted_sum(power(arraytape.abs(u - v), p), w), 1.0 / p)
 
 
-def chebyshev(u: Any, v: Any, w: Any) -> Any:
+def chebyshev(u: Array, v: Array, w: Array | None) -> Any:
     sizes = arraytape.abs(u - v)
     return arraytape.max(sizes if w is None else arraytape.where(w > 0, sizes, 0.0), axis=-1)
 
 
-def canberra(u: Any, v: Any, w: Any) -> Any:
+def canberra(u: Array, v: Array, w: Array | None) -> Any:
     whole = arraytape.abs(u) + arraytape.abs(v)
     some = whole > 0
     part = arraytape.abs(u - v) / arraytape.where(some, whole, 1.0)
     return weighted_sum(arraytape.where(some, part, 0.0), w)
 
 
-def braycurtis(u: Any, v: Any, w: Any) -> Any:
+def braycurtis(u: Array, v: Array, w: Array | None) -> Any:
     return weighted_sum(arraytape.abs(u - v), w) / weighted_sum(arraytape.abs(u + v), w)
 
 
-def cosine(u: Any, v: Any, w: Any) -> Any:
+def cosine(u: Array, v: Array, w: Array | None) -> Any:
     return 1.0 - weighted_sum(u * v, w) / (weighted_sum(u * u, w) * weighted_sum(v * v, w)) ** 0.5
 
 
-def correlation(u: Any, v: Any, w: Any) -> Any:
-    def centred(x: Any) -> Any:
+def correlation(u: Array, v: Array, w: Array | None) -> Any:
+    def centred(x: Array) -> Any:
         whole = x.shape[-1] if w is None else arraytape.sum(w)
         return x - weighted_sum(x, w)[..., None] / whole
 
     return cosine(centred(u), centred(v), w)
 
 
-def jensenshannon(u: Any, v: Any, w: Any, base: Any = None) -> Any:
+def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None) -> Any:
     u, v = normalised(u), normalised(v)
     m = (u + v) / 2.0
     some = m > 0  # where neither has a share, both keep the slope 0
@@ -98,13 +98,13 @@ def jensenshannon(u: Any, v: Any, w: Any, base: Any = None) -> Any:
     return power((found if base is None else found / np.log(base)) / 2.0, 0.5)
 
 
-def normalised(x: Any) -> Any:
+def normalised(x: Array) -> Any:
     """Return shares of a sum; a share of 0, which may meet an infinite derivative, holds the sum."""
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
 
-def mahalanobis(u: Any, v: Any, w: Any, VI: Any = None) -> Any:
+def mahalanobis(u: Array, v: Array, w: Array | None, VI: Array) -> Any:
     steps = u - v
     return power(arraytape.sum((steps @ VI) * steps, axis=-1), 0.5)
 
@@ -120,11 +120,13 @@ FORMULAS: dict[str, Function] = {
 
 
 # --- between collections -----------------------------------------------------------------------------
-def cdist_forward(a: Array, b: Array, metric: Any = "", options: Any = ()) -> Any:
+def cdist_forward(
+    a: Array, b: Array, metric: str = "", options: tuple[tuple[str, Any], ...] = ()
+) -> Any:
     return scipy.spatial.distance.cdist(a, b, metric, **dict(options))
 
 
-def pdist_forward(a: Array, metric: Any = "", options: Any = ()) -> Any:
+def pdist_forward(a: Array, metric: str = "", options: tuple[tuple[str, Any], ...] = ()) -> Any:
     return scipy.spatial.distance.pdist(a, metric, **dict(options))
 
 
@@ -132,7 +134,7 @@ cdist_value = library_op("scipy.spatial.cdist", cdist_forward, word="nondifferen
 pdist_value = library_op("scipy.spatial.pdist", pdist_forward, word="nondifferentiable")
 
 
-def metric_name(metric: Any) -> str | None:
+def metric_name(metric: str | Callable[..., Any]) -> str | None:
     """Return the name of a metric for which SciPy has compiled code; None for other functions."""
     name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "")
     info = _METRIC_ALIAS.get(name.removeprefix("test_"))
@@ -142,7 +144,7 @@ def metric_name(metric: Any) -> str | None:
 
 
 def slope_of(
-    name: str, u: Any, v: Any, samples: Any, options: dict[str, Any],
+    name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
     """Return the formula of a metric; options that were not given are computed from the samples."""
@@ -164,7 +166,7 @@ def slope_of(
     return formulas[name](float_coordinates(u), float_coordinates(v), given.pop("w", None), **given)
 
 
-def float_coordinates(x: Any) -> Any:
+def float_coordinates(x: ArrayInput) -> Any:
     """Return an Array of floats, because differences of unsigned integers would wrap around."""
     x = asarray(x)
     return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
@@ -181,7 +183,10 @@ def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 @hooks("scipy.spatial.distance", "cdist")
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
+def cdist(
+    XA: ArrayInput, XB: ArrayInput, metric: Any = "euclidean", *, out: Array | NumpyData | None = None,
+    **options: Any,
+) -> Any:  # fmt: skip
     a, b, name = asarray(XA), asarray(XB), metric_name(metric)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ValueError(
@@ -201,7 +206,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **opt
 
 
 @hooks("scipy.spatial.distance", "pdist")
-def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
+def pdist(
+    X: ArrayInput, metric: Any = "euclidean", *, out: Array | NumpyData | None = None, **options: Any,
+) -> Any:  # fmt: skip
     x, name = asarray(X), metric_name(metric)
     if x.ndim != 2:
         raise ValueError(f"pdist takes a matrix, got the shape {x.shape}")
@@ -219,7 +226,9 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any)
 
 
 # --- of two vectors, and in another shape ------------------------------------------------------------
-def vector_forward(u: Array, v: Array, metric: Any = "", options: Any = ()) -> Any:
+def vector_forward(
+    u: Array, v: Array, metric: str = "", options: tuple[tuple[str, Any], ...] = ()
+) -> Any:
     return getattr(scipy.spatial.distance, metric)(u, v, **dict(options))
 
 
@@ -231,7 +240,7 @@ def state_vector_metric(name: str) -> None:
     others = [*signature.parameters][2:]
 
     @hooks("scipy.spatial.distance", name)
-    def metric(u: Any, v: Any, *args: Any, **keywords: Any) -> Any:
+    def metric(u: ArrayInput, v: ArrayInput, *args: Any, **keywords: Any) -> Any:
         given = dict(zip(others, args, strict=False)) | keywords
         u, v = asarray(u), asarray(v)
         value = vector_value(u, v, name, raw_options(given))
@@ -250,7 +259,7 @@ for _name in FORMULAS:
 
 
 @hooks("scipy.spatial.distance", "squareform")
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+def squareform(X: ArrayInput, force: str = "no", checks: bool = True) -> Any:
     x = asarray(X)
     if x.ndim not in (1, 2) or force.lower() not in ("no", "tomatrix", "tovector"):
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ._ops import library_op
 from ._slopes import with_slope
 from ._statements import hooks
 
+if TYPE_CHECKING:
+    from scipy.special._multiufuncs import MultiUFunc
+
 # --- functions of scipy.special that convert to NumPy ------------------------------------------------
 COUNTERPARTS = {
     "scipy.special._basic": ("comb", "diric", "factorial", "factorial2", "factorialk", "perm"),
@@ -25,8 +28,9 @@ COUNTERPARTS = {
 
 
 def special_forward(
-    x: Array, function: Any = "", before: Any = (), after: Any = (), options: Any = ()
-) -> Any:
+    x: Array, function: str = "", before: tuple[Any, ...] = (), after: tuple[Any, ...] = (),
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Any:  # fmt: skip
     import scipy.special
 
     return getattr(scipy.special, function)(*before, x, *after, **dict(options))
@@ -62,7 +66,7 @@ for _module, _names in COUNTERPARTS.items():
 
 # Few of them have a counterpart: no advice to come here.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
-def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
+def multi_ufunc(function: MultiUFunc, *args: Any, **keywords: Any) -> Any:
     """Compute spherical harmonics; any other function converts to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,14 @@ from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import plain_data
+from ._plain import ArrayInput, plain_data
 from ._power import box_cox, yeo_johnson, yeo_johnson_transform
 from ._recorded import refused_functions
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 COMMON, MORE = "scipy.stats._stats_py", "scipy.stats._morestats"
 
@@ -54,24 +57,28 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 
 @hooks(COMMON, "kendalltau")
-def kendalltau(x: Any, y: Any, **options: Any) -> Any:
+def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
     """Run SciPy's function on values alone, which SciPy 1.18 converts to NumPy data."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
 
 @hooks(COMMON, "_cdf_distance")
-def cdf_distance(p: Any, *samples: Any) -> Any:
+def cdf_distance(p: float, *samples: Any) -> Any:
     """Return SciPy's value with the derivatives of the formula.
 
     SciPy computes the value with steps of 0 at all but one of tied samples.
     """
-    given = [x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]]
+    given: list[Any] = [
+        x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]
+    ]
     value = original(COMMON, "_cdf_distance")(p, *given)
     return with_slope(value, distance_of_steps(p, *given))
 
 
-def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) -> Array:
+def distance_of_steps(
+    p: float, u: Array, v: Array, u_weights: Array | None, v_weights: Array | None
+) -> Array:
     """Return the integral of abs(U - V) ** p, to the power of 1 / p.
 
     U and V have a step for each sample.  Tied samples share the derivative evenly, as elements that
@@ -93,7 +100,7 @@ def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) 
     return xp.where(some, xp.where(some, whole, 1.0) ** (1.0 / p), 0.0)
 
 
-def of_ties(x: Any, weights: Any) -> Any:
+def of_ties(x: Array, weights: Array | None) -> Any:
     """Return for each sample the weighted mean of all samples that equal it."""
     _, group = np.unique(plain_data(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain_data(weights)
@@ -115,7 +122,10 @@ class Estimate:
 
         compiled = getattr(_stats, self.name)[spec]
 
-        def estimate(points: Any, values: Any, xi: Any, factor: Any, dtype: Any) -> Any:
+        def estimate(
+            points: ArrayInput, values: ArrayInput, xi: ArrayInput, factor: ArrayInput,
+            dtype: npt.DTypeLike,
+        ) -> Any:  # fmt: skip
             given = points, values, xi, factor
             if not has_array(given):
                 return compiled(*given, dtype)
@@ -144,12 +154,12 @@ for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
 
 
 # --- power transformations ----------------------------------------------------------------------------
-def transform_forward(x: Array, lam: Array, number: Any = None) -> Any:
+def transform_forward(x: Array, lam: Array, number: float | None = None) -> Any:
     return original(MORE, "_yeojohnson_transform")(x, lam if number is None else number)
 
 
 def likelihood_forward(
-    lam: Array, x: Array, name: Any = "", axis: Any = 0, keepdims: Any = False
+    lam: Array, x: Array, name: str = "", axis: int | None = 0, keepdims: bool = False
 ) -> Any:
     return original(MORE, name)(lam, x, axis=axis, keepdims=keepdims)
 
@@ -160,13 +170,13 @@ likelihood_value = library_op(
 )
 
 
-def float_samples(x: Any) -> Array:
+def float_samples(x: ArrayInput) -> Array:
     x = asarray(x)
     return x if x.dtype.kind == "f" else xp.astype(x, xp.float64)
 
 
 @hooks(MORE, "_yeojohnson_transform")
-def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
+def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Array:
     x = float_samples(x)
     if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
         lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
@@ -183,8 +193,9 @@ def by_lambda(name: str, formula: Callable[..., Array]) -> None:
 
     @hooks(MORE, name)
     def log_likelihood(
-        lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
-    ) -> Any:
+        lmb: ArrayInput, data: ArrayInput, *, axis: int | None = 0, nan_policy: str = "propagate",
+        keepdims: bool = False,
+    ) -> Any:  # fmt: skip
         how = {"axis": axis, "keepdims": keepdims}
         if not has_array((lmb,)):
             return original(MORE, name)(lmb, data, nan_policy=nan_policy, **how)
@@ -199,7 +210,7 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 
 
 def most_likely(
-    name: str, x: Any, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
+    name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Array:
     """Return the lambda that SciPy finds, with the derivative of the solution near it."""
     x = asarray(x, np.float64)
@@ -207,19 +218,23 @@ def most_likely(
         x = x[~np.isnan(plain_data(x))]
     function = original(MORE, name)
 
-    def solve_with_scipy(start: Any, x: Any) -> Any:
+    def solve_with_scipy(start: Array, x: Array) -> Any:
         return function(np.asarray(x), **options)
 
     return implicit.minimum(lambda lam, x: -likelihood(lam, x), 1.0, x, solver=solve_with_scipy)
 
 
 @hooks(MORE, "boxcox_normmax")
-def boxcox_normmax(x: Any, brack: Any = None, method: str = "pearsonr", **options: Any) -> Array:
+def boxcox_normmax(
+    x: ArrayInput, brack: tuple[float, ...] | None = None, method: str = "pearsonr", **options: Any
+) -> Array:
     if method != "mle":
         raise no_rule("scipy.stats.boxcox_normmax", f"method={method!r}")
     return most_likely("boxcox_normmax", x, box_cox, {"brack": brack, "method": method, **options})
 
 
 @hooks(MORE, "yeojohnson_normmax")
-def yeojohnson_normmax(x: Any, brack: Any = None, **options: Any) -> Array:
+def yeojohnson_normmax(
+    x: ArrayInput, brack: tuple[float, ...] | None = None, **options: Any
+) -> Array:
     return most_likely("yeojohnson_normmax", x, yeo_johnson, {"brack": brack, **options})

@@ -10,13 +10,16 @@ gets the derivatives of the formula that the statement computes of the Arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sklearn
 
 from .._context import has_array
 from .._statements import hooks, original
 from ._fits import connect, detached, detached_object, signature_of
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Function = Callable[..., Any]
 Formula = Callable[[Any, Mapping[str, Any]], Any]
@@ -40,7 +43,7 @@ def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
 def answering(module: str, name: str, formula: Formula) -> Function:
     """Return the function that calls a method, on Arrays with NumPy data and then the formula."""
 
-    def answer_call(model: Any, *args: Any, **keywords: Any) -> Any:
+    def answer_call(model: BaseEstimator, *args: Any, **keywords: Any) -> Any:
         method = original(module, name)
         if not has_array([*args, *keywords.values(), *vars(model).values()]):
             return method(model, *args, **keywords)

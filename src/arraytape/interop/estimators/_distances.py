@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,10 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain_data
+from .._plain import NumpyData, plain_data
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def distances(X: Array, Y: Array) -> Array:
@@ -18,7 +21,7 @@ def distances(X: Array, Y: Array) -> Array:
     return xp.linalg.vector_norm(X[:, None, :] - Y[None, :, :], axis=-1)
 
 
-def weights_by_distance(model: Any, distances: Array, near: Any) -> Array:
+def weights_by_distance(model: BaseEstimator, distances: Array, near: NumpyData) -> Array:
     """Return ``model.weights`` of samples, shaped (queries, samples): 0 for those not near.
 
     A query that coincides with samples takes these alone.

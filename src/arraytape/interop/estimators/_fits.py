@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import sklearn
@@ -28,6 +28,9 @@ from .._context import has_array
 from .._slopes import with_slope
 from .._statements import hooks, original
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 Function = Callable[..., Any]
 
 
@@ -40,7 +43,9 @@ class Fit:
     may hold an Array.
     """
 
-    def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
+    def __init__(
+        self, estimator: BaseEstimator, given: dict[str, Any], method: str = "fit"
+    ) -> None:
         self.estimator, self.given = estimator, given
         self.twin: Any = None
         self.result: Any = None
@@ -146,12 +151,8 @@ class Statement:
     """
 
     def __init__(
-        self,
-        connect: Connect,
-        examine: Examine | None,
-        ignores: Iterable[str],
-        result: Result | None,
-    ) -> None:
+        self, connect: Connect, examine: Examine | None, ignores: Iterable[str], result: Result | None,
+    ) -> None:  # fmt: skip
         self.connect, self.examine, self.result = connect, examine, result
         self.ignores = frozenset(ignores)
 
@@ -177,14 +178,9 @@ STATEMENTS: dict[tuple[str, str, str], Statement] = {}  # by module, class and m
 
 
 def connects_fit(
-    module: str,
-    *classes: str,
-    method: str = "fit",
-    examine: Examine | None = None,
-    ignores: Iterable[str] = (),
-    result: Result | None = None,
-    refuses: bool = False,
-) -> Callable[[Connect], Connect]:
+    module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
+    ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
+) -> Callable[[Connect], Connect]:  # fmt: skip
     """Connect the results of these classes' fits by the decorated function: see ``Statement``."""
 
     def declare_fit(connect: Connect) -> Connect:
@@ -210,7 +206,7 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 def entering(module: str, name: str, method: str) -> Function:
     """Return the function that calls a class's method, on Arrays by its statement."""
 
-    def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
+    def fit_or_run(estimator: BaseEstimator, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
         concerned = has_array([*args, *keywords.values(), *estimator_parameters(estimator)])
@@ -234,7 +230,7 @@ def statement_of(kind: type, method: str) -> Statement | None:
     return None
 
 
-def estimator_parameters(estimator: Any) -> list[Any]:
+def estimator_parameters(estimator: BaseEstimator) -> list[Any]:
     """Return the parameters of an estimator and of the estimators in it."""
     return [*estimator.get_params(deep=True).values()]
 
@@ -266,7 +262,7 @@ def detached_object(thing: Any) -> Any:
     return twin
 
 
-def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
+def take_over(estimator: BaseEstimator, twin: BaseEstimator, found: Mapping[str, Any]) -> None:
     """Give an estimator the attributes of its twin, but not the twin's parameters."""
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}

@@ -9,10 +9,11 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import NumpyData
 from ._fits import Fit, as_float
 
 
-def indicators(labels: Any, groups: Any) -> Any:
+def indicators(labels: NumpyData, groups: NumpyData) -> Any:
     """Return 1 where a label equals the group, else 0, shaped (labels, groups)."""
     return (labels[:, None] == groups).astype(np.float64)
 
@@ -22,7 +23,7 @@ def onehot(fit: Fit) -> Any:
     return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
-def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
+def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Array:
     """Return each class's weight: given, or such that the weights of samples are balanced.
 
     weights : of the samples; without, each counts as one.
@@ -39,6 +40,6 @@ def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
     return xp.stack([as_float(given.get(label, 1.0)) for label in classes.tolist()])
 
 
-def class_weights(fit: Fit, weights: Any = None) -> Array:
+def class_weights(fit: Fit, weights: Array | None = None) -> Array:
     """Return for each sample the weight of its class; see ``weights_of_classes``."""
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

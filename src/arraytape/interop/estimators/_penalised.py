@@ -9,7 +9,7 @@ smooth functions of them, unless a coefficient is about to enter or to leave.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import arraytape as xp
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain_data
+from .._plain import NumpyData, plain_data
 from ._solutions import Parts, minimum_of_parts
 
 EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 0 may be
@@ -49,7 +49,7 @@ class Penalised:
     shifts: Sequence[str] = ()
     extra: Sequence[Array] = ()
 
-    def solve_penalised(self, coef: Any, intercept: Any = None) -> Parts:
+    def solve_penalised(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
         """Return coef and intercept as functions of the data, from the library's solution.
 
         coef : (outputs, features) where the predictor has two dimensions, else (features,).
@@ -62,7 +62,7 @@ class Penalised:
         sums = {name: np.sum(start[name], axis=0) for name in self.shifts if name in start}
 
         def smooth(
-            parts: Parts, X: Any, y: Any, weights: Any, l1: Any, l2: Any, *extra: Any
+            parts: Parts, X: Array, y: Array, weights: Array, l1: Array, l2: Array, *extra: Any
         ) -> Array:
             found = xp.sum(weights * self.loss(y, predictor(parts, X), *extra))
             found = found + 0.5 * xp.sum(l2 * parts["coef"] ** 2)
@@ -88,14 +88,14 @@ class Penalised:
             self.examine_active_set(smooth, found, moves, theta)
         return found
 
-    def sizes(self, coef: Array, moves: Any) -> Array:
+    def sizes(self, coef: Array, moves: NumpyData) -> Array:
         """Return what l1 multiplies: the size of each coefficient, or the length of each column."""
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
 
     def examine_active_set(
-        self, smooth: Any, found: Parts, moves: Any, theta: Sequence[Array]
+        self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
     ) -> None:
         """Refuse a fit with a coefficient about to enter or to leave: it has a kink there."""
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
@@ -120,7 +120,7 @@ class Penalised:
         self.refuse_kinks("is about to enter", ~moves & (pull > l1 - margin))
         self.refuse_kinks("is about to leave", leaving)
 
-    def refuse_kinks(self, what: str, at: Any) -> None:
+    def refuse_kinks(self, what: str, at: NumpyData) -> None:
         if np.any(at):
             raise implicit.NotASolution(
                 f"{self.name}.fit: the coefficient at {np.argwhere(at)[0].tolist()} {what} the active "

@@ -58,12 +58,9 @@ class Packing:
 
 
 def minimum_of_parts(
-    objective: Function,
-    start: Mapping[str, Any],
-    *theta: Array,
-    free: Masks | None = None,
+    objective: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
-) -> Parts:
+) -> Parts:  # fmt: skip
     """Return the parts at which ``objective(parts, *theta)`` is least, moving their free elements.
 
     start : what the library found, by name.  free : as of Packing.  least : the least size of a
@@ -78,12 +75,9 @@ def minimum_of_parts(
 
 
 def root_of_parts(
-    residual: Function,
-    start: Mapping[str, Any],
-    *theta: Array,
-    free: Masks | None = None,
+    residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
-) -> Parts:
+) -> Parts:  # fmt: skip
     """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is zero.
 
     The parameters are those of ``minimum_of_parts``.
@@ -98,12 +92,8 @@ def root_of_parts(
 
 
 def solve_packed(
-    solve: Function,
-    function: Function,
-    packing: Packing,
-    theta: Sequence[Array],
-    least: float = 0.0,
-) -> Parts:
+    solve: Function, function: Function, packing: Packing, theta: Sequence[Array], least: float = 0.0,
+) -> Parts:  # fmt: skip
     """Return the solution that the library was near."""
     near = packing.all[packing.free]
     if not near.size:

@@ -15,7 +15,7 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ._fits import Fit, connects_fit
-from ._solutions import root_of_parts
+from ._solutions import Parts, root_of_parts
 
 MODULE = "sklearn.linear_model._bayes"
 PRIORS = ("alpha_1", "alpha_2", "lambda_1", "lambda_2")
@@ -30,7 +30,7 @@ class Posterior(NamedTuple):
     precision: Array
 
 
-def posterior(parts: Any, X: Array, y: Array) -> Posterior:
+def posterior(parts: Parts, X: Array, y: Array) -> Posterior:
     alpha, precision = xp.exp(parts["alpha"]), xp.exp(parts["lambda"])
     eye = np.eye(X.shape[1])
     transposed = xp.matrix_transpose(X)
@@ -39,7 +39,7 @@ def posterior(parts: Any, X: Array, y: Array) -> Posterior:
     return Posterior(coef, sigma, alpha, precision)
 
 
-def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
+def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
     """Return the change by the next update, of one precision for all coefficients or one for each."""
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)

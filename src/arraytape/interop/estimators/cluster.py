@@ -7,24 +7,27 @@ of its samples does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import arraytape as xp
 
 from ..._array.array import Array
-from .._plain import plain_data
+from .._plain import NumpyData, plain_data
 from ._answers import answers
 from ._distances import distances
 from ._fits import Fit, as_float, connects_fit, refuses
 from ._labels import indicators
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 KMEANS = "sklearn.cluster._kmeans"
 NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its samples
 
 
-def members(labels: Any, count: int) -> Array:
+def members(labels: NumpyData, count: int) -> Array:
     """Return 1 where a sample belongs to a cluster, shaped (samples, clusters)."""
     return xp.asarray(indicators(np.asarray(labels), np.arange(count)))
 
@@ -43,7 +46,7 @@ def means(fit: Fit, X: Array, weights: Array) -> Array:
     return found
 
 
-def scatter(X: Array, centers: Array, labels: Any, weights: Array) -> Array:
+def scatter(X: Array, centers: Array, labels: NumpyData, weights: Array) -> Array:
     """Return the weighted sum of squared distances to the assigned centers."""
     return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
 
@@ -61,12 +64,12 @@ def k_means(fit: Fit) -> dict[str, Array]:
 @answers("sklearn.cluster._bisect_k_means", "BisectingKMeans.predict")
 @answers("sklearn.cluster._mean_shift", "MeanShift.predict")
 @answers("sklearn.cluster._affinity_propagation", "AffinityPropagation.predict")
-def predict(model: Any, given: Mapping[str, Any]) -> None:
+def predict(model: BaseEstimator, given: Mapping[str, Any]) -> None:
     """Return no formula, because labels are whole numbers."""
 
 
 @answers(KMEANS, "_BaseKMeans.score")
-def k_means_score(model: Any, given: Mapping[str, Any]) -> Array:
+def k_means_score(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     X, centers = as_float(given["X"]), as_float(model.cluster_centers_)
     weights = given.get("sample_weight")
     weights = xp.ones(X.shape[0]) if weights is None else as_float(weights)
@@ -74,7 +77,7 @@ def k_means_score(model: Any, given: Mapping[str, Any]) -> Array:
 
 
 @answers(KMEANS, "_BaseKMeans.transform")
-def transform(model: Any, given: Mapping[str, Any]) -> Array:
+def transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     return distances(as_float(given["X"]), as_float(model.cluster_centers_))
 
 
@@ -112,7 +115,7 @@ def agglomerative(fit: Fit) -> dict[str, Array]:
 
 
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
-def pooled(model: Any, given: Mapping[str, Any]) -> Array:
+def pooled(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     """Return the mean of the features in each cluster."""
     if model.pooling_func is not np.mean:
         raise TypeError(

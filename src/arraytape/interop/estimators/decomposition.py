@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,19 @@ import arraytape as xp
 from ..._array.array import Array
 from ..._util.errors import shown, user_line
 from .._facades import SoftFloat
-from .._plain import plain_data
+from .._plain import ArrayInput, NumpyData, plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._solutions import Parts, root_of_parts
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 NEAR = 1e-6
 
 
-def transformed_samples(model: Any, fit: Fit) -> Array:
+def transformed_samples(model: BaseEstimator, fit: Fit) -> Array:
     return connect(fit.result, as_float(fit.given["X"]) @ xp.matrix_transpose(model.components_))
 
 
@@ -49,7 +52,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 
 # --- NMF ----------------------------------------------------------------------------------------------
-def refuse_open_factors(model: Any) -> None:
+def refuse_open_factors(model: BaseEstimator) -> None:
     """Refuse factors that the objective leaves open, or that no coordinate descent found."""
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
@@ -62,7 +65,9 @@ def refuse_open_factors(model: Any) -> None:
         )
 
 
-def penalties(model: Any, alpha_W: Array, alpha_H: Array, shape: Any) -> list[Array]:
+def penalties(
+    model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: tuple[int, ...]
+) -> list[Array]:
     """Return the factors of W's sum and of half its sum of squares, then those of H's."""
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
@@ -70,7 +75,7 @@ def penalties(model: Any, alpha_W: Array, alpha_H: Array, shape: Any) -> list[Ar
             by_H * model.l1_ratio, by_H * (1.0 - model.l1_ratio)]  # fmt: skip
 
 
-def mixed(X: Array, H: Array, l1: Array, l2: Array, active: Any) -> Array:
+def mixed(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
     """Return the weights W of each sample that minimise the objective over the active elements."""
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
@@ -81,16 +86,16 @@ def mixed(X: Array, H: Array, l1: Array, l2: Array, active: Any) -> Array:
     return xp.linalg.solve(system, right[:, :, None])[:, :, 0]
 
 
-def alphas(model: Any) -> tuple[Array, Array]:
+def alphas(model: BaseEstimator) -> tuple[Array, Array]:
     alpha_W = as_float(model.alpha_W)
     return alpha_W, alpha_W if model.alpha_H == "same" else as_float(model.alpha_H)
 
 
-def factors(model: Any, fit: Fit) -> Array:
+def factors(model: BaseEstimator, fit: Fit) -> Array:
     return connect(fit.result, weights_of(model, fit.given["X"], fit.result))
 
 
-def weights_of(model: Any, X: Any, W: Any) -> Array:
+def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     X = as_float(X)
     l1, l2, _, _ = penalties(model, *alphas(model), X.shape)
     return mixed(X, as_float(model.components_), l1, l2, W > 0.0)
@@ -127,14 +132,14 @@ def nmf(fit: Fit) -> dict[str, Array]:
 
 
 @answers("sklearn.decomposition._nmf", "NMF.transform")
-def nmf_transform(model: Any, given: Mapping[str, Any]) -> Array:
+def nmf_transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     refuse_open_factors(model)
     W = detached_object(model).transform(detached(given["X"]))
     return weights_of(model, given["X"], W)
 
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
-def sparse_weights(model: Any, given: Mapping[str, Any]) -> Array:
+def sparse_weights(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     """Return the weights of a ridge regression on the components."""
     X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)

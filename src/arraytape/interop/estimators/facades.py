@@ -1,6 +1,6 @@
 """Estimators that are NumPy code around SciPy's linear algebra: they run on Arrays as they stand."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from ..._array.array import Array
 from .._context import has_array, held_by
 from .._plain import plain_data
 from .._statements import hooks, keeps_arrays, original, prepares
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils._param_validation import _Constraint
 
 for module in (
     "covariance._elliptic_envelope", "covariance._empirical_covariance",
@@ -30,7 +34,9 @@ for module in (
 
 
 @hooks("sklearn.utils.validation", "validate_data")
-def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: Any) -> Any:
+def validate_data(
+    _estimator: BaseEstimator, *args: Any, reset: bool = True, **keywords: Any
+) -> Any:
     """Return Arrays also for NumPy data beside them, or for an estimator that was fitted to Arrays.
 
     Methods write results of both into that data.  A new fit, to NumPy data alone, keeps NumPy data.
@@ -66,7 +72,7 @@ def plain_labels(given: dict[str, Any]) -> None:
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
-def is_satisfied_by(constraint: Any, val: Any) -> bool:
+def is_satisfied_by(constraint: _Constraint, val: Any) -> bool:
     """Accept an Array where scikit-learn asks for NumPy's arrays."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)

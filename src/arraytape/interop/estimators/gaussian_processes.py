@@ -10,7 +10,7 @@ are smooth where points coincide.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.special
@@ -21,14 +21,20 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.blocks import Quiet
 from ..._util.errors import user_line
+from ..._util.protocols import Namespace, RawArray
 from .._context import entered, has_array
 from .._facades import asarray
 from .._hooks import original_of
 from .._ops import library_op
+from .._plain import ArrayInput
 from .._slopes import with_slope
 from .._statements import hooks, keeps_arrays, original
 from ._fits import Fit, connect, connects_fit, detached_object, refuses
-from ._solutions import minimum_of_parts
+from ._solutions import Parts, minimum_of_parts
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+    from sklearn.gaussian_process.kernels import Kernel
 
 HOME = "sklearn.gaussian_process"
 EDGE = 1e-9  # of a hyperparameter's logarithm: how near to its bound it is at it
@@ -85,12 +91,12 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
     }
 
 
-def searched_names(kernel: Any) -> set[str]:
+def searched_names(kernel: Kernel) -> set[str]:
     """Return the parameters for which a search looks, by their names in the whole kernel."""
     return {one.name for one in kernel.hyperparameters if not one.fixed}
 
 
-def kernel_with(kernel: Any, theta: Any, fixed: Mapping[str, Array]) -> Any:
+def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array]) -> Any:
     """Return a copy of a kernel with other parameters: theta has the logarithms of those searched."""
     from sklearn.base import clone
 
@@ -108,7 +114,9 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
     names = [*fixed]
 
-    def negative_likelihood(parts: Any, X: Array, y: Array, alpha: Array, *others: Array) -> Array:
+    def negative_likelihood(
+        parts: Parts, X: Array, y: Array, alpha: Array, *others: Array
+    ) -> Array:
         model = detached_object(twin)
         kernel = kernel_with(twin.kernel_, None, dict(zip(names, others, strict=True)))
         model.kernel_, model.alpha, model.X_train_ = kernel, alpha, X
@@ -134,7 +142,7 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
     return found["theta"]
 
 
-def normalised(twin: Any, y: Array) -> Array:
+def normalised(twin: BaseEstimator, y: Array) -> Array:
     """Return the targets as the likelihood takes them."""
     if not twin.normalize_y:
         return y
@@ -155,7 +163,7 @@ def bessel_forward(u: Array, order: float = 0.0) -> Any:
     return np.where(z == 0, 0.0, y)
 
 
-def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
+def bessel_slope(g: RawArray, u: RawArray, order: float, xp: Namespace) -> Any:
     """Return the cotangent of u by DLMF 10.29.4, or NaN where the derivative at 0 is infinite."""
     lower = bessel_part(u, order - 1.0)
     return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
@@ -164,15 +172,18 @@ def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
 bessel_part = library_op("sklearn.bessel_part", bessel_forward, bessel_slope, cores=(0,))
 
 
-def steps_between(X: Any, Y: Any) -> tuple[Array, Any]:
+def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
     """Return the differences of rows, and where they are those of a row from itself."""
-    rows: Any = np.atleast_2d(asarray(X))
+    given: Any = asarray(X)
+    rows: Any = np.atleast_2d(given)
     X = xp.astype(rows, np.float64)
     other = X if Y is None else xp.astype(asarray(Y), np.float64)
     return X[:, None, :] - other[None, :, :], Y is None and np.eye(X.shape[0], dtype=bool)
 
 
-def kernel_with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
+def kernel_with_slopes(
+    values: Array | tuple[Array, Array], formula: Array, gradients: list[Any]
+) -> Any:
     """Give a kernel, and its gradient with respect to the hyperparameters, their derivatives."""
     if not isinstance(values, tuple):
         return with_slope(xp.stop_gradient(values), formula)
@@ -183,7 +194,9 @@ def kernel_with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
 
 
 @hooks(f"{HOME}.kernels", "Matern.__call__")
-def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+def matern(
+    self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
+) -> Any:
     """Differentiate the kernel of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
     program = original(f"{HOME}.kernels", "Matern.__call__")
     if has_array([self.nu]):
@@ -210,7 +223,9 @@ def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any
 
 
 @hooks(f"{HOME}.kernels", "ExpSineSquared.__call__")
-def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+def periodic(
+    self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
+) -> Any:
     """Differentiate the kernel as a function of the squared angle: DLMF 10.16.9."""
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
     values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,13 +10,20 @@ import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
+from .._plain import ArrayInput, NumpyData
 from .._statements import hooks, original
 from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 
 @hooks("sklearn.impute._base", "SimpleImputer._dense_fit")
-def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_value: Any) -> Any:
+def dense_fit(
+    imputer: BaseEstimator, X: ArrayInput, strategy: str, missing_values: float | str | None,
+    fill_value: float | str | None,
+) -> Any:  # fmt: skip
     """Return the mean or median of each column."""
     fit = original("sklearn.impute._base", "SimpleImputer._dense_fit")
     value = fit(imputer, detached(X), strategy, missing_values, fill_value)
@@ -32,7 +39,7 @@ def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_val
     return connect(value, xp.stack(columns))
 
 
-def missing_in(data: Any, missing_values: Any) -> Any:
+def missing_in(data: NumpyData, missing_values: float | str | None) -> Any:
     from sklearn.utils._mask import _get_mask
 
     return _get_mask(data, missing_values)
@@ -48,8 +55,9 @@ def middle(x: Array, strategy: str) -> Array:
 
 @hooks("sklearn.impute._knn", "KNNImputer._calc_impute")
 def calc_impute(
-    imputer: Any, dist_pot_donors: Any, n_neighbors: int, fit_X_col: Any, mask_fit_X_col: Any
-) -> Array:
+    imputer: BaseEstimator, dist_pot_donors: ArrayInput, n_neighbors: int, fit_X_col: ArrayInput,
+    mask_fit_X_col: ArrayInput,
+) -> Array:  # fmt: skip
     """Return the weighted mean of the neighbours that have a value."""
     calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)

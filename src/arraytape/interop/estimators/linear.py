@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,21 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._plain import plain_data
+from .._plain import ArrayInput, plain_data
 from .._statements import hooks
 from . import _losses
 from ._fits import Fit, connects_fit, refuses
 from ._labels import class_weights, onehot, weights_of_classes
 from ._penalised import Penalised
-from ._solutions import minimum_of_parts
+from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.linear_model"
 Attributes = Mapping[str, Array]
 
 
-def fit_penalised(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
+def fit_penalised(
+    fit: Fit, loss: Callable[..., Any], y: Array, weights: Array, **penalty: Any
+) -> Attributes:
     """Return coef_ and intercept_ at the minimum of a penalised loss."""
     twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
@@ -90,7 +92,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
     return {**found, "alpha_": alpha}
 
 
-def chosen_candidate(fit: Fit, name: str, value: Any) -> Array:
+def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
     """Return the numbers of a parameter that a search chose: near the data it chooses the same."""
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
@@ -247,7 +249,9 @@ def logistic_cv(fit: Fit) -> Attributes:
     return logistic_with(fit, C, ratio)
 
 
-def liblinear(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
+def liblinear(
+    fit: Fit, loss: Callable[..., Any], y: Array, weights: Array, **penalty: Any
+) -> Attributes:
     """Return the attributes of a fit by liblinear.
 
     Its intercept is the coefficient of one feature more, and penalised.  y, weights : a column for
@@ -347,7 +351,9 @@ POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 
 
 @hooks(GENERALIZED, "_GeneralizedLinearRegressor.score")
-def deviance_score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def deviance_score(
+    self: Any, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None = None
+) -> Any:
     """Return the share of the deviance that is explained."""
     from sklearn.metrics import d2_tweedie_score
 
@@ -368,7 +374,9 @@ def huber(fit: Fit) -> Attributes:
     if twin.fit_intercept:
         start["intercept"] = np.asarray(twin.intercept_)
 
-    def huber_objective(parts: Any, X: Any, y: Any, weights: Any, epsilon: Any, alpha: Any) -> Any:
+    def huber_objective(
+        parts: Parts, X: Array, y: Array, weights: Array, epsilon: Array, alpha: Array
+    ) -> Any:
         scale = parts["scale"]
         size = xp.abs(y - xp.matmul(X, parts["coef"]) - parts.get("intercept", 0.0))
         inner = size**2 / scale

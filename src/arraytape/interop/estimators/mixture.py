@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .._facades import SoftFloat
 from .._statements import keeps_arrays, replaces
 from ._fits import Fit, as_float, connects_fit
 from ._solutions import Parts, root_of_parts
+
+if TYPE_CHECKING:
+    from sklearn.mixture._base import BaseMixture
 
 for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
     keeps_arrays(f"sklearn.mixture.{module}")
@@ -32,7 +35,7 @@ BAYESIAN = (
 DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "covariance_prior_")
 
 
-def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
     """Return a model's parameters by name; a Dirichlet process's pair of them in one array."""
     parts = {}
     for name in names:
@@ -43,7 +46,7 @@ def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return parts
 
 
-def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
+def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
     """Return a copy of a fitted model with other parameters and what they and X determine."""
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
@@ -59,7 +62,7 @@ def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
     return model
 
 
-def em_step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
+def em_step(twin: BaseMixture, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the parameters after one step of EM from others."""
     model = with_parts(twin, parts, X)
     _, log_resp = model._e_step(X)

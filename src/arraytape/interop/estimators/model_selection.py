@@ -5,12 +5,16 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import ArrayInput
 from .._statements import hooks, keeps_arrays, original
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Scores = dict[str, Any] | Any  # by name where there are several metrics
 
@@ -22,13 +26,9 @@ for module in ("_plot", "_search", "_search_successive_halving", "_validation"):
 
 @hooks(MODULE, "_score")
 def scored(
-    estimator: Any,
-    X_test: Any,
-    y_test: Any,
-    scorer: Callable[..., Scores],
-    *args: Any,
-    **keywords: Any,
-) -> Scores:
+    estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
+    scorer: Callable[..., Scores], *args: Any, **keywords: Any,
+) -> Scores:  # fmt: skip
     """Return the scorer's Arrays, in whose place scikit-learn's function gets numbers."""
     given: dict[str, Scores] = {}
 
@@ -47,7 +47,7 @@ def scored(
     return kept_score(found, scores)
 
 
-def like_scorer(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
+def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Callable[..., Scores]:
     """Return a function of the scorer's class, by which scikit-learn detects several metrics."""
     from sklearn.metrics._scorer import _MultimetricScorer
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sklearn
 
 import arraytape
 
+from ..._array.array import Array
 from ..._record.stack import recorders
 from ..._storage.storage import CARRIED
+from ..._util.protocols import Namespace
 from .._hooks import original_of
+from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._fits import detached
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils._param_validation import _Constraint
+    from sklearn.utils.parallel import Parallel
 
 MODULE = "sklearn.utils._array_api"
 
@@ -35,7 +43,7 @@ def get_namespace(*arrays: Any, **options: Any) -> Any:
 
 
 @hooks(MODULE, "check_same_namespace")
-def check_same_namespace(X: Any, estimator: Any, **options: Any) -> None:
+def check_same_namespace(X: ArrayInput, estimator: BaseEstimator, **options: Any) -> None:
     """Accept Arrays and NumPy data together."""
 
 
@@ -49,24 +57,24 @@ def device_of_arrays(*arrays: Any, **options: Any) -> Any:
 
 
 @hooks(MODULE, "_expit")
-def expit(x: Any, out: Any = None, xp: Any = None) -> Any:
+def expit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> Any:
     """Return SciPy's values; scikit-learn has 1 / (1 + exp(-x)) for namespaces other than NumPy."""
     return arraytape.special.expit(x)
 
 
 @hooks(MODULE, "_logit")
-def logit(x: Any, out: Any = None, xp: Any = None) -> Any:
+def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> Any:
     return arraytape.special.logit(x)
 
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
-def is_satisfied_by(constraint: Any, val: Any) -> bool:
+def is_satisfied_by(constraint: _Constraint, val: Any) -> bool:
     """Accept an Array of no dimension where scikit-learn asks for a number between bounds."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
-def in_this_thread(parallel: Any, iterable: Any) -> Any:
+def in_this_thread(parallel: Parallel, iterable: Iterable[Any]) -> Any:
     """Run the tasks in this thread while a tape is open, because it records no other ones."""
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ import arraytape as xp
 from ..._array.array import Array
 from ..._custom.gradient import custom_gradient
 from ..._util.errors import user_line
-from .._plain import plain_data
+from .._plain import ArrayInput, plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._distances import distances, weights_by_distance
@@ -20,12 +20,15 @@ from ._fits import Fit, as_float, connects_fit, detached, detached_object, refus
 from ._labels import indicators
 from ._solutions import Parts, minimum_of_parts
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
 
 
-def no_weight_at_all(data: Any, value: Any) -> Any:
+def no_weight_at_all(data: ArrayInput, value: float) -> Any:
     """Call Cython's check of weights with NumPy data."""
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
@@ -48,7 +51,7 @@ def neighbors(fit: Fit) -> dict[str, Array]:
 
 
 @answers("sklearn.neighbors._base", "KNeighborsMixin.kneighbors")
-def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | None:
+def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, None] | None:
     if not given["return_distance"]:
         return None
     X = queries(model, given)
@@ -59,7 +62,7 @@ def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | Non
     return length(model, apart), None
 
 
-def queries(model: Any, given: Mapping[str, Any]) -> Any:
+def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
     """Return the samples that a method is asked about: those of the fit where it is given none."""
     return model._fit_X if given["X"] is None else given["X"]
 
@@ -67,7 +70,7 @@ def queries(model: Any, given: Mapping[str, Any]) -> Any:
 METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
-def length(model: Any, apart: Array) -> Array:
+def length(model: BaseEstimator, apart: Array) -> Array:
     """Return the length of each difference by the model's metric; one of 0 has the gradient 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
@@ -81,7 +84,7 @@ def length(model: Any, apart: Array) -> Array:
 
 
 # --- within a radius ----------------------------------------------------------------------------------
-def weights_within(model: Any, given: Mapping[str, Any]) -> Array:
+def weights_within(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     """Return the weights, which sum to 1, of the samples within the radius: (queries, samples)."""
     X = queries(model, given)
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
@@ -90,12 +93,12 @@ def weights_within(model: Any, given: Mapping[str, Any]) -> Array:
 
 
 @answers("sklearn.neighbors._regression", "RadiusNeighborsRegressor.predict")
-def radius_regression(model: Any, given: Mapping[str, Any]) -> Array:
+def radius_regression(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     return weights_within(model, given) @ as_float(model._y)
 
 
 @answers("sklearn.neighbors._classification", "RadiusNeighborsClassifier.predict_proba")
-def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
+def radius_classification(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     if model.outputs_2d_ or model.outlier_label_ is not None:
         raise TypeError(
             "RadiusNeighborsClassifier.predict_proba with several targets or an outlier_label has no "
@@ -109,7 +112,7 @@ def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
     "sklearn.neighbors._classification", "KNeighborsClassifier.predict",
     "RadiusNeighborsClassifier.predict",
 )  # fmt: skip
-def classes(model: Any, given: Mapping[str, Any]) -> None:
+def classes(model: BaseEstimator, given: Mapping[str, Any]) -> None:
     """Return no formula, because labels have no derivative."""
 
 
@@ -140,12 +143,12 @@ KERNELS = {
 DENSITY = "metric='euclidean' with atol=0 and rtol=0"
 
 
-def has_density(model: Any) -> bool:
+def has_density(model: BaseEstimator) -> bool:
     """Return True if ``log_density`` is what the tree computes."""
     return model.metric == "euclidean" and not model.rtol and not model.atol
 
 
-def samples_of(model: Any) -> tuple[Array, Array]:
+def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
     """Return the samples and weights of a fit to Arrays, or of the tree of a fit to NumPy data."""
     if hasattr(model, "_samples"):
         return as_float(model._samples), as_float(model._sample_weights)
@@ -160,7 +163,7 @@ def samples_of(model: Any) -> tuple[Array, Array]:
 
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
-def log_density(model: Any, given: Mapping[str, Any]) -> Array:
+def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     """Return the logarithm of a sum of kernels, but for a constant that no derivative needs."""
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._array.array import Array
+from .._plain import ArrayInput
 from .._power import box_cox, yeo_johnson
 from .._statements import hooks, original
 from ._fits import as_float, connect, detached, refuses
 from ._solutions import minimum_of_parts
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 DATA = "sklearn.preprocessing._data"
 
 
-def searched(name: str, log_likelihood: Any) -> None:
+def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
     """Hook the method of PowerTransformer that finds a column's lambda by Brent's method."""
 
     @hooks(DATA, f"PowerTransformer.{name}")
-    def optimize(transformer: Any, x: Any) -> Array:
+    def optimize(transformer: BaseEstimator, x: ArrayInput) -> Array:
         value = original(DATA, f"PowerTransformer.{name}")(transformer, detached(x))
         x = as_float(x)
         x = x[np.flatnonzero(~np.isnan(detached(x)))]

@@ -24,11 +24,11 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
-from .._plain import plain_data
+from .._plain import ArrayInput, NumpyData, plain_data
 from .._statements import hooks
 from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._labels import indicators, weights_of_classes
-from ._solutions import root_of_parts
+from ._solutions import Parts, root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
@@ -69,7 +69,7 @@ class Dual:
             start["extra"] = np.asarray(self.extra(found))
 
         def machine_residual(
-            parts: Any, K: Any, targets: Any, limits: Any, total: Any, *mass: Any
+            parts: Parts, K: Array, targets: Array, limits: Array, total: Array, *mass: Any
         ) -> Any:
             extra = parts.get("extra")
             alpha = xp.concat([parts["alpha"], limits * extra if self.free == "scale" else limits])
@@ -88,7 +88,7 @@ class Dual:
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
     # --- which candidates are at a bound, on plain numbers ------------------------------------------
-    def extra(self, states: Any) -> Any:
+    def extra(self, states: NumpyData | None) -> Any:
         """Return the width or the scale at libsvm's solution."""
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
@@ -126,7 +126,7 @@ class Dual:
         self.examine_states(states, alpha / (limits * scale), slack)
         return states
 
-    def conditions_at(self, states: Any) -> tuple[Any, Any, float]:
+    def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
         """Return alpha, each target's slack (target - f, in its sign's direction), and the scale."""
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
@@ -160,7 +160,7 @@ class Dual:
         alpha[inner] = found[:count]
         return alpha, signs * (known - table @ found), float(factor)
 
-    def examine_states(self, states: Any, share: Any, slack: Any) -> None:
+    def examine_states(self, states: NumpyData, share: NumpyData, slack: NumpyData) -> None:
         """Refuse a fit with a candidate about to change its state, or one left out about to enter."""
         margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
@@ -190,13 +190,13 @@ class Kernel:
     coef0: Any = 0.0
     degree: int = 3
 
-    def between_rows(self, rows: Any, others: Any) -> Array:
+    def between_rows(self, rows: NumpyData, others: NumpyData) -> Array:
         """Return the kernel of samples by their numbers."""
         if self.name == "precomputed":
             return self.X[rows, :][:, others]
         return self.between_samples(self.X[rows, :], self.X[others, :])
 
-    def plain_between(self, rows: Any, others: Any) -> Any:
+    def plain_between(self, rows: NumpyData, others: NumpyData) -> Any:
         still = dataclasses.replace(
             self,
             X=xp.stop_gradient(self.X),
@@ -272,7 +272,9 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
     return attributes
 
 
-def spread_weights(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> Array:
+def spread_weights(
+    support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
+) -> Array:
     """Return the signed weights in a row of dual_coef_, at the support vectors of its machine."""
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
@@ -356,7 +358,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
 
 
 # --- what a fitted machine says --------------------------------------------------------------------
-def decision(self: Any, X: Any) -> Array:
+def decision(self: Any, X: ArrayInput) -> Array:
     """Return f of each machine, in a row for each sample."""
     X = as_float(X)
     kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
@@ -382,14 +384,14 @@ def decision(self: Any, X: Any) -> Array:
     return -columns[0] if len(classes) == 2 else xp.stack(columns, axis=1)
 
 
-def of_plain(self: Any, method: str, X: Any) -> Any:
+def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
     """Return what the library's method gives for NumPy data."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
 
 @hooks(BASE, "BaseLibSVM._decision_function")
-def decision_function(self: Any, X: Any) -> Array:
+def decision_function(self: Any, X: ArrayInput) -> Array:
     """Return libsvm's values with the derivatives of f."""
     found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
     return found
@@ -397,19 +399,19 @@ def decision_function(self: Any, X: Any) -> Array:
 
 @hooks(CLASSES, "OneClassSVM.predict")
 @hooks(BASE, "BaseSVC.predict")
-def predict_label(self: Any, X: Any) -> Any:
+def predict_label(self: Any, X: ArrayInput) -> Any:
     """Return labels, which have no derivative."""
     return of_plain(self, "predict", X)
 
 
 @hooks(BASE, "BaseLibSVM.predict")
-def predict(self: Any, X: Any) -> Any:
+def predict(self: Any, X: ArrayInput) -> Any:
     """Return f of a regression."""
     return connect(of_plain(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
-def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
+def by_class(predictions: Array, confidences: Array, n_classes: int) -> Array:
     """Return votes, and confidences that decide between equal ones."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes

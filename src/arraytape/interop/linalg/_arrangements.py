@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
         bound = signature.bind(*args, **keywords)
         given = dict(bound.arguments)
         if conjugated and given.get(arrays[1]) is None:
-            given[arrays[1]] = xp.conj(operand_of(given[arrays[0]]))
+            given[arrays[1]] = xp.conj(xp.asarray(operand_of(given[arrays[0]])))
         given = bind_arguments(
             path, signature, (), given, [x for x in arrays if x in given], options
         )
@@ -44,7 +45,7 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
     hooks("scipy.linalg", name)(arrange_arguments)
 
 
-def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> Any:
+def arrange(function: Callable[..., Any], parts: dict[str, Any], options: dict[str, Any]) -> Any:
     """Return the arrays' elements, and 0, where the function puts their numbers."""
     numbers, start = {}, 1
     for name, part in parts.items():

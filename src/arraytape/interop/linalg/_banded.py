@@ -14,17 +14,19 @@ import arraytape
 from ..._array.paths import sum_to
 from ..._record.plan import Later
 from ..._storage.storage import conjugate, is_complex
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops._factorisations import diagonal_matrix, diagonal_part
 from .._facades import no_rule
 from .._ops import library_op
+from .._plain import ArrayInput
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 from ._right_sides import as_columns, as_given
 from ._structures import given_back
 
 
-def shift_rows(x: Any, k: int, xp: Any) -> Any:
+def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
     """Return x with row i + k in place of row i; 0 where there is none."""
     n = x.shape[-2]
     if abs(k) >= n:
@@ -34,13 +36,13 @@ def shift_rows(x: Any, k: int, xp: Any) -> Any:
     return xp.concat(parts, axis=-2)
 
 
-def along_band(u: Any, y: Any, k: int, xp: Any) -> Any:
+def along_band(u: RawArray, y: RawArray, k: int, xp: Namespace) -> Any:
     """Return the elements (j + k, j) of ``u @ y^H``, in the order of j; 0 where there are none."""
     return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
 # --- banded -----------------------------------------------------------------------------------------
-def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
+def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
     """Return the conjugate transpose of a banded matrix, as a band with ``upper`` lower diagonals."""
     # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
     # column i.
@@ -51,7 +53,9 @@ def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
     return conjugate(xp.stack(rows, axis=-2), xp)
 
 
-def solve_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: int, upper: int, xp: Any) -> Any:
+def solve_banded_rule(
+    g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
+) -> Any:
     """Return -u y^H on the bands for ab, and u, which solves the adjoint system, for b."""
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
@@ -74,8 +78,8 @@ solve_banded_op = library_op(
 
 @hooks("scipy.linalg", "solve_banded")
 def solve_banded(
-    l_and_u: Any, ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False,
-    check_finite: Any = True,
+    l_and_u: tuple[int, int], ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     lower, upper = (int(k) for k in l_and_u)
     return solve_banded_op(
@@ -83,7 +87,9 @@ def solve_banded(
     )
 
 
-def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
+def solveh_banded_rule(
+    g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
+) -> Any:
     """Return the cotangents of ab and b: -(u y^H + y u^H) on the bands, and u, the solution for g."""
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
@@ -112,8 +118,8 @@ solveh_banded_op = library_op(
 
 @hooks("scipy.linalg", "solveh_banded")
 def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False, lower: Any = False,
-    check_finite: Any = True,
+    ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False, overwrite_b: bool = False,
+    lower: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     return solveh_banded_op(
         operand_of(ab), operand_of(b), lower=bool(lower), check_finite=check_finite
@@ -121,7 +127,9 @@ def solveh_banded(
 
 
 # --- Toeplitz ---------------------------------------------------------------------------------------
-def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
+def solve_toeplitz_rule(
+    g: RawArray, c: RawArray, r: RawArray, b: RawArray, y: RawArray, xp: Namespace
+) -> Any:
     """Return the cotangents of c, r and b: -u y^H summed along each diagonal, and u.
 
     u solves the adjoint system; r[0] is not read.
@@ -139,12 +147,12 @@ def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
     )
 
 
-def diagonal_sums(u: Any, y: Any, offsets: range, xp: Any) -> list[Any]:
+def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> list[Any]:
     """Return the sums along the diagonals of ``u @ y^H`` at these offsets below the main one."""
     return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
 
 
-def to_row(sums: list[Any], c: Any, xp: Any) -> Any:
+def to_row(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of a first row, whose first element is not read, from diagonal sums."""
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
@@ -159,12 +167,14 @@ solve_toeplitz_op = library_op(
 
 
 @hooks("scipy.linalg", "solve_toeplitz")
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
+def solve_toeplitz(
+    c_or_cr: ArrayInput | tuple[ArrayInput, ArrayInput], b: ArrayInput, check_finite: bool = True
+) -> Any:
     c, r = column_and_row(c_or_cr)
     return solve_toeplitz_op(c, r, operand_of(b), check_finite=check_finite)
 
 
-def column_and_row(given: Any) -> tuple[Any, Any]:
+def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[Any, Any]:
     """Return the first column and the first row, which is by default the column's conjugate."""
     if isinstance(given, tuple):
         return operand_of(given[0]), operand_of(given[1])
@@ -172,7 +182,7 @@ def column_and_row(given: Any) -> tuple[Any, Any]:
     return c, arraytape.conj(arraytape.asarray(c))
 
 
-def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
+def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return g x^H summed along each diagonal for c and r, and the adjoint matrix times g for x."""
     given = x
     g, x = as_columns(given, g, x)
@@ -188,7 +198,7 @@ def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
     )
 
 
-def fill_rows(x: Any, n: int, xp: Any) -> Any:
+def fill_rows(x: RawArray, n: int, xp: Namespace) -> Any:
     """Return x with rows of 0 below, up to n."""
     more = n - x.shape[-2]
     if not more:
@@ -207,13 +217,16 @@ matmul_toeplitz_op = library_op(
 
 
 @hooks("scipy.linalg", "matmul_toeplitz")
-def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: Any = False, workers: Any = None) -> Any:
+def matmul_toeplitz(
+    c_or_cr: ArrayInput | tuple[ArrayInput, ArrayInput], x: ArrayInput, check_finite: bool = False,
+    workers: int | None = None,
+) -> Any:  # fmt: skip
     c, r = column_and_row(c_or_cr)
     return matmul_toeplitz_op(c, r, operand_of(x), check_finite=check_finite, workers=workers)
 
 
 # --- circulant --------------------------------------------------------------------------------------
-def solve_circulant_rule(g: Any, c: Any, b: Any, y: Any, xp: Any) -> Any:
+def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangents of c and b: -u y^H summed along each wrapped diagonal, and u.
 
     u solves the adjoint system.
@@ -238,8 +251,8 @@ solve_circulant_op = library_op(
 
 @hooks("scipy.linalg", "solve_circulant")
 def solve_circulant(
-    c: Any, b: Any, singular: Any = "raise", tol: Any = None, caxis: Any = -1, baxis: Any = 0,
-    outaxis: Any = 0,
+    c: ArrayInput, b: ArrayInput, singular: str = "raise", tol: float | None = None, caxis: int = -1,
+    baxis: int = 0, outaxis: int = 0,
 ) -> Any:  # fmt: skip
     c, b = operand_of(c), operand_of(b)
     if singular != "raise" or tol is not None or (caxis, baxis, outaxis) != (-1, 0, 0):
@@ -250,7 +263,7 @@ def solve_circulant(
 
 
 # --- Cholesky factors of bands ----------------------------------------------------------------------
-def in_full(band: Any, lower: bool, xp: Any) -> Any:
+def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the triangular matrix of which the rows of ``band`` are the diagonals."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
@@ -258,13 +271,13 @@ def in_full(band: Any, lower: bool, xp: Any) -> Any:
     return total
 
 
-def as_band(x: Any, like: Any, lower: bool, xp: Any) -> Any:
+def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the diagonals of a matrix as rows of a band like another: the transpose of ``in_full``."""
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
-def cholesky_banded_rule(g: Any, ab: Any, y: Any, lower: bool, xp: Any) -> Any:
+def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of ``cholesky`` at the diagonals.
 
     The corners of the band's array hold elements of ab unchanged.
@@ -281,7 +294,9 @@ recorded_function(
 )  # fmt: skip
 
 
-def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
+def cho_solve_banded_rule(
+    g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
+) -> Any:
     """Return the cotangents of ``cho_solve``, for c at the diagonals."""
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
@@ -296,13 +311,13 @@ def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) 
     return Later(to_c), as_given(u, b, xp)
 
 
-def offsets(band: Any, lower: bool) -> range:
+def offsets(band: RawArray, lower: bool) -> range:
     """Return the offset below the diagonal of each row of a triangular band."""
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 
 
-def times_factor(band: Any, x: Any, lower: bool, xp: Any) -> Any:
+def times_factor(band: RawArray, x: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return ``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):
@@ -323,8 +338,9 @@ cho_solve_banded_op = library_op(
 
 @hooks("scipy.linalg", "cho_solve_banded")
 def cho_solve_banded(
-    cb_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True
-) -> Any:
+    cb_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     c, lower = cb_and_lower
     return cho_solve_banded_op(
         operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite

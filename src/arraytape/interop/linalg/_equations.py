@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..._record.plan import Later
+from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint, symmetric
 from .._recorded import recorded_function
 
 
-def sylvester_rule(g: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
+def sylvester_rule(g: RawArray, a: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangents -z y^H of a, -y^H z of b and z of q, with a^H z + z b^H = g."""
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
     return Later(lambda: -(z @ adjoint(y, xp))), Later(lambda: -(adjoint(y, xp) @ z)), z
@@ -20,7 +21,7 @@ sylvester_op = recorded_function(
 )
 
 
-def lyapunov_rule(g: Any, a: Any, y: Any, xp: Any) -> Any:
+def lyapunov_rule(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangents -(z y^H + z^H y) of a and z of q, with a^H z + z a = g."""
     z = lyapunov_op(adjoint(a, xp), g)
     return Later(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
@@ -31,7 +32,7 @@ lyapunov_op = recorded_function(
 )
 
 
-def discrete_rule(g: Any, a: Any, y: Any, method: Any, xp: Any) -> Any:
+def discrete_rule(g: RawArray, a: RawArray, y: RawArray, method: str | None, xp: Namespace) -> Any:
     """Return the cotangents z a y^H + z^H a y of a and z of q, with z - a^H z a = g."""
     z = discrete_op(adjoint(a, xp), g, method=method)
     return Later(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
@@ -44,7 +45,9 @@ discrete_op = recorded_function(
 
 
 # --- Riccati equations ------------------------------------------------------------------------------
-def continuous_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -> Any:
+def continuous_are_rule(
+    g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
+) -> Any:
     """Return the cotangents of a, b, q and r, where c z + z c^H = g with c = a - b r^-1 b^H y.
 
     That of a is -2 y z, that of q -z; y z y is that of b r^-1 b^H, through which b and r get theirs.
@@ -69,7 +72,9 @@ recorded_function(
 )  # fmt: skip
 
 
-def discrete_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -> Any:
+def discrete_are_rule(
+    g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
+) -> Any:
     """Return the cotangents 2 y c z of a, -2 y c z k^H of b, z of q and k z k^H of r.
 
     k is the gain, c = a - b k the closed loop and z - c z c^H = g.

@@ -12,13 +12,17 @@ from typing import Any
 
 import scipy.linalg
 
+from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint
 from .._ops import LibraryOp, library_op
+from .._plain import ArrayInput, Cotangents
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 
 
-def derivative_along(function: Callable[[Any], Any], a: Any, direction: Any, xp: Any) -> Any:
+def derivative_along(
+    function: Callable[[Any], Any], a: RawArray, direction: RawArray, xp: Namespace
+) -> Any:
     """Return the derivative of a function of matrices at ``a`` along a direction."""
     n = a.shape[-1]
     upper = xp.concat([a + 0.0 * direction, direction], axis=-1)
@@ -26,7 +30,9 @@ def derivative_along(function: Callable[[Any], Any], a: Any, direction: Any, xp:
     return function(xp.concat([upper, lower], axis=-2))[..., :n, n:]
 
 
-def transposed_derivative(function: Callable[[Any], Any], g: Any, a: Any, xp: Any) -> Any:
+def transposed_derivative(
+    function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
+) -> Any:
     """Return the transpose of the derivative at ``a``, applied to g.
 
     It is the derivative along g^H at the same matrix, so that no branch of the function is crossed.
@@ -37,7 +43,7 @@ def transposed_derivative(function: Callable[[Any], Any], g: Any, a: Any, xp: An
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
     """Return the op of a function of one matrix without options."""
 
-    def matrix_function_rule(g: Any, A: Any, xp: Any) -> Any:
+    def matrix_function_rule(g: RawArray, A: RawArray, xp: Namespace) -> Any:
         return transposed_derivative(op, g, A, xp)
 
     op = recorded_function(f"scipy.linalg.{name}", matrix_function_rule, arrays=["A"], cores=cores)
@@ -50,7 +56,7 @@ NAMES = (
 OPS = {name: function_of_matrices(name, [2]) for name in NAMES}
 
 
-def power_rule(g: Any, A: Any, t: float, xp: Any) -> Any:
+def power_rule(g: RawArray, A: RawArray, t: float, xp: Namespace) -> Any:
     return transposed_derivative(lambda x: power_op(x, t=t), g, A, xp)
 
 
@@ -61,13 +67,14 @@ power_op = recorded_function(
 
 @hooks("scipy.linalg", "expm_frechet")
 def expm_frechet(
-    A: Any, E: Any, method: Any = None, compute_expm: Any = True, check_finite: Any = True
-) -> Any:
+    A: ArrayInput, E: ArrayInput, method: str | None = None, compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     found = frechet_op(operand_of(A), operand_of(E), method=method, check_finite=check_finite)
     return tuple(found) if compute_expm else found[1]
 
 
-def frechet_joint(g: Any, A: Any, E: Any, xp: Any) -> Any:
+def frechet_joint(g: Cotangents, A: RawArray, E: RawArray, xp: Namespace) -> Any:
     """Return the cotangents through the exponential of a block matrix, which holds both results."""
     to_value, to_slope = g
     n = A.shape[-1]

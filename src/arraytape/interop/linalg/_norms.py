@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import scipy.linalg
 
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from .._ops import library_op
+from .._plain import ArrayInput
 from .._recorded import operand_of
 from .._statements import hooks
 
 
-def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: Any) -> Any:
+def norm_rule(
+    g: RawArray, a: RawArray, y: RawArray, ord: float | str | None, axis: int | tuple[int, ...] | None,
+    keepdims: bool, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent of the array API's norm of vectors or matrices."""
     axes = norm_axes(axis, len(a.shape))
     if len(axes) != 2 or ord in (None, "fro", "f"):
-        order = 2 if ord in (None, "fro", "f") else ord
+        order: Any = 2 if ord in (None, "fro", "f") else ord
         return rules.vector_norm(g, a, y, tuple(axes), keepdims, order, xp)
     if not keepdims:
         for i in sorted(axes):
@@ -27,14 +33,14 @@ def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: A
     return xp.moveaxis(matrix_norm_rule(g, matrix, y, ord, xp), last, axes)
 
 
-def norm_axes(axis: Any, ndim: int) -> list[int]:
+def norm_axes(axis: int | tuple[int, ...] | None, ndim: int) -> list[int]:
     """Return the axes of a norm, counted from the first one."""
     if axis is None:
         return list(range(ndim))
     return [i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))]
 
 
-def matrix_norm_rule(g: Any, a: Any, y: Any, ord: Any, xp: Any) -> Any:
+def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
     """Return the cotangent of matrices, for a norm that is no sum of squares, shaped (..., 1, 1)."""
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)
@@ -66,8 +72,9 @@ norm_op = library_op(
 
 @hooks("scipy.linalg", "norm")
 def norm(
-    a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, check_finite: Any = True
-) -> Any:
+    a: ArrayInput, ord: float | str | None = None, axis: int | Sequence[int] | None = None,
+    keepdims: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
     axis = tuple(axis) if isinstance(axis, list) else axis
     return norm_op(
         operand_of(a), ord=ord, axis=axis, keepdims=bool(keepdims), check_finite=check_finite

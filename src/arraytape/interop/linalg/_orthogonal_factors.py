@@ -10,16 +10,18 @@ import scipy.linalg
 import arraytape
 
 from ..._util.errors import shown
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest
 from .._facades import no_rule
 from .._ops import library_op
+from .._plain import ArrayInput, Cotangents, NumpyData
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 
 
-def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
+def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
     """Return NaN where a gradient uses ``extra``: columns that are no function of the matrix."""
     if extra is None or 0 in extra.shape[-2:]:
         return found
@@ -27,7 +29,10 @@ def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
 
 
 # --- QR -------------------------------------------------------------------------------------------
-def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
+def qr_joint(
+    g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent of the array API's ``qr``, with the columns in a's order.
 
     The columns of Q beyond those of a are no function of a.
@@ -50,7 +55,7 @@ def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
     return (xp.take_along_axis(found, back, axis=-1),)
 
 
-def qr_with_order(a: Any, mode: str, pivoting: bool, check_finite: bool) -> Any:
+def qr_with_order(a: NumpyData, mode: str, pivoting: bool, check_finite: bool) -> Any:
     """Return Q, R and the order of a's columns in Q R."""
     found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
     if pivoting:
@@ -73,8 +78,8 @@ qr_op = library_op(
 
 @hooks("scipy.linalg", "qr")
 def qr(
-    a: Any, overwrite_a: Any = False, lwork: Any = None, mode: Any = "full", pivoting: Any = False,
-    check_finite: Any = True,
+    a: ArrayInput, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full",
+    pivoting: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.qr", f"mode={shown(mode)}")
@@ -90,7 +95,7 @@ def qr(
     return (*found, order) if pivoting else found
 
 
-def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
+def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of ``qr``, of the rows from the last to the first.
 
     a = R Q is, with rows and columns reversed and transposed, a QR factorisation.
@@ -100,7 +105,7 @@ def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
     both = adjoint(Q, xp)[..., :, Q.shape[-2] - k :], R[..., :, R.shape[-1] - k :]
 
-    def reversed_(x: Any) -> Any:
+    def reversed_(x: RawArray | None) -> Any:
         return None if x is None else xp.flip(x, axis=-1)
 
     gQ = None if gQ is None else adjoint(gQ, xp)[..., :, Q.shape[-2] - k :]
@@ -126,12 +131,9 @@ rq_op = library_op(
 
 @hooks("scipy.linalg", "rq")
 def rq(
-    a: Any,
-    overwrite_a: Any = False,
-    lwork: Any = None,
-    mode: Any = "full",
-    check_finite: Any = True,
-) -> Any:
+    a: ArrayInput, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full",
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.rq", f"mode={shown(mode)}")
     R, Q = rq_op(operand_of(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
@@ -139,7 +141,10 @@ def rq(
 
 
 # --- singular values ------------------------------------------------------------------------------
-def svd_joint(g: Any, U: Any, S: Any, Vh: Any, unread: Any, xp: Any) -> Any:
+def svd_joint(
+    g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent of the array API's ``svd``; columns that fill U or Vh have none."""
     gU, gS, gVh = g
     k = S.shape[-1]
@@ -180,8 +185,8 @@ svdvals_op = library_op(
 
 @hooks("scipy.linalg", "svd")
 def svd(
-    a: Any, full_matrices: Any = True, compute_uv: Any = True, overwrite_a: Any = False,
-    check_finite: Any = True, lapack_driver: Any = "gesdd",
+    a: ArrayInput, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
+    check_finite: bool = True, lapack_driver: str = "gesdd",
 ) -> Any:  # fmt: skip
     how = {"check_finite": check_finite, "lapack_driver": lapack_driver}
     if not compute_uv:
@@ -190,19 +195,21 @@ def svd(
 
 
 @hooks("scipy.linalg", "svdvals")
-def svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return svdvals_op(operand_of(a), check_finite=check_finite)
 
 
 # --- spaces ---------------------------------------------------------------------------------------
-def within(g: Any, Q: Any, xp: Any) -> Any:
+def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
     """Return the cotangent, or NaN where it depends on the choice of the space's basis."""
     turn = adjoint(Q, xp) @ g
     turn = largest(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
 
 
-def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
+def null_space_rule(
+    g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace
+) -> Any:
     """Return -A^+^H g y^H, for a function of the space that does not depend on its basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
@@ -212,7 +219,7 @@ def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
 recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
 
 
-def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
+def orth_rule(g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace) -> Any:
     """Return (1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
@@ -225,7 +232,9 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 
 
 # --- polar ----------------------------------------------------------------------------------------
-def polar_joint(g: Any, a: Any, u: Any, p: Any, side: str, xp: Any) -> Any:
+def polar_joint(
+    g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
+) -> Any:
     """Return 2 a z + gu p^-1, for a = u p, where p z + z p is the Hermitian part of gp - u^H gu p^-1.
 
     Wide matrices and side='left' are computed by the conjugate transpose.
@@ -248,7 +257,9 @@ def polar_joint(g: Any, a: Any, u: Any, p: Any, side: str, xp: Any) -> Any:
     return (adjoint(polar_right(gu, gp, a, u, p, xp), xp) + more,)
 
 
-def polar_right(gu: Any, gp: Any, a: Any, u: Any, p: Any, xp: Any) -> Any:
+def polar_right(
+    gu: RawArray, gp: RawArray, a: RawArray, u: RawArray, p: RawArray, xp: Namespace
+) -> Any:
     from ._equations import sylvester_op
 
     over = adjoint(xp.linalg.solve(p, adjoint(gu, xp)), xp)  # gu p^-1
@@ -263,7 +274,7 @@ recorded_function(
 
 
 @hooks("scipy.linalg", "orthogonal_procrustes")
-def orthogonal_procrustes(A: Any, B: Any, check_finite: Any = True) -> Any:
+def orthogonal_procrustes(A: ArrayInput, B: ArrayInput, check_finite: bool = True) -> Any:
     """Compute the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
     A, B = arraytape.asarray(operand_of(A)), arraytape.asarray(operand_of(B))
     if A.shape != B.shape:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._storage.storage import is_complex
+from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
 
 # What ``assume_a`` may say, and the structure.
@@ -21,7 +22,7 @@ ASSUMED = {
 }  # fmt: skip
 
 
-def read_structure(a: Any, structure: str, lower: bool, xp: Any) -> Any:
+def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
     """Return the matrix of a structure that is read from ``a``, with ``lower`` from that triangle."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
@@ -31,7 +32,7 @@ def read_structure(a: Any, structure: str, lower: bool, xp: Any) -> Any:
     return structured_elements(a, structure, xp)
 
 
-def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
+def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of the argument for that of the matrix that was read."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
@@ -40,7 +41,7 @@ def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
     return structured_elements(g, structure, xp)
 
 
-def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
+def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
     """Return the diagonal that is read: of a Hermitian matrix its real part."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
@@ -48,7 +49,7 @@ def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
     return diagonal
 
 
-def structured_elements(x: Any, structure: str, xp: Any) -> Any:
+def structured_elements(x: RawArray, structure: str, xp: Namespace) -> Any:
     """Return the elements of a structure, 0 elsewhere."""
     if structure == "general":
         return x
@@ -59,9 +60,9 @@ def structured_elements(x: Any, structure: str, xp: Any) -> Any:
     return xp.tril(x) if structure == "lower" else xp.triu(x)
 
 
-def with_unit_diagonal(x: Any, xp: Any) -> Any:
+def with_unit_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 1.0, x)
 
 
-def without_diagonal(x: Any, xp: Any) -> Any:
+def without_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 0.0, x)

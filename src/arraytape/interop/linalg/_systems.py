@@ -11,10 +11,12 @@ from ..._array.paths import sum_to
 from ..._define.define_op import stop_gradient
 from ..._record.plan import Later
 from ..._storage.storage import conjugate
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest
 from ...ops.indexing_functions import is_at_hand
 from .._ops import LibraryOp, hide_from_warnings, library_op
+from .._plain import ArrayInput, Cotangents, NumpyData
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 from ._right_sides import as_columns, as_given
@@ -23,8 +25,9 @@ from ._structures import ASSUMED, given_back, read_structure, with_unit_diagonal
 
 # --- dense systems --------------------------------------------------------------------------------
 def solve_rule(
-    g: Any, a: Any, b: Any, y: Any, lower: bool, assume_a: Any, transposed: bool, xp: Any
-) -> Any:
+    g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
+    transposed: bool, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangents of the array API's ``solve``, with the matrix that is read from a."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
@@ -57,7 +60,7 @@ recorded_function(
 )  # fmt: skip
 
 
-def inv_rule(g: Any, y: Any, assume_a: Any, lower: bool, xp: Any) -> Any:
+def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of the array API's ``inv``, for the elements that are read."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
@@ -71,7 +74,7 @@ recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arra
 
 
 # --- triangular systems, factors ------------------------------------------------------------------
-def turned(x: Any, trans: Any, xp: Any) -> Any:
+def turned(x: RawArray, trans: int | str, xp: Namespace) -> Any:
     """Return a matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
     if trans in (0, "N"):
         return x
@@ -79,8 +82,9 @@ def turned(x: Any, trans: Any, xp: Any) -> Any:
 
 
 def solve_triangular_rule(
-    g: Any, a: Any, b: Any, y: Any, trans: Any, lower: bool, unit_diagonal: bool, xp: Any
-) -> Any:
+    g: RawArray, a: RawArray, b: RawArray, y: RawArray, trans: int | str, lower: bool,
+    unit_diagonal: bool, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangents of ``solve``, with the triangle."""
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
@@ -101,7 +105,7 @@ recorded_function(
 )  # fmt: skip
 
 
-def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
+def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of the array API's ``cholesky``, for the triangle that is read."""
     half = rules.cholesky(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
@@ -116,7 +120,7 @@ recorded_function(
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
-def cho_factor_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
+def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of ``cholesky``; the other triangle is a's, unchanged, or zero."""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
@@ -135,12 +139,14 @@ cho_factor_op = library_op(
 
 @hooks("scipy.linalg", "cho_factor")
 def cho_factor(
-    a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+    a: ArrayInput, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     return cho_factor_op(operand_of(a), lower=bool(lower), check_finite=check_finite), lower
 
 
-def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
+def cho_solve_rule(
+    g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
+) -> Any:
     """Return -(u y^H + y u^H) L for the factor L, and u = solve(L L^H, g) for b."""
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
@@ -163,13 +169,16 @@ cho_solve_op = library_op(
 
 
 @hooks("scipy.linalg", "cho_solve")
-def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+def cho_solve(
+    c_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     c, lower = c_and_lower
     return cho_solve_op(operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite)
 
 
 # --- LU -------------------------------------------------------------------------------------------
-def permutations(pivots: Any) -> Any:
+def permutations(pivots: NumpyData) -> Any:
     """Return the rows after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
@@ -180,18 +189,18 @@ def permutations(pivots: Any) -> Any:
     return found
 
 
-def to_matrix_order(x: Any, rows: Any, xp: Any) -> Any:
+def to_matrix_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
     """Return rows in the order of the matrix: row i of x is its row ``rows[i]``."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
-def to_factor_order(x: Any, rows: Any, xp: Any) -> Any:
+def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
     """Return rows in the order of the factors: row ``rows[i]`` of x is their row i."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
-def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
+def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of a, from those of L and U.
 
     It is the strictly lower part of L^H gL and the upper one of gU U^H, between L^-H and U^-H; rows
@@ -219,7 +228,7 @@ def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
     return (to_matrix_order(found, rows, xp),)
 
 
-def lu_joint(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
+def lu_joint(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
     gL, gU, _ = g
     gL = xp.zeros_like(lower) if gL is None else gL
     gU = xp.zeros_like(upper) if gU is None else gU
@@ -236,7 +245,7 @@ lu_op = library_op(
 
 
 @hide_from_warnings
-def lu_with_rows(a: Any, check_finite: bool) -> Any:
+def lu_with_rows(a: NumpyData, check_finite: bool) -> Any:
     """Return L, U, and for each of their rows that of a, which is the inverse of SciPy's indices."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
@@ -244,8 +253,8 @@ def lu_with_rows(a: Any, check_finite: bool) -> Any:
 
 @hooks("scipy.linalg", "lu")
 def lu(
-    a: Any, permute_l: Any = False, overwrite_a: Any = False, check_finite: Any = True,
-    p_indices: Any = False,
+    a: ArrayInput, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True,
+    p_indices: bool = False,
 ) -> Any:  # fmt: skip
     import arraytape as xp
 
@@ -263,11 +272,11 @@ def lu(
     )
 
 
-def real_dtype(dtype: Any) -> Any:
+def real_dtype(dtype: np.dtype[Any]) -> Any:
     return np.zeros(0, dtype).real.dtype
 
 
-def lu_factor_joint(g: Any, lu: Any, rows: Any, xp: Any) -> Any:
+def lu_factor_joint(g: Cotangents, lu: RawArray, rows: RawArray, xp: Namespace) -> Any:
     gLU, *_ = g
     if gLU is None:
         return (xp.zeros_like(lu),)
@@ -277,13 +286,13 @@ def lu_factor_joint(g: Any, lu: Any, rows: Any, xp: Any) -> Any:
     return lu_rule((gLU[..., :, :k], gLU[..., :k, :]), lower, upper, rows, xp)
 
 
-def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
+def with_unit_diagonal_of(x: RawArray, xp: Namespace) -> Any:
     """Return x with 1 added on the diagonal of matrices that may be taller than wide."""
     return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
 
 
 @hide_from_warnings
-def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
+def lu_factor_with_rows(a: NumpyData, check_finite: bool) -> Any:
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=check_finite)
     n = a.shape[-2]
     swaps = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
@@ -301,14 +310,15 @@ lu_factor_op = library_op(
 
 
 @hooks("scipy.linalg", "lu_factor")
-def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+def lu_factor(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     lu, pivots, _ = lu_factor_op(operand_of(a), check_finite=check_finite)
     return lu, pivots
 
 
 def lu_solve_joint(
-    g: Any, lu: Any, pivots: Any, b: Any, y: Any, rows: Any, trans: int, xp: Any
-) -> Any:
+    g: Cotangents, lu: RawArray, pivots: RawArray, b: RawArray, y: RawArray, rows: RawArray, trans: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return -u y^H for the matrix and u for b, where u solves the adjoint system for g."""
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -342,8 +352,9 @@ lu_solve_op = library_op(
 
 @hooks("scipy.linalg", "lu_solve")
 def lu_solve(
-    lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True
-) -> Any:
+    lu_and_piv: tuple[ArrayInput, ArrayInput], b: ArrayInput, trans: int = 0, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     lu, pivots = lu_and_piv
     return lu_solve_op(
         operand_of(lu), operand_of(pivots), operand_of(b), trans=trans, check_finite=check_finite
@@ -351,17 +362,17 @@ def lu_solve(
 
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
-def unless_cut(found: Any, a: Any, pseudo: Any, xp: Any) -> Any:
+def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
     """Return NaN where the pseudo-inverse left out nonzero singular values, as it moves with them."""
     rest = largest(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
-def pinv_joint(g: Any, a: Any, y: Any, xp: Any) -> Any:
+def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of the array API's ``pinv``; NaN where nonzero singular values were cut."""
-    g, _ = g
-    return (xp.zeros_like(a) if g is None else unless_cut(rules.pinv(g, a, y, xp), a, y, xp),)
+    pull, _ = g
+    return (xp.zeros_like(a) if pull is None else unless_cut(rules.pinv(pull, a, y, xp), a, y, xp),)
 
 
 pinv_op = library_op(
@@ -377,24 +388,20 @@ pinv_op = library_op(
 
 @hooks("scipy.linalg", "pinv")
 def pinv(
-    a: Any,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    return_rank: Any = False,
-    check_finite: Any = True,
-) -> Any:
+    a: ArrayInput, *, atol: float | None = None, rtol: float | None = None, return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     y, rank = pinv_op(operand_of(a), atol=atol, rtol=rtol, check_finite=check_finite)
     return (y, rank) if return_rank else y
 
 
-def pinvh_joint(g: Any, a: Any, y: Any, lower: bool, xp: Any) -> Any:
+def pinvh_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of ``pinv``, for the triangle that is read."""
-    g, _ = g
-    if g is None:
+    pull, _ = g
+    if pull is None:
         return (xp.zeros_like(a),)
     matrix = read_structure(a, "hermitian", lower, xp)
-    found = unless_cut(rules.pinv(g, matrix, y, xp), matrix, y, xp)
+    found = unless_cut(rules.pinv(pull, matrix, y, xp), matrix, y, xp)
     return (given_back(found, "hermitian", lower, xp),)
 
 
@@ -411,14 +418,17 @@ pinvh_op = library_op(
 
 @hooks("scipy.linalg", "pinvh")
 def pinvh(
-    a: Any, atol: Any = None, rtol: Any = None, lower: Any = True, return_rank: Any = False,
-    check_finite: Any = True,
+    a: ArrayInput, atol: float | None = None, rtol: float | None = None, lower: bool = True,
+    return_rank: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     y, rank = pinvh_op(operand_of(a), atol=atol, rtol=rtol, lower=lower, check_finite=check_finite)
     return (y, rank) if return_rank else y
 
 
-def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: Any) -> Any:
+def lstsq_joint(
+    g: Cotangents, a: RawArray, b: RawArray, x: RawArray, residues: RawArray, cond: float | None,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangents of a and b through x = P b, with the pseudo-inverse P.
 
     Source of its differential: Golub and Pereyra 1973, eq. (4.12).  The residues |b - a x|^2 are
@@ -478,8 +488,8 @@ LSTSQ = {
 
 @hooks("scipy.linalg", "lstsq")
 def lstsq(
-    a: Any, b: Any, cond: Any = None, overwrite_a: Any = False, overwrite_b: Any = False,
-    check_finite: Any = True, lapack_driver: Any = None,
+    a: ArrayInput, b: ArrayInput, cond: float | None = None, overwrite_a: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True, lapack_driver: str | None = None,
 ) -> Any:  # fmt: skip
     driver = lapack_driver or scipy.linalg.lstsq.default_lapack_driver
     op = LSTSQ["gelsy" if driver == "gelsy" else "others"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import _ni_support
 
+from .._borders import Output
 from .._context import is_active
 from .._facades import asarray, computes_with_arrays
 from .._recorded import refused_functions
@@ -35,7 +36,7 @@ refused_functions(
 data_for_results = _ni_support._get_output
 
 
-def get_output(output: Any, *args: Any, **keywords: Any) -> Any:
+def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
     """Return the array into which a function writes its result.
 
     It is an Array also where the image is NumPy's but the coordinates or another argument are

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.ndimage
@@ -15,12 +15,17 @@ import arraytape
 from ..._array.array import Array
 from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
-from .._borders import extend_lines, fold_lines, into, padded_after, window
+from ..._util.protocols import Namespace, RawArray
+from .._borders import Output, extend_lines, fold_lines, into, padded_after, window
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
+from .._plain import ArrayInput, NumpyData
 from .._statements import hooks, stands_in
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Function = Callable[..., Any]
 
@@ -29,7 +34,7 @@ Function = Callable[..., Any]
 # y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent
 # with the weights in reverse, and folds what goes to the continuation back to where it came from.
 def pad_cotangent(
-    g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any
+    g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
     """Return a cotangent padded for the filter in reverse, and the filter's origins there."""
     for axis, size in zip(axes, sizes, strict=True):
@@ -38,30 +43,33 @@ def pad_cotangent(
 
 
 def all_folded(
-    full: Any, shape: Any, sizes: Any, axes: Any, modes: Any, origins: Any, xp: Any
-) -> Any:
+    full: RawArray, shape: tuple[int, ...], sizes: Sequence[int], axes: Sequence[int],
+    modes: Sequence[str], origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         full = fold_lines(full, axis, shape[axis], mode, size // 2 + origin, xp)
     return full
 
 
 def all_extended(
-    x: Any, sizes: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
-) -> Any:
+    x: RawArray, sizes: Sequence[int], axes: Sequence[int], modes: Sequence[str], cval: complex,
+    origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         before = size // 2 + origin
         x = extend_lines(x, axis, mode, before, size - 1 - before, cval, xp)
     return x
 
 
-def reverse(w: Any, xp: Any) -> Any:
+def reverse(w: RawArray, xp: Namespace) -> Any:
     """Return weights in reverse; SciPy conjugates complex ones again."""
     return conjugate(xp.flip(w), xp)
 
 
 def weights_adjoint(
-    g: Any, x: Any, shape: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
-) -> Any:
+    g: RawArray, x: RawArray, shape: tuple[int, ...], axes: Sequence[int], modes: Sequence[str],
+    cval: complex, origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent's inner product with the elements that each weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
@@ -73,15 +81,15 @@ def weights_adjoint(
 
 
 def correlate1d_forward(
-    x: Array, w: Array, axis: Any = -1, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0,
-    output: Any = None,
+    x: Array, w: Array, axis: int = -1, mode: str = "reflect", cval: complex = 0.0, origin: int = 0,
+    output: npt.DTypeLike | None = None,
 ) -> Any:  # fmt: skip
     return scipy.ndimage.correlate1d(x, w, axis, output, mode, cval, origin)
 
 
 def correlate1d_image(
-    g: Any, w: Any, shape: Any, axis: int, mode: str, origin: int, xp: Any
-) -> Any:
+    g: RawArray, w: RawArray, shape: tuple[int, ...], axis: int, mode: str, origin: int, xp: Namespace,
+) -> Any:  # fmt: skip
     at, size = (axis % len(shape),), w.shape
     wide, (middle,) = pad_cotangent(g, size, at, xp)
     full = correlate1d_op(wide, reverse(w, xp), at[0], "constant", 0.0, middle)
@@ -99,25 +107,23 @@ correlate1d_op = library_op(
 
 @hooks("scipy.ndimage._filters", "correlate1d")
 def correlate1d(
-    input: Any, weights: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0,
+    input: ArrayInput, weights: ArrayInput, axis: int = -1, output: Output = None,
+    mode: str = "reflect", cval: complex = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
     x, w = asarray(input), asarray(weights)
     return into(output, lambda dtype: correlate1d_op(x, w, axis, mode, cval, origin, dtype))
 
 
 def correlate_forward(
-    x: Array,
-    w: Array,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origins: Any = (),
-    output: Any = None,
-) -> Any:
+    x: Array, w: Array, mode: str = "reflect", cval: complex = 0.0, origins: Sequence[int] = (),
+    output: npt.DTypeLike | None = None,
+) -> Any:  # fmt: skip
     return scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
 
 
-def correlate_image(g: Any, w: Any, shape: Any, mode: str, origins: Any, xp: Any) -> Any:
+def correlate_image(
+    g: RawArray, w: RawArray, shape: tuple[int, ...], mode: str, origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
     axes = range(len(shape))
     wide, middle = pad_cotangent(g, w.shape, axes, xp)
     full = correlate_op(wide, reverse(w, xp), "constant", 0.0, middle)
@@ -135,10 +141,11 @@ correlate_op = library_op(
 
 @hooks("scipy.ndimage._filters", "_correlate_or_convolve")
 def correlate(
-    input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool,
-    axes: Any,
+    input: ArrayInput, weights: ArrayInput, output: Output, mode: str | Sequence[str], cval: complex,
+    origin: int | Sequence[int], convolution: bool, axes: int | Sequence[int] | None,
 ) -> Any:  # fmt: skip
-    x, w = asarray(input), asarray(weights)
+    x = asarray(input)
+    w: Any = asarray(weights)
     at = _ni_support._check_axes(axes, x.ndim)
     if w.ndim != len(at):
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(at)})")
@@ -151,13 +158,15 @@ def correlate(
 
 
 def uniform_forward(
-    x: Array, size: Any = 1, axis: Any = -1, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0,
-    output: Any = None,
+    x: Array, size: int = 1, axis: int = -1, mode: str = "reflect", cval: complex = 0.0,
+    origin: int = 0, output: npt.DTypeLike | None = None,
 ) -> Any:  # fmt: skip
     return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
 
 
-def uniform_image(g: Any, shape: Any, size: int, axis: int, mode: str, origin: int, xp: Any) -> Any:
+def uniform_image(
+    g: RawArray, shape: tuple[int, ...], size: int, axis: int, mode: str, origin: int, xp: Namespace
+) -> Any:
     at = (axis % len(shape),)
     wide, (middle,) = pad_cotangent(g, (size,), at, xp)
     full = uniform_op(wide, size, at[0], "constant", 0.0, middle)
@@ -169,8 +178,8 @@ uniform_op = library_op("scipy.ndimage.uniform_filter1d", uniform_forward, unifo
 
 @hooks("scipy.ndimage._filters", "uniform_filter1d")
 def uniform_filter1d(
-    input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0,
+    input: ArrayInput, size: int, axis: int = -1, output: Output = None, mode: str = "reflect",
+    cval: complex = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
     x = asarray(input)
     return into(output, lambda dtype: uniform_op(x, size, axis, mode, cval, origin, dtype))
@@ -200,8 +209,9 @@ def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
 
 @hooks("scipy.ndimage._filters", "generic_gradient_magnitude")
 def gradient_magnitude(
-    input: Any, derivative: Function, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
+    input: ArrayInput, derivative: Function, output: Output = None,
+    mode: str | Sequence[str] = "reflect", cval: complex = 0.0, extra_arguments: Sequence[Any] = (),
+    extra_keywords: Mapping[str, Any] | None = None, *, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     """Take SciPy's steps, except that the root has the derivative 0 where there is no gradient."""
     x = asarray(input)
@@ -227,15 +237,16 @@ def gradient_magnitude(
 
 # --- selections --------------------------------------------------------------------------------------
 def selection_forward(
-    x: Array, function: Any = "", given: Any = (), footprint: Any = None, heights: Any = None,
-    modes: Any = (), cval: Any = 0.0, origins: Any = (),
+    x: Array, function: str = "", given: tuple[Any, ...] = (),
+    footprint: np.ndarray[Any, Any] | None = None, heights: np.ndarray[Any, Any] | None = None,
+    modes: Sequence[str] = (), cval: complex = 0.0, origins: Sequence[int] = (),
 ) -> Any:  # fmt: skip
     return getattr(_filters, function)(x, *given)
 
 
 def selection_adjoint(
-    g: Any, x: Any, y: Any, footprint: Any, heights: Any, modes: Any, cval: Any, origins: Any,
-    shape: Any, xp: Any,
+    g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
+    modes: Sequence[str], cval: complex, origins: Sequence[int], shape: tuple[int, ...], xp: Namespace,
 ) -> Any:  # fmt: skip
     """Share g evenly among the elements under the footprint that equal the selected one."""
     axes, sizes = range(len(shape)), footprint.shape
@@ -250,7 +261,9 @@ def selection_adjoint(
     return all_folded(sum(parts[1:], parts[0]), shape, sizes, axes, modes, origins, xp)
 
 
-def is_selected(x: Any, y: Any, heights: Any, tap: Any, xp: Any) -> Any:
+def is_selected(
+    x: RawArray, y: RawArray, heights: NumpyData | None, tap: tuple[int, ...], xp: Namespace
+) -> Any:
     """Return where y is the element x under one tap, raised by a structure's height there."""
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
@@ -266,8 +279,9 @@ selection_op = library_op("scipy.ndimage.rank_filter", selection_forward, select
 
 
 def selected(
-    name: str, given: Function, x: Any, output: Any, footprint: Any, mode: Any, cval: Any, origin: Any,
-    axes: Sequence[int], heights: Any = None,
+    name: str, given: Function, x: Array, output: Output, footprint: NumpyData,
+    mode: str | Sequence[str], cval: complex, origin: int | Sequence[int], axes: Sequence[int],
+    heights: NumpyData | None = None,
 ) -> Any:  # fmt: skip
     """Return what SciPy's function selects under a footprint that spans some of the axes.
 
@@ -288,8 +302,8 @@ def selected(
 def state_line_filter(name: str) -> None:
     @hooks("scipy.ndimage._filters", name)
     def line_filter(
-        input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
-        cval: Any = 0.0, origin: Any = 0,
+        input: ArrayInput, size: int, axis: int = -1, output: Output = None, mode: str = "reflect",
+        cval: complex = 0.0, origin: int = 0,
     ) -> Any:  # fmt: skip
         x, footprint = asarray(input), np.ones(max(size, 0), bool)
         at = (normalize_axis_index(axis, x.ndim),)
@@ -303,12 +317,14 @@ state_line_filter("minimum_filter1d")
 state_line_filter("maximum_filter1d")
 
 
-def plain_size(given: Any) -> Any:
+def plain_size(given: ArrayInput | None) -> Any:
     """Return a size or footprint, which have no derivative, as NumPy data."""
     return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
 
 
-def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
+def footprint_of(
+    size: ArrayInput | None, footprint: ArrayInput | None, structure: NumpyData | None, count: int
+) -> Any:
     """Return the footprint that SciPy makes of these arguments."""
     if footprint is not None:
         return np.asarray(footprint, bool)
@@ -321,8 +337,9 @@ def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
 
 @hooks("scipy.ndimage._filters", "_min_or_max_filter")
 def min_or_max_filter(
-    input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
-    origin: Any, minimum: Any, axes: Any = None,
+    input: ArrayInput, size: ArrayInput | None, footprint: ArrayInput | None,
+    structure: ArrayInput | None, output: Output, mode: str | Sequence[str], cval: complex,
+    origin: int | Sequence[int], minimum: bool, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     if has_array((structure,)):
         raise no_rule("scipy.ndimage's grey morphology", "its structure as an Array")
@@ -340,9 +357,9 @@ def min_or_max_filter(
 
 @hooks("scipy.ndimage._filters", "_rank_filter")
 def rank_filter(
-    input: Any, rank: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, operation: Any = "rank",
-    axes: Any = None,
+    input: ArrayInput, rank: int, size: ArrayInput | None = None, footprint: ArrayInput | None = None,
+    output: Output = None, mode: str | Sequence[str] = "reflect", cval: complex = 0.0,
+    origin: int | Sequence[int] = 0, operation: str = "rank", axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     x, size, footprint = asarray(input), plain_size(size), plain_size(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -356,8 +373,9 @@ def rank_filter(
 # --- filters of transformed images -------------------------------------------------------------------
 # Each element is multiplied by a number of its own: real, or of absolute value 1 for a shift.
 def fourier_forward(
-    x: Array, function: Any = "", parameters: Any = (), n: Any = -1, axis: Any = -1,
-    kind_of_filter: Any = (), output: Any = None,
+    x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
+    n: int = -1, axis: int = -1, kind_of_filter: tuple[int, ...] = (),
+    output: npt.DTypeLike | None = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(x.shape, output)
     getattr(real_nd_image(), function)(x, parameters, n, axis, found, *kind_of_filter)
@@ -365,15 +383,9 @@ def fourier_forward(
 
 
 def fourier_adjoint(
-    g: Any,
-    function: str,
-    parameters: Any,
-    n: int,
-    axis: int,
-    kind_of_filter: Any,
-    dtype: Any,
-    xp: Any,
-) -> Any:
+    g: RawArray, function: str, parameters: np.ndarray[Any, Any], n: int, axis: int,
+    kind_of_filter: tuple[int, ...], dtype: np.dtype[Any], xp: Namespace,
+) -> Any:  # fmt: skip
     parameters = -parameters if function == "fourier_shift" else parameters
     back = fourier_op(g, function, parameters, n, axis, kind_of_filter, g.dtype)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
@@ -397,8 +409,9 @@ def parameters_refused(function: str) -> TypeError:
 
 def fourier_rule(function: str) -> Function:
     def filter_image(
-        input: Any, parameters: Any, n: Any, axis: Any, output: Any, *kind_of_filter: Any
-    ) -> None:
+        input: ArrayInput, parameters: ArrayInput, n: int, axis: int, output: Output,
+        *kind_of_filter: Any,
+    ) -> None:  # fmt: skip
         if has_array((parameters,)):
             raise parameters_refused(function)
         x = asarray(input)

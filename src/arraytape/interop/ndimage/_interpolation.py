@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.ndimage
@@ -16,28 +16,35 @@ import arraytape
 
 from ..._array.array import Array
 from ..._record.plan import Later
-from .._borders import into
+from ..._util.protocols import Namespace, RawArray
+from .._borders import Output, into
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
+from .._plain import ArrayInput, NumpyData
 from .._statements import hooks, stands_in
 from .._wanted import used_by
 from ._filters import real_nd_image
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
 
 
 # --- the spline filter -------------------------------------------------------------------------------
 def spline_forward(
-    x: Array, order: Any = 3, axis: Any = -1, border: Any = MIRROR, output: Any = None
-) -> Any:
+    x: Array, order: int = 3, axis: int = -1, border: int = MIRROR, output: npt.DTypeLike | None = None,
+) -> Any:  # fmt: skip
     found = np.zeros(x.shape, output)
     real_nd_image().spline_filter1d(x, order, axis, found, border)
     return found
 
 
-def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: Any) -> Any:
+def spline_adjoint(
+    g: RawArray, order: int, axis: int, border: int, shape: tuple[int, ...], xp: Namespace
+) -> Any:
     """Return the adjoint of the filter, which inverts a symmetric matrix.
 
     Where lines are mirrored about their ends, the ends count half.  For reflected lines SciPy's
@@ -69,13 +76,15 @@ spline_op = library_op(
 )
 
 
-def spline_filter1d(input: Any, order: Any, axis: Any, output: Any, border: Any) -> None:
+def spline_filter1d(
+    input: ArrayInput, order: int, axis: int, output: Array | NumpyData, border: int
+) -> None:
     x = asarray(input)
     into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
 
 
 # --- which coefficients a coordinate reads, and with which weights -----------------------------------
-def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, Any]:
+def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
     """Return a coordinate moved into the line by the border's rule, and its derivative, 1 or -1."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
@@ -96,7 +105,7 @@ def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, A
     return xp.where(back, last - at, at), xp.where(back, -one, one)
 
 
-def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
+def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
     """Return an index within the line, as the border's rule moves it."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
@@ -111,7 +120,7 @@ def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
     return xp.where(place >= length, 2 * length - 2 - place, place)
 
 
-def basis(u: Any, degree: int, xp: Any) -> list[Any]:
+def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
     """Return the B-splines of a degree that are not 0 at u, between two of their equidistant knots.
 
     Source: Piegl and Tiller 1997, "The NURBS book", algorithm A2.2.
@@ -135,7 +144,9 @@ class Taps:
     coordinate is, or None.
     """
 
-    def __init__(self, at: Any, length: int, order: int, border: int, npad: int, xp: Any) -> None:
+    def __init__(
+        self, at: RawArray, length: int, order: int, border: int, npad: int, xp: Namespace
+    ) -> None:
         at = at + npad
         self.within = (at >= 0) & (at <= length - 1) if border == CONSTANT else None
         if self.within is not None:
@@ -157,12 +168,14 @@ class Taps:
         self.slopes = [step * speed for step in steps]
 
 
-def taps_of(at: Any, shape: Any, order: int, border: int, npad: int, xp: Any) -> list[Taps]:
+def taps_of(
+    at: RawArray, shape: tuple[int, ...], order: int, border: int, npad: int, xp: Namespace
+) -> list[Taps]:
     at = image_in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
 
-def each_tap(taps: Sequence[Taps], shape: Any, xp: Any) -> Any:
+def each_tap(taps: Sequence[Taps], shape: tuple[int, ...], xp: Namespace) -> Any:
     """Yield the numbers, flat index and inside mask of each combination of taps along the axes."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
@@ -180,20 +193,21 @@ def all_of(masks: Sequence[Any]) -> Any:
     return found
 
 
-def cotangent_within(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
+def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
     """Return the cotangent, 0 where the result is the constant beyond the border."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
 
-def image_in_double(x: Any, xp: Any) -> Any:
+def image_in_double(x: RawArray, xp: Namespace) -> Any:
     """Return x in double precision, in which SciPy interpolates data and coordinates of any dtype."""
     return xp.astype(x, xp.float64, copy=False)
 
 
 def by_coefficients(
-    g: Any, at: Any, shape: Any, order: int, border: int, npad: int, xp: Any
-) -> Any:
+    g: RawArray, at: RawArray, shape: tuple[int, ...], order: int, border: int, npad: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent of the coefficients of the sum of B-splines at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
@@ -207,8 +221,9 @@ def by_coefficients(
 
 
 def by_coordinates(
-    g: Any, c: Any, at: Any, order: int, border: int, cval: float, npad: int, xp: Any
-) -> Any:
+    g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the cotangent of the coordinates, from the derivative of the sum along each axis."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
@@ -227,8 +242,8 @@ def by_coordinates(
 
 # --- at coordinates ----------------------------------------------------------------------------------
 def interpolate_forward(
-    c: Array, coordinates: Array, order: Any = 3, border: Any = CONSTANT, cval: Any = 0.0, npad: Any = 0,
-    output: Any = None,
+    c: Array, coordinates: Array, order: int = 3, border: int = CONSTANT, cval: complex = 0.0,
+    npad: int = 0, output: npt.DTypeLike | None = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(coordinates.shape[1:], output)
     real_nd_image().geometric_transform(
@@ -248,15 +263,15 @@ interpolate = library_op(
 )  # fmt: skip
 
 
-def grid(shape: Any, at: Any, xp: Any) -> Any:
+def grid(shape: tuple[int, ...], at: RawArray, xp: Namespace) -> Any:
     """Return the indices of all elements of an array."""
     return xp.asarray(np.indices(shape).astype(float), dtype=at.dtype, device=at.device)
 
 
 # --- at an affine function of the indices ------------------------------------------------------------
 def affine_forward(
-    c: Array, matrix: Array, offset: Array, shape_out: Any = (), order: Any = 3,
-    border: Any = CONSTANT, cval: Any = 0.0, npad: Any = 0, output: Any = None,
+    c: Array, matrix: Array, offset: Array, shape_out: tuple[int, ...] = (), order: int = 3,
+    border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, output: npt.DTypeLike | None = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
     given = [np.ascontiguousarray(x) for x in (matrix, offset)]
@@ -266,14 +281,16 @@ def affine_forward(
     return found
 
 
-def affine_coordinates(matrix: Any, offset: Any, shape: Any, xp: Any) -> Any:
+def affine_coordinates(
+    matrix: RawArray, offset: RawArray, shape: tuple[int, ...], xp: Namespace
+) -> Any:
     at = xp.tensordot(matrix, grid(shape, matrix, xp), axes=((1,), (0,)))
     return at + xp.reshape(offset, (-1,) + (1,) * len(shape))
 
 
 def affine_joint(
-    g: Any, c: Any, matrix: Any, offset: Any, shape_out: Any, order: int, border: int, cval: float,
-    npad: int, xp: Any,
+    g: RawArray, c: RawArray, matrix: RawArray, offset: RawArray, shape_out: tuple[int, ...],
+    order: int, border: int, cval: float, npad: int, xp: Namespace,
 ) -> Any:  # fmt: skip
     at = affine_coordinates(matrix, offset, shape_out, xp)
     every = tuple(range(1, len(shape_out) + 1))
@@ -294,9 +311,9 @@ affine = library_op("scipy.ndimage.affine_transform", affine_forward, joint=affi
 
 # --- at indices that are shifted and scaled ----------------------------------------------------------
 def zoom_forward(
-    c: Array, zoom: Array, shift: Array, shape_out: Any = (), order: Any = 3, border: Any = CONSTANT,
-    cval: Any = 0.0, npad: Any = 0, grid_mode: Any = False, given: Any = (True, True),
-    output: Any = None,
+    c: Array, zoom: Array, shift: Array, shape_out: tuple[int, ...] = (), order: int = 3,
+    border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, grid_mode: bool = False,
+    given: tuple[bool, bool] = (True, True), output: npt.DTypeLike | None = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
     both = [np.ascontiguousarray(x) if is_given else None
@@ -306,8 +323,8 @@ def zoom_forward(
 
 
 def zoom_joint(
-    g: Any, c: Any, zoom: Any, shift: Any, shape_out: Any, order: int, border: int, cval: float,
-    npad: int, grid_mode: bool, xp: Any,
+    g: RawArray, c: RawArray, zoom: RawArray, shift: RawArray, shape_out: tuple[int, ...], order: int,
+    border: int, cval: float, npad: int, grid_mode: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
     column = (-1,) + (1,) * len(shape_out)
     factor, step = xp.reshape(zoom, column), xp.reshape(shift, column)
@@ -332,8 +349,9 @@ zoom_op = library_op("scipy.ndimage.zoom", zoom_forward, joint=zoom_joint)
 
 # --- what stands in for the extension ----------------------------------------------------------------
 def geometric_transform(
-    input: Any, mapping: Any, coordinates: Any, matrix: Any, offset: Any, output: Any, order: Any,
-    border: Any, cval: Any, npad: Any, arguments: Any, keywords: Any,
+    input: ArrayInput, mapping: Callable[..., Any] | None, coordinates: ArrayInput | None, matrix: Any,
+    offset: Any, output: Array | NumpyData, order: int, border: int, cval: complex, npad: int,
+    arguments: tuple[Any, ...] | None, keywords: Mapping[str, Any] | None,
 ) -> None:  # fmt: skip
     c, how = asarray(input), (order, border, cval, npad)
     if mapping is not None:
@@ -341,7 +359,7 @@ def geometric_transform(
             mapping(place, *(arguments or ()), **(keywords or {}))
             for place in np.ndindex(*output.shape)
         ]
-        coordinates = np.reshape(asarray(points).T, (c.ndim, *output.shape))
+        coordinates = arraytape.reshape(asarray(points).T, (c.ndim, *output.shape))
     if coordinates is not None:
         at = asarray(coordinates)
         into(output, lambda dtype: interpolate(c, at, *how, dtype))
@@ -351,12 +369,12 @@ def geometric_transform(
 
 
 def zoom_shift(
-    input: Any, zoom: Any, shift: Any, output: Any, order: Any, border: Any, cval: Any, npad: Any,
-    grid_mode: Any,
+    input: ArrayInput, zoom: ArrayInput | None, shift: ArrayInput | None, output: Array | NumpyData,
+    order: int, border: int, cval: complex, npad: int, grid_mode: bool,
 ) -> None:  # fmt: skip
     c, given = asarray(input), (zoom is not None, shift is not None)
-    factor = asarray(zoom if given[0] else np.ones(c.ndim), np.float64)
-    step = asarray(shift if given[1] else np.zeros(c.ndim), np.float64)
+    factor = asarray(np.ones(c.ndim) if zoom is None else zoom, np.float64)
+    step = asarray(np.zeros(c.ndim) if shift is None else shift, np.float64)
     into(
         output,
         lambda dtype: zoom_op(
@@ -374,7 +392,7 @@ stands_in(
 # --- by the transformation ---------------------------------------------------------------------------
 # SciPy's own code asks for the memory of what it is given; these run in its place where a matrix, an
 # offset or a shift is an Array.
-def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple[Any, int]:
+def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) -> tuple[Any, int]:
     """Return the coefficients, and the width of their padding."""
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
@@ -386,15 +404,15 @@ def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple
     return scipy.ndimage.spline_filter(padded, order, output=np.float64, mode=mode), npad
 
 
-def vector(given: Any, count: int) -> Any:
+def vector(given: ArrayInput, count: int) -> Any:
     """Return one number for each axis."""
     return arraytape.broadcast_to(asarray(given, np.float64), (count,))
 
 
 @hooks("scipy.ndimage._interpolation", "shift")
 def shift(
-    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
-    cval: Any = 0.0, prefilter: bool = True,
+    input: ArrayInput, shift: ArrayInput, output: Output = None, order: int = 3, mode: str = "constant",
+    cval: complex = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     if not has_array((shift,)):
         return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
@@ -409,8 +427,9 @@ def shift(
 
 @hooks("scipy.ndimage._interpolation", "affine_transform")
 def affine_transform(
-    input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None,
-    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+    input: ArrayInput, matrix: ArrayInput, offset: ArrayInput = 0.0,
+    output_shape: Sequence[int] | None = None, output: Output = None, order: int = 3,
+    mode: str = "constant", cval: complex = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     if not has_array((matrix, offset)):
         return original_of(_interpolation.affine_transform)(
@@ -434,7 +453,9 @@ def affine_transform(
 
 
 @hooks("scipy.ndimage._interpolation", "geometric_transform", always=True)
-def geometric_transform_of(input: Any, mapping: Any, *args: Any, **keywords: Any) -> Any:
+def geometric_transform_of(
+    input: ArrayInput, mapping: Callable[..., Any], *args: Any, **keywords: Any
+) -> Any:
     """Convert the image to an Array if the mapping uses Arrays, so that the rule above runs."""
     if has_array(used_by(mapping)):
         input = asarray(input)
