@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._array.array import Array
 from .._util.protocols import Namespace, RawArray
 from ._facades import refuse_numpy_target
-from ._plain import NumpyData
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from ._plain import DTypeInput, NumpyData
 
 # What ``output=`` takes.
-Output: TypeAlias = "Array | NumpyData | npt.DTypeLike | None"
+Output: TypeAlias = "Array | NumpyData | DTypeInput"
 
 # What scipy.ndimage and np.pad call the same continuation.
 PADDING = {

@@ -34,29 +34,9 @@ def exponential(y: Array, c: Array) -> Any:
 
 
 # --- extreme values -------------------------------------------------------------------------------
-def genpareto(x: Array, c: Array) -> Any:
-    return -(c + 1.0) * logarithm(x, c)
-
-
-def genpareto_logsf(x: Array, c: Array) -> Any:
-    return -logarithm(x, c)
-
-
-def genextreme_loglogcdf(x: Array, c: Array) -> Any:
-    return -logarithm(x, -c)
-
-
 def genextreme(x: Array, c: Array) -> Any:
     minus_log = -logarithm(x, -c)
     return minus_log * (1.0 - c) - xp.exp(minus_log)
-
-
-def genextreme_ppf(q: Array, c: Array) -> Any:
-    return exponential(-xp.log(-xp.log(q)), -c)
-
-
-def genextreme_isf(q: Array, c: Array) -> Any:
-    return exponential(-xp.log(-xp.log1p(-q)), -c)
 
 
 def kappa4_logcdf(x: Array, h: Array, k: Array) -> Any:
@@ -67,21 +47,9 @@ def kappa4(x: Array, h: Array, k: Array) -> Any:
     return (1.0 - k) * -logarithm(x, -k) + (1.0 - h) * kappa4_logcdf(x, h, k)
 
 
-def kappa4_ppf(q: Array, h: Array, k: Array) -> Any:
-    return -exponential(xp.log(-exponential(xp.log(q), h)), k)
-
-
 def genhalflogistic(x: Array, c: Array) -> Any:
     w = -logarithm(x, -c)
     return LOG_OF_TWO + (1.0 - c) * w - 2.0 * xp.log1p(xp.exp(w))
-
-
-def genhalflogistic_cdf(x: Array, c: Array) -> Any:
-    return xp.tanh(logarithm(x, -c) / 2.0)
-
-
-def genhalflogistic_ppf(q: Array, c: Array) -> Any:
-    return -exponential(xp.log1p(-q) - xp.log1p(q), c)
 
 
 # --- Bessel functions -----------------------------------------------------------------------------
@@ -100,10 +68,6 @@ def vonmises(x: Array, kappa: Array) -> Any:
     return kappa * xp.cos(x) - 2.0 * HALF_LOG_OF_TWO_PI - log_of_bessel_i0(kappa)
 
 
-def rice(x: Array, b: Array) -> Any:
-    return xp.log(x) - (x * x + b * b) / 2.0 + log_of_bessel_i0(x * b)
-
-
 def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
     """Return the log-density of Barndorff-Nielsen 1978, eq. 2.2."""
     squared, distance = (a + b) * (a - b), xp.hypot(x * 0.0 + 1.0, x)
@@ -117,27 +81,6 @@ def geninvgauss(x: Array, p: Array, b: Array) -> Any:
     """Return the log-density of Jorgensen 1982, eq. 1.1."""
     quasi = (p - 1.0) * xp.log(x) - b * (x + 1.0 / x) / 2.0
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
-
-
-# --- noncentral chi-squared, whose functions have the noncentrality 0, too ------------------------
-def ncx2(x: Array, df: Array, nc: Array) -> Any:
-    return xp.log(xp.special._ncx2_pdf(x, df, nc))
-
-
-def ncx2_cdf(x: Array, df: Array, nc: Array) -> Any:
-    return xp.special.chndtr(x, df, nc)
-
-
-def ncx2_sf(x: Array, df: Array, nc: Array) -> Any:
-    return xp.special._ncx2_sf(x, df, nc)
-
-
-def ncx2_ppf(q: Array, df: Array, nc: Array) -> Any:
-    return xp.special.chndtrix(q, df, nc)
-
-
-def ncx2_isf(q: Array, df: Array, nc: Array) -> Any:
-    return xp.special._ncx2_isf(q, df, nc)
 
 
 # --- close to the normal distribution -------------------------------------------------------------
@@ -200,32 +143,33 @@ def pearson3(x: Array, skew: Array) -> Any:
     return away - stirling_remainder(skew / 2.0) - HALF_LOG_OF_TWO_PI
 
 
-FORMULAS: dict[str, Callable[..., Any]] = {
+FORMULAS: dict[str, Callable[..., Array]] = {
     "gausshyper_gen._pdf": gausshyper,
-    "genextreme_gen._isf": genextreme_isf,
-    "genextreme_gen._loglogcdf": genextreme_loglogcdf,
+    "genextreme_gen._isf": lambda q, c: exponential(-xp.log(-xp.log1p(-q)), -c),
+    "genextreme_gen._loglogcdf": lambda x, c: -logarithm(x, -c),
     "genextreme_gen._logpdf": genextreme,
-    "genextreme_gen._ppf": genextreme_ppf,
-    "genhalflogistic_gen._cdf": genhalflogistic_cdf,
+    "genextreme_gen._ppf": lambda q, c: exponential(-xp.log(-xp.log(q)), -c),
+    "genhalflogistic_gen._cdf": lambda x, c: xp.tanh(logarithm(x, -c) / 2.0),
     "genhalflogistic_gen._pdf": genhalflogistic,
-    "genhalflogistic_gen._ppf": genhalflogistic_ppf,
+    "genhalflogistic_gen._ppf": lambda q, c: -exponential(xp.log1p(-q) - xp.log1p(q), c),
     "genhyperbolic_gen._logpdf": genhyperbolic,
     "genhyperbolic_gen._pdf": genhyperbolic,
     "geninvgauss_gen._logpdf": geninvgauss,
-    "genpareto_gen._logpdf": genpareto,
-    "genpareto_gen._logsf": genpareto_logsf,
+    "genpareto_gen._logpdf": lambda x, c: -(c + 1.0) * logarithm(x, c),
+    "genpareto_gen._logsf": lambda x, c: -logarithm(x, c),
     "kappa4_gen._logcdf": kappa4_logcdf,
     "kappa4_gen._logpdf": kappa4,
-    "kappa4_gen._ppf": kappa4_ppf,
-    "ncx2_gen._cdf": ncx2_cdf,
-    "ncx2_gen._isf": ncx2_isf,
-    "ncx2_gen._logpdf": ncx2,
-    "ncx2_gen._pdf": ncx2,
-    "ncx2_gen._ppf": ncx2_ppf,
-    "ncx2_gen._sf": ncx2_sf,
+    "kappa4_gen._ppf": lambda q, h, k: -exponential(xp.log(-exponential(xp.log(q), h)), k),
+    # Noncentral chi-squared: these functions take the noncentrality 0, too.
+    "ncx2_gen._cdf": lambda x, df, nc: xp.special.chndtr(x, df, nc),
+    "ncx2_gen._isf": lambda q, df, nc: xp.special._ncx2_isf(q, df, nc),
+    "ncx2_gen._logpdf": lambda x, df, nc: xp.log(xp.special._ncx2_pdf(x, df, nc)),
+    "ncx2_gen._pdf": lambda x, df, nc: xp.log(xp.special._ncx2_pdf(x, df, nc)),
+    "ncx2_gen._ppf": lambda q, df, nc: xp.special.chndtrix(q, df, nc),
+    "ncx2_gen._sf": lambda x, df, nc: xp.special._ncx2_sf(x, df, nc),
     "pearson3_gen._logpdf": pearson3,
     "pearson3_gen._pdf": pearson3,
-    "rice_gen._pdf": rice,
+    "rice_gen._pdf": lambda x, b: xp.log(x) - (x * x + b * b) / 2.0 + log_of_bessel_i0(x * b),
     "skewnorm_gen._logpdf": skewnorm,
     "skewnorm_gen._pdf": skewnorm,
     "vonmises_gen._logpdf": vonmises,

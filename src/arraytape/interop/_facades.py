@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,7 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from ._context import concerned, has_array, held_by, is_active
-from ._plain import ArrayInput, NumpyData, plain_data
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from ._plain import ArrayInput, DTypeInput, NumpyData, plain_data
 
 Function = Callable[..., Any]
 
@@ -151,7 +148,7 @@ COPIES: dict[Any, bool | None] = (
 
 
 def asarray(
-    a: ArrayInput, dtype: npt.DTypeLike | None = None, order: str | None = None, *, copy: Any = None,
+    a: ArrayInput, dtype: DTypeInput = None, order: str | None = None, *, copy: Any = None,
     **options: Any,
 ) -> Array:  # fmt: skip
     if options.get("like") is not None:
@@ -164,7 +161,7 @@ def asarray(
 
 
 def array(
-    object: ArrayInput, dtype: npt.DTypeLike | None = None, *, copy: Any = True,
+    object: ArrayInput, dtype: DTypeInput = None, *, copy: Any = True,
     order: str | None = "K", subok: bool = False, ndmin: int = 0, **options: Any,
 ) -> Array:  # fmt: skip
     copied = COPIES.get(copy, copy) and isinstance(object, Array)
@@ -172,9 +169,7 @@ def array(
     return arraytape.reshape(made, (1,) * max(ndmin - made.ndim, 0) + made.shape) if ndmin else made
 
 
-def asarray_chkfinite(
-    a: ArrayInput, dtype: npt.DTypeLike | None = None, order: str | None = None
-) -> Array:
+def asarray_chkfinite(a: ArrayInput, dtype: DTypeInput = None, order: str | None = None) -> Array:
     kept = asarray(a, dtype)
     if kept.dtype.kind in "fc" and not bool(arraytape.all(arraytape.isfinite(kept))):
         raise ValueError("array must not contain infs or NaNs")
@@ -182,7 +177,7 @@ def asarray_chkfinite(
 
 
 def full(
-    shape: int | Sequence[int], fill_value: ArrayInput, dtype: npt.DTypeLike | None = None,
+    shape: int | Sequence[int], fill_value: ArrayInput, dtype: DTypeInput = None,
     order: str | None = "C", **options: Any,
 ) -> Array:  # fmt: skip
     lengths: Any = (shape,) if np.ndim(shape) == 0 else shape

@@ -17,10 +17,12 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.stats import _continuous_distns
+from scipy.stats._distn_infrastructure import rv_generic
 
 import arraytape
 
@@ -36,9 +38,6 @@ from ._hooks import original_of
 from ._ops import LibraryOp, library_op
 from ._plain import ArrayInput, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays, replaces, stands_in
-
-if TYPE_CHECKING:
-    from scipy.stats._distn_infrastructure import rv_generic
 
 Function = Callable[..., Any]
 INFRASTRUCTURE = "scipy.stats._distn_infrastructure"
@@ -61,9 +60,7 @@ def apply_where(
     cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
 ) -> Any:
     """Compute ``array_api_extra.apply_where`` of Arrays and NumPy data together."""
-    extra = (
-        distributions().xpx.__wrapped__
-    )  # where SciPy keeps its copy differs from version to version
+    extra = _continuous_distns.xpx.__wrapped__  # SciPy's copy: its place differs by version
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
     return extra.apply_where(cond, args, array_result(f1), array_result(f2), **options)
@@ -119,17 +116,11 @@ def _by_lower(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
 log_of_normal_mass = library_op(
     "scipy.stats.log_gauss_mass",
     lambda a, b: np.reshape(
-        distributions()._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
+        _continuous_distns._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
         np.broadcast_shapes(a.shape, b.shape),
     ),
     _by_lower, _by_upper, cores=(0, 0),
 )  # fmt: skip
-
-
-def distributions() -> Any:
-    from scipy.stats import _continuous_distns
-
-    return _continuous_distns
 
 
 @hooks(CONTINUOUS, "_log_gauss_mass")

@@ -67,16 +67,13 @@ ADJOINTS: dict[str, Any] = {
 }
 
 
-def fourier_transform(
-    x: Array, function: str = "fftn", lengths: Axes = (), axes: Axes = (-1,),
-    norm: str | None = "backward", workers: int | None = None,
-) -> Any:  # fmt: skip
-    return getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
-
-
 fourier: LibraryOp = library_op(
-    "scipy.fft.fftn", fourier_transform, fourier_adjoint, word="linear", cores=(0,)
-)
+    "scipy.fft.fftn",
+    lambda x, function="fftn", lengths=(), axes=(-1,), norm="backward", workers=None: (
+        getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
+    ),
+    fourier_adjoint, word="linear", cores=(0,),
+)  # fmt: skip
 
 
 def all_fitted(y: RawArray, shape: tuple[int, ...], axes: Axes, xp: Namespace) -> Any:
@@ -181,16 +178,14 @@ def with_ends(y: RawArray, factor: float, ends: Sequence[int], axes: Axes, xp: N
     return y
 
 
-def real_transform(
-    x: Array, function: str = "dctn", variant: int = 2, lengths: Axes = (), axes: Axes = (-1,),
-    norm: str | None = None, orthogonalize: bool | None = None, workers: int | None = None,
-) -> Any:  # fmt: skip
-    return getattr(scipy.fft, function)(
+real = library_op(
+    "scipy.fft.dctn",
+    lambda x, function="dctn", variant=2, lengths=(), axes=(-1,), norm=None, orthogonalize=None,
+    workers=None: getattr(scipy.fft, function)(
         x, variant, lengths, axes, norm, workers=workers, orthogonalize=orthogonalize
-    )
-
-
-real = library_op("scipy.fft.dctn", real_transform, real_adjoint, word="linear", cores=(0,))
+    ),
+    real_adjoint, word="linear", cores=(0,),
+)  # fmt: skip
 
 
 def state_real_transform(name: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from scipy.interpolate import _dierckx, _ppoly
 
 import arraytape
 
@@ -83,8 +84,6 @@ def without_slope(x: ArrayInput) -> Any:
 def polynomial_forward(
     c: Array, x: Array, places: Array, nu: int = 0, extrapolate: bool = True
 ) -> Any:
-    from scipy.interpolate import _ppoly
-
     found = np.empty((len(places), c.shape[2]), c.dtype)
     given = [np.array(part, order="C") for part in (c, x, places)]  # it takes no read-only memory
     _ppoly.evaluate(*given, nu, extrapolate, found)
@@ -127,8 +126,6 @@ def evaluate(
 
 
 def continuity_forward(c: Array, x: Array, order: int = 0) -> Any:
-    from scipy.interpolate import _ppoly
-
     found = np.array(c, order="C")
     _ppoly.fix_continuity(found, np.array(x), order)
     return found
@@ -163,8 +160,6 @@ def fix_continuity(c: Array | NumpyData, x: ArrayInput, order: int) -> None:
 def integral_forward(
     c: Array, x: Array, start: Array, stop: Array, extrapolate: bool = True
 ) -> Any:
-    from scipy.interpolate import _ppoly
-
     found = np.empty(c.shape[2], c.dtype)
     given = [np.array(part, order="C") for part in (c, x)]
     _ppoly.integrate(*given, float(start), float(stop), extrapolate, found)
@@ -200,8 +195,6 @@ stands_in(
 def spline_forward(
     t: Array, c: Array, places: Array, k: int = 3, nu: int = 0, extrapolate: bool = True
 ) -> Any:
-    from scipy.interpolate import _dierckx
-
     return _dierckx.evaluate_spline(
         np.array(t), np.ascontiguousarray(c), k, np.array(places), nu, extrapolate
     )
@@ -270,11 +263,8 @@ def coefficients_adjoint(
 
 
 coefficients = library_op(
-    "scipy.interpolate.make_interp_spline",
-    coefficients_forward,
-    coefficients_adjoint,
-    word="linear",
-)
+    "scipy.interpolate.make_interp_spline", coefficients_forward, coefficients_adjoint, word="linear",
+)  # fmt: skip
 
 
 def linear_in_values(name: str) -> None:
@@ -307,15 +297,6 @@ for name in POSITIONAL:
 
 
 # --- on a grid ---------------------------------------------------------------------------------------
-def grid_forward(
-    data: Array, places: Array, grid: tuple[np.ndarray[Any, Any], ...] = (), method: str = "linear",
-    bounds_error: bool = True, fill_value: complex | None = None,
-) -> Any:  # fmt: skip
-    return scipy.interpolate.RegularGridInterpolator(
-        grid, data.copy(), method, bounds_error, fill_value
-    )(places)
-
-
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
     """Return the values at the corners around each place, weighted by how near they are."""
     at, shares = [], []
@@ -339,7 +320,13 @@ def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method
 
 
 grid_value = library_op(
-    "scipy.interpolate.RegularGridInterpolator", grid_forward, word="nondifferentiable"
+    "scipy.interpolate.RegularGridInterpolator",
+    lambda data, places, grid=(), method="linear", bounds_error=True, fill_value=None: (
+        scipy.interpolate.RegularGridInterpolator(
+            grid, data.copy(), method, bounds_error, fill_value
+        )(places)
+    ),
+    word="nondifferentiable",
 )
 
 

@@ -7,9 +7,10 @@ therefore right if that of U is taken as -inv(S) dS U / 2, which is that of a sq
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy.stats._multivariate import multi_rv_generic
 
 from .._util.errors import describe, user_line
 from .._util.protocols import Namespace, RawArray
@@ -18,9 +19,6 @@ from ._hooks import original_of
 from ._ops import library_op
 from ._plain import ArrayInput, Cotangents, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays
-
-if TYPE_CHECKING:
-    from scipy.stats._multivariate import multi_rv_generic
 
 MODULE = "scipy.stats._multivariate"
 

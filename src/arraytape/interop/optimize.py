@@ -100,10 +100,8 @@ class Call:
             given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
         starts = {place: plain_data(x) for place, x in self.starts.items()}
         return self.original(
-            lambda *args, **keywords: plain_data(self.function(*args, **keywords)),
-            **starts,
-            **given,
-        )
+            lambda *args, **keywords: plain_data(self.function(*args, **keywords)), **starts, **given,
+        )  # fmt: skip
 
     def evaluate_at(self, x: Array) -> Array:
         """Return the function's values at x, recorded."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.fft
 import scipy.linalg
 import scipy.signal
-from scipy.signal import _signaltools
+from scipy.signal import _signaltools, _sigtools
 
 import arraytape
 
@@ -42,10 +42,6 @@ for module in (
 # The final state is what w and the sum would add after the end.  The adjoint of w, v, obeys the same
 # recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from that of the
 # final state.
-def lfilter_forward(b: Array, a: Array, x: Array, zi: Array, axis: int = -1) -> Any:
-    return scipy.signal.lfilter(b, a, x, axis, zi)
-
-
 def lfilter_joint(
     g: Cotangents, b: RawArray, a: RawArray, x: RawArray, zi: RawArray, y: RawArray, axis: int,
     xp: Namespace,
@@ -54,11 +50,9 @@ def lfilter_joint(
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
     to_b, to_a, by_x, by_z = filter_adjoint(g_y, g_z, b, a, x, y, xp)
     return (
-        Later(to_b),
-        Later(to_a),
-        Later(lambda: xp.moveaxis(by_x(), -1, axis)),
+        Later(to_b), Later(to_a), Later(lambda: xp.moveaxis(by_x(), -1, axis)),
         xp.moveaxis(by_z, -1, axis),
-    )
+    )  # fmt: skip
 
 
 def filter_adjoint(
@@ -133,8 +127,9 @@ def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
 
 
 lfilter_op = library_op(
-    "scipy.signal.lfilter", lfilter_forward, joint=lfilter_joint, outputs=("y", "zf")
-)
+    "scipy.signal.lfilter", lambda b, a, x, zi, axis=-1: scipy.signal.lfilter(b, a, x, axis, zi),
+    joint=lfilter_joint, outputs=("y", "zf"),
+)  # fmt: skip
 
 
 @hooks("scipy.signal._signaltools", "lfilter")
@@ -184,10 +179,6 @@ def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = 
 
 
 # --- sections of second order ------------------------------------------------------------------------
-def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: int = -1) -> Any:
-    return scipy.signal.sosfilt(sos.copy(), x, axis, zi)  # it takes no read-only memory
-
-
 def sosfilt_joint(
     g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
 ) -> tuple[Any, ...]:
@@ -220,8 +211,11 @@ def sosfilt_joint(
 
 
 sosfilt_op = library_op(
-    "scipy.signal.sosfilt", sosfilt_forward, joint=sosfilt_joint, outputs=("y", "zf")
-)
+    "scipy.signal.sosfilt",
+    # It takes no read-only memory.
+    lambda sos, x, zi, axis=-1: scipy.signal.sosfilt(sos.copy(), x, axis, zi),
+    joint=sosfilt_joint, outputs=("y", "zf"),
+)  # fmt: skip
 
 
 @hooks("scipy.signal._signaltools", "sosfilt")
@@ -243,12 +237,11 @@ VALID, SAME, FULL = range(3)
 
 
 def whole_correlation(
-    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], part: int, half: Function,
-    xp: Namespace,
+    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], part: int, flips: int, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return a cotangent of a part as one of all of c."""
+    """Return a cotangent of a part as one of all of c; flips : 1 if x2 is reversed, as in c."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
-    first = [{FULL: 0, SAME: half(m), VALID: m - 1}[part] for _, m in pairs]
+    first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
 
 
@@ -257,13 +250,7 @@ def correlate_forward(
 ) -> Any:
     if sizes is None:
         sizes = [n - m + 1 for n, m in zip(x1.shape, x2.shape, strict=True)]
-    return real_sigtools()._correlateND(x1, x2, np.empty(sizes, x1.dtype), part)
-
-
-def correlate_whole(
-    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], part: int, xp: Namespace
-) -> Any:
-    return whole_correlation(g, sizes1, sizes2, part, lambda m: (m - 1) // 2, xp)
+    return _sigtools._correlateND(x1, x2, np.empty(sizes, x1.dtype), part)
 
 
 def reverse(x: RawArray, xp: Namespace) -> Any:
@@ -280,35 +267,16 @@ def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
 correlate_op = library_op(
     "scipy.signal.correlate", correlate_forward,
     lambda g, x2, shape, part, xp: correlated(
-        correlate_whole(g, shape, x2.shape, part, xp), reverse(x2, xp), xp
+        whole_correlation(g, shape, x2.shape, part, 1, xp), reverse(x2, xp), xp
     ),
     lambda g, x1, shape, part, xp: reverse(
-        correlated(correlate_whole(g, x1.shape, shape, part, xp), x1, xp), xp
+        correlated(whole_correlation(g, x1.shape, shape, part, 1, xp), x1, xp), xp
     ),
 )  # fmt: skip
 
 
-def real_sigtools() -> Any:
-    """Return SciPy's extension, also where a module has a stand-in for it."""
-    from scipy.signal import _sigtools
-
-    return _sigtools
-
-
 # In a plane, also with lines that are continued, and without the conjugate.
 BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
-
-
-def plane_forward(
-    x1: Array, x2: Array, flips: int = 1, part: int = FULL, boundary: int = 0, fill: complex = 0
-) -> Any:
-    return real_sigtools()._convolve2d(x1, x2, flips, part, boundary, fill)
-
-
-def plane_whole(
-    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], flips: int, part: int, xp: Namespace,
-) -> Any:  # fmt: skip
-    return whole_correlation(g, sizes1, sizes2, part, lambda m: (m - flips) // 2, xp)
 
 
 def plane_first(
@@ -318,7 +286,7 @@ def plane_first(
     sizes, mode = x2.shape, BOUNDARIES[boundary]
     if not math.prod(shape) * math.prod(sizes):
         return xp.zeros(shape, dtype=g.dtype)
-    wide = plane_whole(g, shape, sizes, flips, part, xp)
+    wide = whole_correlation(g, shape, sizes, part, flips, xp)
     full = [n + 2 * (m - 1) for n, m in zip(wide.shape, sizes, strict=True)]
     wide = xp.scatter_add(wide, tuple(full), window([m - 1 for m in sizes], wide.shape))
     back = correlated(wide, x2 if flips else xp.flip(x2), xp)
@@ -333,14 +301,20 @@ def plane_second(
 ) -> Any:  # fmt: skip
     if not math.prod(x1.shape) * math.prod(shape):
         return xp.zeros(shape, dtype=g.dtype)
-    wide = plane_whole(g, x1.shape, shape, flips, part, xp)
+    wide = whole_correlation(g, x1.shape, shape, part, flips, xp)
     for axis, m in enumerate(shape):
         x1 = extend_lines(x1, axis, BOUNDARIES[boundary], m - 1, m - 1, fill, xp)
     back = conjugate(correlated(x1, wide, xp), xp)
     return xp.flip(back) if flips else back
 
 
-plane_op = library_op("scipy.signal.convolve2d", plane_forward, plane_first, plane_second)
+plane_op = library_op(
+    "scipy.signal.convolve2d",
+    lambda x1, x2, flips=1, part=FULL, boundary=0, fill=0: _sigtools._convolve2d(
+        x1, x2, flips, part, boundary, fill
+    ),
+    plane_first, plane_second,
+)  # fmt: skip
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
@@ -407,13 +381,6 @@ def fft_helper(
 
 
 # --- resampling --------------------------------------------------------------------------------------
-def upfirdn_forward(
-    h: Array, x: Array, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
-    cval: complex = 0,
-) -> Any:  # fmt: skip
-    return scipy.signal.upfirdn(h, x, up, down, axis, mode, cval)
-
-
 def upfirdn_filter(
     g: RawArray, h: RawArray, x: RawArray, shape: tuple[int, ...], up: int, down: int, axis: int,
     mode: str, cval: complex, xp: Namespace,
@@ -447,7 +414,13 @@ def upfirdn_signal(
     return fitted(back, resized(back.shape, axis, length), axis, xp)
 
 
-upfirdn_op = library_op("scipy.signal.upfirdn", upfirdn_forward, upfirdn_filter, upfirdn_signal)
+upfirdn_op = library_op(
+    "scipy.signal.upfirdn",
+    lambda h, x, up=1, down=1, axis=-1, mode="constant", cval=0: scipy.signal.upfirdn(
+        h, x, up, down, axis, mode, cval
+    ),
+    upfirdn_filter, upfirdn_signal,
+)  # fmt: skip
 
 
 @hooks("scipy.signal._upfirdn", "upfirdn")

@@ -120,18 +120,16 @@ FORMULAS: dict[str, Function] = {
 
 
 # --- between collections -----------------------------------------------------------------------------
-def cdist_forward(
-    a: Array, b: Array, metric: str = "", options: tuple[tuple[str, Any], ...] = ()
-) -> Any:
-    return scipy.spatial.distance.cdist(a, b, metric, **dict(options))
-
-
-def pdist_forward(a: Array, metric: str = "", options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    return scipy.spatial.distance.pdist(a, metric, **dict(options))
-
-
-cdist_value = library_op("scipy.spatial.cdist", cdist_forward, word="nondifferentiable")
-pdist_value = library_op("scipy.spatial.pdist", pdist_forward, word="nondifferentiable")
+cdist_value = library_op(
+    "scipy.spatial.cdist",
+    lambda a, b, metric="", options=(): scipy.spatial.distance.cdist(a, b, metric, **dict(options)),
+    word="nondifferentiable",
+)
+pdist_value = library_op(
+    "scipy.spatial.pdist",
+    lambda a, metric="", options=(): scipy.spatial.distance.pdist(a, metric, **dict(options)),
+    word="nondifferentiable",
+)
 
 
 def metric_name(metric: str | Callable[..., Any]) -> str | None:
@@ -226,13 +224,13 @@ def pdist(
 
 
 # --- of two vectors, and in another shape ------------------------------------------------------------
-def vector_forward(
-    u: Array, v: Array, metric: str = "", options: tuple[tuple[str, Any], ...] = ()
-) -> Any:
-    return getattr(scipy.spatial.distance, metric)(u, v, **dict(options))
-
-
-vector_value = library_op("scipy.spatial.distance", vector_forward, word="nondifferentiable")
+vector_value = library_op(
+    "scipy.spatial.distance",
+    lambda u, v, metric="", options=(): getattr(scipy.spatial.distance, metric)(
+        u, v, **dict(options)
+    ),
+    word="nondifferentiable",
+)
 
 
 def state_vector_metric(name: str) -> None:

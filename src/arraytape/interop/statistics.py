@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +20,11 @@ from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import ArrayInput, plain_data
+from ._plain import ArrayInput, DTypeInput, plain_data
 from ._power import box_cox, yeo_johnson, yeo_johnson_transform
 from ._recorded import refused_functions
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 COMMON, MORE = "scipy.stats._stats_py", "scipy.stats._morestats"
 
@@ -124,7 +121,7 @@ class Estimate:
 
         def estimate(
             points: ArrayInput, values: ArrayInput, xi: ArrayInput, factor: ArrayInput,
-            dtype: npt.DTypeLike,
+            dtype: DTypeInput,
         ) -> Any:  # fmt: skip
             given = points, values, xi, factor
             if not has_array(given):
@@ -154,19 +151,19 @@ for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
 
 
 # --- power transformations ----------------------------------------------------------------------------
-def transform_forward(x: Array, lam: Array, number: float | None = None) -> Any:
-    return original(MORE, "_yeojohnson_transform")(x, lam if number is None else number)
-
-
-def likelihood_forward(
-    lam: Array, x: Array, name: str = "", axis: int | None = 0, keepdims: bool = False
-) -> Any:
-    return original(MORE, name)(lam, x, axis=axis, keepdims=keepdims)
-
-
-transform_value = library_op("scipy.stats.yeojohnson", transform_forward, word="nondifferentiable")
+transform_value = library_op(
+    "scipy.stats.yeojohnson",
+    lambda x, lam, number=None: original(MORE, "_yeojohnson_transform")(
+        x, lam if number is None else number
+    ),
+    word="nondifferentiable",
+)
 likelihood_value = library_op(
-    "scipy.stats.boxcox_llf", likelihood_forward, word="nondifferentiable"
+    "scipy.stats.boxcox_llf",
+    lambda lam, x, name="", axis=0, keepdims=False: original(MORE, name)(
+        lam, x, axis=axis, keepdims=keepdims
+    ),
+    word="nondifferentiable",
 )
 
 

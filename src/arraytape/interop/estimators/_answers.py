@@ -10,16 +10,14 @@ gets the derivatives of the formula that the statement computes of the Arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sklearn
+from sklearn.base import BaseEstimator
 
 from .._context import has_array
 from .._statements import hooks, original
 from ._fits import connect, detached, detached_object, signature_of
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 Function = Callable[..., Any]
 Formula = Callable[[Any, Mapping[str, Any]], Any]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._plain import NumpyData, plain_data
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 
 def distances(X: Array, Y: Array) -> Array:

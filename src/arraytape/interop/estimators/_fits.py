@@ -28,7 +28,7 @@ from .._context import has_array
 from .._slopes import with_slope
 from .._statements import hooks, original
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # scikit-learn may be on the way of importing it
     from sklearn.base import BaseEstimator
 
 Function = Callable[..., Any]
@@ -129,12 +129,10 @@ class Fit:
 # What is a parameter's own value, or one chosen among those given, or 1; and the parameters: where these
 # hold no Array, it is a constant.
 CHOSEN = {
-    "C_": ("Cs",),
-    "X_scale_": (),
-    "l1_ratio_": ("l1_ratio", "l1_ratios"),
+    "C_": ("Cs",), "X_scale_": (), "l1_ratio_": ("l1_ratio", "l1_ratios"),
     "mean_precision_prior_": ("mean_precision_prior",),
     "weight_concentration_prior_": ("weight_concentration_prior",),
-}
+}  # fmt: skip
 INSTEAD = "Give it NumPy data (np.asarray(xp.stop_gradient(X))) where no gradient is wanted"
 Connect = Callable[[Fit], Mapping[str, Any]]
 Examine = Callable[[Fit], None]

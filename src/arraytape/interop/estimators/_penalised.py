@@ -76,13 +76,8 @@ class Penalised:
             return smooth(parts, *theta) + xp.sum(theta[3] * self.sizes(parts["coef"], moves))
 
         theta = (
-            self.X,
-            self.y,
-            self.weights,
-            xp.asarray(self.l1),
-            xp.asarray(self.l2),
-            *self.extra,
-        )
+            self.X, self.y, self.weights, xp.asarray(self.l1), xp.asarray(self.l2), *self.extra,
+        )  # fmt: skip
         found = minimum_of_parts(penalised_objective, start, *theta, free={"coef": moves})
         if held and not self.chosen:
             self.examine_active_set(smooth, found, moves, theta)

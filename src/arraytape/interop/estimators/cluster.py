@@ -7,9 +7,10 @@ of its samples does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
@@ -19,9 +20,6 @@ from ._answers import answers
 from ._distances import distances
 from ._fits import Fit, as_float, connects_fit, refuses
 from ._labels import indicators
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 KMEANS = "sklearn.cluster._kmeans"
 NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its samples
@@ -104,11 +102,9 @@ def affinity_propagation(fit: Fit) -> dict[str, Array]:
 
 
 @connects_fit(
-    "sklearn.cluster._agglomerative",
-    "AgglomerativeClustering",
-    "FeatureAgglomeration",
+    "sklearn.cluster._agglomerative", "AgglomerativeClustering", "FeatureAgglomeration",
     ignores=("X", "y"),
-)
+)  # fmt: skip
 def agglomerative(fit: Fit) -> dict[str, Array]:
     """Return no attributes, because the fit only finds which samples, or features, go together."""
     return {}
@@ -133,11 +129,9 @@ refuses(
     why="its centers are a running average over random batches, which end before they settle",
 )
 refuses(
-    KMEANS,
-    "MiniBatchKMeans",
-    method="partial_fit",
+    KMEANS, "MiniBatchKMeans", method="partial_fit",
     why="its centers are a running average over batches",
-)
+)  # fmt: skip
 refuses("sklearn.cluster._dbscan", "DBSCAN", why=LABELS)
 refuses("sklearn.cluster._hdbscan.hdbscan", "HDBSCAN", why=LABELS)
 refuses("sklearn.cluster._optics", "OPTICS", why=LABELS)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
@@ -17,9 +18,6 @@ from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._solutions import Parts, root_of_parts
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 NEAR = 1e-6
 

@@ -1,8 +1,10 @@
 """Estimators that are NumPy code around SciPy's linear algebra: they run on Arrays as they stand."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import _Constraint
 
 import arraytape
 
@@ -10,10 +12,6 @@ from ..._array.array import Array
 from .._context import has_array, held_by
 from .._plain import plain_data
 from .._statements import hooks, keeps_arrays, original, prepares
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils._param_validation import _Constraint
 
 for module in (
     "covariance._elliptic_envelope", "covariance._empirical_covariance",

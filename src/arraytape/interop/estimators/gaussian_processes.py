@@ -10,10 +10,12 @@ are smooth where points coincide.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.special
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel
 
 import arraytape as xp
 
@@ -31,10 +33,6 @@ from .._slopes import with_slope
 from .._statements import hooks, keeps_arrays, original
 from ._fits import Fit, connect, connects_fit, detached_object, refuses
 from ._solutions import Parts, minimum_of_parts
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-    from sklearn.gaussian_process.kernels import Kernel
 
 HOME = "sklearn.gaussian_process"
 EDGE = 1e-9  # of a hyperparameter's logarithm: how near to its bound it is at it

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
@@ -14,9 +15,6 @@ from .._plain import ArrayInput, NumpyData
 from .._statements import hooks, original
 from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 
 @hooks("sklearn.impute._base", "SimpleImputer._dense_fit")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
@@ -13,9 +14,6 @@ from .._plain import ArrayInput
 from .._statements import hooks, keeps_arrays, original
 from ._fits import as_float, connect, detached, detached_object
 from ._labels import indicators
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 keeps_arrays("sklearn.isotonic")
 

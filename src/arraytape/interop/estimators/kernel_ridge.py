@@ -18,11 +18,8 @@ def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
     """Return dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K."""
     fit.asked |= {"gamma", "coef0"}  # of which the kernel makes use
     X, y, weights, alpha = (
-        fit.float_data("X"),
-        fit.float_data("y"),
-        fit.sample_weights(),
-        fit.parameter("alpha"),
-    )
+        fit.float_data("X"), fit.float_data("y"), fit.sample_weights(), fit.parameter("alpha"),
+    )  # fmt: skip
     K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)
     root = xp.sqrt(weights)
     scaled = root[:, None] * K * root

@@ -385,11 +385,9 @@ def huber(fit: Fit) -> Attributes:
         return xp.sum(weights * loss) + alpha * xp.sum(parts["coef"] ** 2)
 
     theta = [
-        fit.float_data("X"),
-        fit.float_data("y"),
-        fit.sample_weights(),
+        fit.float_data("X"), fit.float_data("y"), fit.sample_weights(),
         *map(fit.parameter, ("epsilon", "alpha")),
-    ]
+    ]  # fmt: skip
     return {
         f"{name}_": value
         for name, value in minimum_of_parts(huber_objective, start, *theta).items()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.mixture._base import BaseMixture
 
 import arraytape as xp
 
@@ -16,21 +17,14 @@ from .._statements import keeps_arrays, replaces
 from ._fits import Fit, as_float, connects_fit
 from ._solutions import Parts, root_of_parts
 
-if TYPE_CHECKING:
-    from sklearn.mixture._base import BaseMixture
-
 for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
     keeps_arrays(f"sklearn.mixture.{module}")
 replaces("sklearn.mixture._base", "float", SoftFloat)
 
 GAUSSIAN = ("weights_", "means_", "covariances_")
 BAYESIAN = (
-    "weight_concentration_",
-    "mean_precision_",
-    "means_",
-    "degrees_of_freedom_",
-    "covariances_",
-)
+    "weight_concentration_", "mean_precision_", "means_", "degrees_of_freedom_", "covariances_",
+)  # fmt: skip
 
 DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "covariance_prior_")
 
@@ -72,12 +66,9 @@ def em_step(twin: BaseMixture, parts: Parts, X: Array, names: tuple[str, ...]) -
 
 @connects_fit("sklearn.mixture._base", "BaseMixture", ignores=("y",))
 @connects_fit(
-    "sklearn.mixture._base",
-    "BaseMixture",
-    ignores=("y",),
-    method="fit_predict",
+    "sklearn.mixture._base", "BaseMixture", ignores=("y",), method="fit_predict",
     result=lambda model, fit: fit.result,
-)
+)  # fmt: skip
 def expectation_maximization(fit: Fit) -> dict[str, Array]:
     X, twin = fit.float_data("X"), fit.twin
     names = (

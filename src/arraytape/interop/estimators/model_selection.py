@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
 from .._plain import ArrayInput
 from .._statements import hooks, keeps_arrays, original
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 Scores = dict[str, Any] | Any  # by name where there are several metrics
 

@@ -19,7 +19,7 @@ from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._fits import detached
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # scikit-learn may be on the way of importing them
     from sklearn.base import BaseEstimator
     from sklearn.utils._param_validation import _Constraint
     from sklearn.utils.parallel import Parallel

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
@@ -19,9 +20,6 @@ from ._distances import distances, weights_by_distance
 from ._fits import Fit, as_float, connects_fit, detached, detached_object, refuses
 from ._labels import indicators
 from ._solutions import Parts, minimum_of_parts
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
 for module in ("_base", "_classification", "_lof", "_regression"):
@@ -131,13 +129,10 @@ def kernel_density(fit: Fit) -> dict[str, Array]:
 
 
 KERNELS = {
-    "gaussian": lambda u: -0.5 * u * u,
-    "exponential": lambda u: -u,
-    "epanechnikov": lambda u: xp.log(1.0 - u * u),
-    "linear": lambda u: xp.log(1.0 - u),
-    "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)),
-    "tophat": lambda u: 0.0 * u,
-}
+    "gaussian": lambda u: -0.5 * u * u, "exponential": lambda u: -u,
+    "epanechnikov": lambda u: xp.log(1.0 - u * u), "linear": lambda u: xp.log(1.0 - u),
+    "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)), "tophat": lambda u: 0.0 * u,
+}  # fmt: skip
 
 
 DENSITY = "metric='euclidean' with atol=0 and rtol=0"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..._array.array import Array
 from .._plain import ArrayInput
@@ -13,9 +14,6 @@ from .._power import box_cox, yeo_johnson
 from .._statements import hooks, original
 from ._fits import as_float, connect, detached, refuses
 from ._solutions import minimum_of_parts
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
 
 DATA = "sklearn.preprocessing._data"
 

@@ -198,11 +198,9 @@ class Kernel:
 
     def plain_between(self, rows: NumpyData, others: NumpyData) -> Any:
         still = dataclasses.replace(
-            self,
-            X=xp.stop_gradient(self.X),
-            gamma=plain_data(self.gamma),
+            self, X=xp.stop_gradient(self.X), gamma=plain_data(self.gamma),
             coef0=plain_data(self.coef0),
-        )
+        )  # fmt: skip
         return np.asarray(still.between_rows(rows, others))
 
     def between_samples(self, A: Array, B: Array) -> Array:

@@ -59,11 +59,9 @@ def continuous_are_rule(
         return y @ z @ y @ adjoint(gain, xp)
 
     return (
-        Later(lambda: -2.0 * (y @ z)),
-        Later(lambda: 2.0 * through_gain()),
-        -z,
+        Later(lambda: -2.0 * (y @ z)), Later(lambda: 2.0 * through_gain()), -z,
         Later(lambda: -(gain @ through_gain())),
-    )
+    )  # fmt: skip
 
 
 recorded_function(
@@ -88,11 +86,9 @@ def discrete_are_rule(
         return 2.0 * (y @ closed @ z)
 
     return (
-        Later(to_state_matrix),
-        Later(lambda: -(to_state_matrix() @ back)),
-        z,
+        Later(to_state_matrix), Later(lambda: -(to_state_matrix() @ back)), z,
         Later(lambda: gain @ z @ back),
-    )
+    )  # fmt: skip
 
 
 recorded_function(

@@ -84,11 +84,9 @@ def qr(
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.qr", f"mode={shown(mode)}")
     Q, R, order = qr_op(
-        operand_of(a),
-        mode="full" if mode == "r" else mode,
-        pivoting=pivoting,
+        operand_of(a), mode="full" if mode == "r" else mode, pivoting=pivoting,
         check_finite=check_finite,
-    )
+    )  # fmt: skip
     if mode == "r" and not pivoting and R.ndim > 2:
         return R  # of stacks, SciPy gives a single result without a tuple around it
     found = (R,) if mode == "r" else (Q, R)
@@ -120,13 +118,9 @@ def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
 
 rq_op = library_op(
     "scipy.linalg.rq",
-    lambda a, mode="full", check_finite=True: scipy.linalg.rq(
-        a, mode=mode, check_finite=check_finite
-    ),
-    joint=rq_joint,
-    outputs=("R", "Q"),
-    cores=[2],
-)
+    lambda a, mode="full", check_finite=True: scipy.linalg.rq(a, mode=mode, check_finite=check_finite),
+    joint=rq_joint, outputs=("R", "Q"), cores=[2],
+)  # fmt: skip
 
 
 @hooks("scipy.linalg", "rq")

@@ -236,12 +236,9 @@ def lu_joint(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp
 
 
 lu_op = library_op(
-    "scipy.linalg.lu",
-    lambda a, check_finite=True: lu_with_rows(a, check_finite),
-    joint=lu_joint,
-    outputs=("lower", "upper", "rows"),
-    cores=[2],
-)
+    "scipy.linalg.lu", lambda a, check_finite=True: lu_with_rows(a, check_finite), joint=lu_joint,
+    outputs=("lower", "upper", "rows"), cores=[2],
+)  # fmt: skip
 
 
 @hide_from_warnings
@@ -266,10 +263,8 @@ def lu(
         return indices, lower, upper
     one = xp.eye(rows.shape[-1], dtype=real_dtype(lower.dtype))
     return (
-        to_matrix_order(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp),
-        lower,
-        upper,
-    )
+        to_matrix_order(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp), lower, upper,
+    )  # fmt: skip
 
 
 def real_dtype(dtype: np.dtype[Any]) -> Any:
@@ -301,12 +296,9 @@ def lu_factor_with_rows(a: NumpyData, check_finite: bool) -> Any:
 
 
 lu_factor_op = library_op(
-    "scipy.linalg.lu_factor",
-    lambda a, check_finite=True: lu_factor_with_rows(a, check_finite),
-    joint=lu_factor_joint,
-    outputs=("lu", "pivots", "rows"),
-    cores=[2],
-)
+    "scipy.linalg.lu_factor", lambda a, check_finite=True: lu_factor_with_rows(a, check_finite),
+    joint=lu_factor_joint, outputs=("lu", "pivots", "rows"), cores=[2],
+)  # fmt: skip
 
 
 @hooks("scipy.linalg", "lu_factor")
@@ -494,12 +486,8 @@ def lstsq(
     driver = lapack_driver or scipy.linalg.lstsq.default_lapack_driver
     op = LSTSQ["gelsy" if driver == "gelsy" else "others"]
     found = op(
-        operand_of(a),
-        operand_of(b),
-        cond=cond,
-        check_finite=check_finite,
-        lapack_driver=lapack_driver,
-    )
+        operand_of(a), operand_of(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver,
+    )  # fmt: skip
     x, residues, rank = found[:3]
     rank = stop_gradient(rank)
     if rank.ndim == 0 and is_at_hand(rank._data):

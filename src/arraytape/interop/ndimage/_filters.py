@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.ndimage
 from scipy._lib._util import normalize_axis_index
-from scipy.ndimage import _filters, _fourier, _ni_support
+from scipy.ndimage import _filters, _fourier, _nd_image, _ni_support
 
 import arraytape
 
@@ -21,11 +21,8 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
-from .._plain import ArrayInput, NumpyData
+from .._plain import ArrayInput, DTypeInput, NumpyData
 from .._statements import hooks, stands_in
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 Function = Callable[..., Any]
 
@@ -80,13 +77,6 @@ def weights_adjoint(
     return xp.reshape(xp.stack(found), shape)
 
 
-def correlate1d_forward(
-    x: Array, w: Array, axis: int = -1, mode: str = "reflect", cval: complex = 0.0, origin: int = 0,
-    output: npt.DTypeLike | None = None,
-) -> Any:  # fmt: skip
-    return scipy.ndimage.correlate1d(x, w, axis, output, mode, cval, origin)
-
-
 def correlate1d_image(
     g: RawArray, w: RawArray, shape: tuple[int, ...], axis: int, mode: str, origin: int, xp: Namespace,
 ) -> Any:  # fmt: skip
@@ -97,7 +87,10 @@ def correlate1d_image(
 
 
 correlate1d_op = library_op(
-    "scipy.ndimage.correlate1d", correlate1d_forward,
+    "scipy.ndimage.correlate1d",
+    lambda x, w, axis=-1, mode="reflect", cval=0.0, origin=0, output=None: (
+        scipy.ndimage.correlate1d(x, w, axis, output, mode, cval, origin)
+    ),
     correlate1d_image,
     lambda g, x, shape, axis, mode, cval, origin, xp: weights_adjoint(
         g, x, shape, (axis % len(x.shape),), (mode,), cval, (origin,), xp
@@ -114,13 +107,6 @@ def correlate1d(
     return into(output, lambda dtype: correlate1d_op(x, w, axis, mode, cval, origin, dtype))
 
 
-def correlate_forward(
-    x: Array, w: Array, mode: str = "reflect", cval: complex = 0.0, origins: Sequence[int] = (),
-    output: npt.DTypeLike | None = None,
-) -> Any:  # fmt: skip
-    return scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
-
-
 def correlate_image(
     g: RawArray, w: RawArray, shape: tuple[int, ...], mode: str, origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
@@ -131,7 +117,10 @@ def correlate_image(
 
 
 correlate_op = library_op(
-    "scipy.ndimage.correlate", correlate_forward,
+    "scipy.ndimage.correlate",
+    lambda x, w, mode="reflect", cval=0.0, origins=(), output=None: (
+        scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
+    ),
     correlate_image,
     lambda g, x, shape, mode, cval, origins, xp: weights_adjoint(
         g, x, shape, range(len(shape)), [mode] * len(shape), cval, origins, xp
@@ -157,13 +146,6 @@ def correlate(
     return into(output, lambda dtype: correlate_op(x, w, mode, cval, origins, dtype))
 
 
-def uniform_forward(
-    x: Array, size: int = 1, axis: int = -1, mode: str = "reflect", cval: complex = 0.0,
-    origin: int = 0, output: npt.DTypeLike | None = None,
-) -> Any:  # fmt: skip
-    return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
-
-
 def uniform_image(
     g: RawArray, shape: tuple[int, ...], size: int, axis: int, mode: str, origin: int, xp: Namespace
 ) -> Any:
@@ -173,7 +155,13 @@ def uniform_image(
     return all_folded(full, shape, (size,), at, (mode,), (origin,), xp)
 
 
-uniform_op = library_op("scipy.ndimage.uniform_filter1d", uniform_forward, uniform_image)
+uniform_op = library_op(
+    "scipy.ndimage.uniform_filter1d",
+    lambda x, size=1, axis=-1, mode="reflect", cval=0.0, origin=0, output=None: (
+        scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
+    ),
+    uniform_image,
+)
 
 
 @hooks("scipy.ndimage._filters", "uniform_filter1d")
@@ -236,14 +224,6 @@ def gradient_magnitude(
 
 
 # --- selections --------------------------------------------------------------------------------------
-def selection_forward(
-    x: Array, function: str = "", given: tuple[Any, ...] = (),
-    footprint: np.ndarray[Any, Any] | None = None, heights: np.ndarray[Any, Any] | None = None,
-    modes: Sequence[str] = (), cval: complex = 0.0, origins: Sequence[int] = (),
-) -> Any:  # fmt: skip
-    return getattr(_filters, function)(x, *given)
-
-
 def selection_adjoint(
     g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
     modes: Sequence[str], cval: complex, origins: Sequence[int], shape: tuple[int, ...], xp: Namespace,
@@ -275,7 +255,13 @@ def is_selected(
     return xp.abs(raised - y) <= rounding * (xp.abs(raised) + abs(float(heights[tap])))
 
 
-selection_op = library_op("scipy.ndimage.rank_filter", selection_forward, selection_adjoint)
+selection_op = library_op(
+    "scipy.ndimage.rank_filter",
+    lambda x, function="", given=(), footprint=None, heights=None, modes=(), cval=0.0, origins=(): (
+        getattr(_filters, function)(x, *given)
+    ),
+    selection_adjoint,
+)
 
 
 def selected(
@@ -375,10 +361,10 @@ def rank_filter(
 def fourier_forward(
     x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
     n: int = -1, axis: int = -1, kind_of_filter: tuple[int, ...] = (),
-    output: npt.DTypeLike | None = None,
+    output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(x.shape, output)
-    getattr(real_nd_image(), function)(x, parameters, n, axis, found, *kind_of_filter)
+    getattr(_nd_image, function)(x, parameters, n, axis, found, *kind_of_filter)
     return found
 
 
@@ -394,13 +380,6 @@ def fourier_adjoint(
 fourier_op = library_op(
     "scipy.ndimage.fourier_filter", fourier_forward, fourier_adjoint, word="linear"
 )
-
-
-def real_nd_image() -> Any:
-    """Return SciPy's extension, also where a module has a stand-in for it."""
-    from scipy.ndimage import _nd_image
-
-    return _nd_image
 
 
 def parameters_refused(function: str) -> TypeError:

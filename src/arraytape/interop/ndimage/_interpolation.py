@@ -6,11 +6,11 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.ndimage
-from scipy.ndimage import _interpolation, _ni_support
+from scipy.ndimage import _interpolation, _nd_image, _ni_support
 
 import arraytape
 
@@ -22,23 +22,19 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
-from .._plain import ArrayInput, NumpyData
+from .._plain import ArrayInput, DTypeInput, NumpyData
 from .._statements import hooks, stands_in
 from .._wanted import used_by
-from ._filters import real_nd_image
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
 
 
 # --- the spline filter -------------------------------------------------------------------------------
 def spline_forward(
-    x: Array, order: int = 3, axis: int = -1, border: int = MIRROR, output: npt.DTypeLike | None = None,
+    x: Array, order: int = 3, axis: int = -1, border: int = MIRROR, output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(x.shape, output)
-    real_nd_image().spline_filter1d(x, order, axis, found, border)
+    _nd_image.spline_filter1d(x, order, axis, found, border)
     return found
 
 
@@ -243,10 +239,10 @@ def by_coordinates(
 # --- at coordinates ----------------------------------------------------------------------------------
 def interpolate_forward(
     c: Array, coordinates: Array, order: int = 3, border: int = CONSTANT, cval: complex = 0.0,
-    npad: int = 0, output: npt.DTypeLike | None = None,
+    npad: int = 0, output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(coordinates.shape[1:], output)
-    real_nd_image().geometric_transform(
+    _nd_image.geometric_transform(
         c, None, coordinates, None, None, found, order, border, cval, npad, None, None
     )
     return found
@@ -271,11 +267,11 @@ def grid(shape: tuple[int, ...], at: RawArray, xp: Namespace) -> Any:
 # --- at an affine function of the indices ------------------------------------------------------------
 def affine_forward(
     c: Array, matrix: Array, offset: Array, shape_out: tuple[int, ...] = (), order: int = 3,
-    border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, output: npt.DTypeLike | None = None,
+    border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
     given = [np.ascontiguousarray(x) for x in (matrix, offset)]
-    real_nd_image().geometric_transform(
+    _nd_image.geometric_transform(
         c, None, None, *given, found, order, border, cval, npad, None, None
     )
     return found
@@ -313,12 +309,12 @@ affine = library_op("scipy.ndimage.affine_transform", affine_forward, joint=affi
 def zoom_forward(
     c: Array, zoom: Array, shift: Array, shape_out: tuple[int, ...] = (), order: int = 3,
     border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, grid_mode: bool = False,
-    given: tuple[bool, bool] = (True, True), output: npt.DTypeLike | None = None,
+    given: tuple[bool, bool] = (True, True), output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
     both = [np.ascontiguousarray(x) if is_given else None
             for x, is_given in zip((zoom, shift), given, strict=True)]  # fmt: skip
-    real_nd_image().zoom_shift(c, *both, found, order, border, cval, npad, grid_mode)
+    _nd_image.zoom_shift(c, *both, found, order, border, cval, npad, grid_mode)
     return found
 
 
