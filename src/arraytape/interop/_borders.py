@@ -10,7 +10,7 @@ import numpy as np
 from .._array.array import Array
 from .._util.protocols import Namespace, RawArray
 from ._facades import refuse_numpy_target
-from ._plain import DTypeInput, NumpyData
+from ._plain import DTypeInput, NumpyData, Shape
 
 # What ``output=`` takes.
 Output: TypeAlias = "Array | NumpyData | DTypeInput"
@@ -71,7 +71,7 @@ def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, 
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
-def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
+def resized(shape: Sequence[int], axis: int, length: int) -> Shape:
     """Return a shape with another length along an axis."""
     found = list(shape)
     found[axis] = length

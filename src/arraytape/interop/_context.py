@@ -70,10 +70,7 @@ def has_array(values: Iterable[Any], depth: int = 0) -> bool:
 
 
 def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Return True if the context is active and a replaced function's call has an Array.
-
-    An Array in an object of the library counts, too, such as in a method's own.
-    """
+    """Return True if the context is active and a call has an Array, or an object that holds one."""
     return is_active(library) and (
         has_array(args)
         or has_array(keywords.values())

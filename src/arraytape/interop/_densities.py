@@ -99,10 +99,7 @@ def log_of_hypergeometric(a: Array, b: Array, c: Array, w: Array) -> Any:
 
 
 def gausshyper(x: Array, a: Array, b: Array, c: Array, z: Array) -> Any:
-    """Return the log-density of Armero and Bayarri 1994.
-
-    The constant is computed by Pfaff's transformation where z > 0 (DLMF 15.8.1).
-    """
+    """Return the log-density of Armero and Bayarri 1994, by DLMF 15.8.1 where z > 0."""
     positive = xp.asarray(plain_data(z) > 0.0)
     other, argument = xp.where(positive, b, a), xp.where(positive, z / (1.0 + z), -z)
     constant = log_of_hypergeometric(c, other, a + b, argument)

@@ -65,7 +65,7 @@ def keeping(library: str, name: str, rule: Function) -> Function:
 
 
 def making(library: str, name: str) -> Function:
-    """Return NumPy's function that makes data, as an Array where the caller computes with Arrays.
+    """Return NumPy's ``zeros`` or the like; it makes an Array for a caller that computes with Arrays.
 
     The caller writes to such data later, and NumPy data would not record the write.
     """
@@ -161,8 +161,8 @@ def asarray(
 
 
 def array(
-    object: ArrayInput, dtype: DTypeInput = None, *, copy: Any = True,
-    order: str | None = "K", subok: bool = False, ndmin: int = 0, **options: Any,
+    object: ArrayInput, dtype: DTypeInput = None, *, copy: Any = True, order: str | None = "K",
+    subok: bool = False, ndmin: int = 0, **options: Any,
 ) -> Array:  # fmt: skip
     copied = COPIES.get(copy, copy) and isinstance(object, Array)
     made = asarray(object, dtype, copy=True if copied else None, **options)

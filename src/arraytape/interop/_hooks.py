@@ -67,10 +67,7 @@ GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function h
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
-    """Give a function a rule for calls with Arrays; a function with a hook keeps the first rule.
-
-    The caller holds the lock of installing.
-    """
+    """Give a function a rule for Arrays, unless it has one; the caller holds the lock of installing."""
     name = hook_name(function)
     if name in HOOKS:
         return
@@ -98,10 +95,7 @@ def hook_name(function: Function) -> str:
 
 
 def twin_function(function: FunctionType, **names: Any) -> FunctionType:
-    """Return a function with the same code, globals, defaults, closure and attributes.
-
-    names : globals that replace the function's own; the twin's globals are then a copy.
-    """
+    """Return a copy of a function; with ``names``, these are globals in place of its own."""
     scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__

@@ -88,11 +88,7 @@ def library_op(
 
 
 def without_halves(rule: Rule | None) -> Rule | None:
-    """Return the rule, called with float32 data in place of float16 data.
-
-    SciPy's linear algebra takes float16 and computes in float32; NumPy's, which rules call, refuses
-    it.
-    """
+    """Return the rule, called with float32 in place of float16 data, which NumPy's linalg refuses."""
     names = () if rule is None else tuple(inspect.signature(rule).parameters)
     if rule is None or "xp" not in names:
         return rule
@@ -152,7 +148,6 @@ class Raw(dict[type, Function]):
         return tuple([owned(part, arrays) for part in found])
 
     def compute_each(self, *args: Any, **keywords: Any) -> Any:
-        """Compute the function on one element of the hidden axes after the other."""
         return each_one(self.compute_or_note, args, keywords)
 
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # An argument of a library's function: an Array, or what NumPy converts.
 ArrayInput: TypeAlias = "Array | npt.ArrayLike"
 DTypeInput: TypeAlias = "npt.DTypeLike | None"
+Shape: TypeAlias = "tuple[int, ...]"
 NumpyData: TypeAlias = "np.ndarray[Any, Any]"
 Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # of several results; None: nothing reads it
 

@@ -8,10 +8,9 @@ from .._array.array import Array
 
 
 def yeo_johnson_transform(x: Array, lam: Array) -> Array:
-    """Return the transformed data of Yeo and Johnson 2000, equation 2.1.
+    """Return the transform of Yeo and Johnson 2000, equation 2.1, with derivatives for all lambda.
 
-    SciPy branches where lambda is 0 or 2; this formula has derivatives with respect to lambda
-    there, too.  Source: "A new family of power transformations".
+    SciPy branches where lambda is 0 or 2.  Source: "A new family of power transformations".
     """
     above = x >= 0.0
     up, down = xp.where(above, x, 0.0), xp.where(above, 0.0, -x)
@@ -31,10 +30,7 @@ def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) 
 
 
 def likelihood(lam: Array, z: Array, logs: Array, axis: int | None, keepdims: bool) -> Array:
-    """Return the log-likelihood of lambda for normal transformed data z.
-
-    logs : their sum times lambda - 1 is the logarithm of the transformation's Jacobian.
-    """
+    """Return the log-likelihood of normal z; (lambda - 1) sum(logs) is the log of the Jacobian."""
     count = z.size if axis is None else z.shape[axis]
     own = (lam - 1.0) * xp.sum(logs, axis=axis, keepdims=keepdims)
     return own - 0.5 * count * xp.log(xp.var(z, axis=axis, keepdims=keepdims))

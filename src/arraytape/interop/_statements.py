@@ -128,8 +128,8 @@ def keeps_arrays(module: str) -> None:
 def stands_in(module: str, name: str, **rules: Function) -> None:
     """Replace an object in a module's globals by one whose named functions have rules for Arrays.
 
-    Its other functions refuse Arrays and else run as before.  The original is ``__wrapped__``, as
-    the analysis of untracked conversions expects.
+    Its other functions refuse Arrays.  ``__wrapped__`` is the original, as the analysis of exits
+    expects.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -197,7 +197,6 @@ FACADES: dict[str, Facade] = {}
 
 
 def facade_of(module: str) -> Facade:
-    """Return the stand-in for NumPy in a library's modules."""
     library = library_of(module)
     if library not in FACADES:
         FACADES[library] = Facade(library)
@@ -216,8 +215,6 @@ def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[
 
 
 def preparing(module: str, name: str, prepare: Prepare) -> Function:
-    """Return a function that prepares the arguments of a library's function and calls its original."""
-
     def call_prepared(*args: Any, **keywords: Any) -> Any:
         function = original(module, name)
         bound = inspect.signature(function).bind(*args, **keywords)
@@ -255,10 +252,7 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Apply a library's tables: at once to what is imported, to all else when it is imported.
-
-    When this returns, everything imported so far is changed, by whichever thread.
-    """
+    """Apply a library's tables: at once to what is imported, to all else when it is imported."""
     for package, table in TABLES[library].items():
         if table not in READ:
             when_imported(package, reader_of(table))
@@ -266,8 +260,6 @@ def install(library: str) -> None:
 
 @functools.cache
 def reader_of(table: str) -> Change:
-    """Return the function that reads a table once its package has been imported."""
-
     def read_table(package: ModuleType) -> None:
         importlib.import_module(table)
         with LOCK:

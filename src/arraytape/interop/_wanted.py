@@ -34,7 +34,7 @@ def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
 
 
 def nested_leaves(value: Any) -> list[Any]:
-    """Return the leaves of a nesting; no leaves of a nesting that holds itself."""
+    """Return the leaves of a nesting; none if it holds itself."""
     try:
         return nest.leaves(value)
     except ValueError:

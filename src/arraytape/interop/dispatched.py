@@ -18,7 +18,7 @@ from .._array.array import Array
 from ..ops.elementwise_functions import root_of_variance
 from ._context import is_active
 from ._hooks import twin_function
-from ._plain import ArrayInput
+from ._plain import ArrayInput, Shape
 from ._slopes import with_slope
 from ._statements import hooks, original
 
@@ -47,9 +47,7 @@ def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
 
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
-def logsumexp_of_sklearn(
-    array: Array, axis: int | tuple[int, ...] | None = None, **namespace: Any
-) -> Any:
+def logsumexp_of_sklearn(array: Array, axis: int | Shape | None = None, **namespace: Any) -> Any:
     """Compute it by our op, as scikit-learn has a copy of SciPy's program."""
     return xp.special.logsumexp(array, axis=axis)
 
@@ -63,7 +61,7 @@ def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
 
 
 # --- values that rounding would make too large or too small ----------------------------------------
-class Namespace(ModuleType):
+class PatchedNamespace(ModuleType):
     """Our namespace with other functions under some names."""
 
     def __init__(self, **own: Any) -> None:
@@ -84,47 +82,34 @@ def maximum(x: Array, bound: Array | float | None, /) -> Any:
     return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
 
 
-ROUNDED = Namespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
+ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
-def asks_of_scipy(*arrays: Any, **options: Any) -> Any:
-    return ROUNDED
+def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
+    """Let a program get, from the functions ``asks``, a namespace whose clip keeps derivatives."""
+
+    @hooks(module, name, dispatched=True)
+    def run_in_namespace(*args: Any, **keywords: Any) -> Any:
+        program: Any = original(module, name)
+        return twin_function(program, **asks)(*args, **keywords)
 
 
-def asks_of_sklearn(*arrays: Any, **options: Any) -> Any:
-    return ROUNDED, True
-
-
-def asks_for_device(*arrays: Any, **options: Any) -> Any:
-    return ROUNDED, True, next(x.device for x in arrays if isinstance(x, Array))
-
-
-def clips_rounding(module: str, *names: str, **asks: Callable[..., Any]) -> None:
-    """Run programs in a namespace whose clip and maximum keep the derivative of what they bound.
-
-    asks : the functions by which the program asks for its namespace, by their names.
-    """
-    for name in names:
-
-        def run_in_namespace(*args: Any, name: str = name, **keywords: Any) -> Any:
-            program: Any = original(module, name)
-            return twin_function(program, **asks)(*args, **keywords)
-
-        hooks(module, name, dispatched=True)(run_in_namespace)
-
-
-clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=asks_of_scipy)
-clips_rounding(MORE, "circvar.__wrapped__", array_namespace=asks_of_scipy)
-clips_rounding(PAIRWISE, "_euclidean_distances", get_namespace_and_device=asks_for_device)
-clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_sklearn)
+clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=lambda *_, **__: ROUNDED)
+clips_rounding(MORE, "circvar.__wrapped__", array_namespace=lambda *_, **__: ROUNDED)
+clips_rounding(
+    PAIRWISE, "cosine_distances.__wrapped__", get_namespace=lambda *_, **__: (ROUNDED, True)
+)
+clips_rounding(
+    PAIRWISE, "_euclidean_distances",
+    get_namespace_and_device=lambda *arrays, **_: (
+        ROUNDED, True, next(x.device for x in arrays if isinstance(x, Array)),
+    ),
+)  # fmt: skip
 
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples whose square root has the derivative 0 at 0, as ``std`` has.
-
-    The root for one sample is 0 with the derivative 0 everywhere.
-    """
+    """A variance of samples whose root has the derivative 0 at 0, and everywhere for one sample."""
 
     def __init__(self, value: Any, samples: Any) -> None:
         self.value, self.samples = value, samples
@@ -139,10 +124,7 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Let a program take the root of a variance with the derivative 0 at 0.
-
-    variance : the global function of the program that computes the variance.
-    """
+    """Let a program take the root of its global function ``variance`` with the derivative 0 at 0."""
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -161,12 +143,13 @@ takes_root("tsem.__wrapped__", "_xp_var")
 takes_root("gstd", "_xp_var")
 
 
-def asks_for_angles(samples: ArrayInput, **options: Any) -> Any:
-    """Return a namespace whose logarithms are, times -2, variances on a circle."""
-    return Namespace(clip=clip, log=lambda length: Variance(xp.log(length), samples))
-
-
-clips_rounding(MORE, "circstd.__wrapped__", array_namespace=asks_for_angles)
+# Its logarithms are, times -2, variances on a circle.
+clips_rounding(
+    MORE, "circstd.__wrapped__",
+    array_namespace=lambda samples, **_: PatchedNamespace(
+        clip=clip, log=lambda length: Variance(xp.log(length), samples)
+    ),
+)  # fmt: skip
 
 
 # --- scores that are 1 -----------------------------------------------------------------------------
@@ -176,21 +159,20 @@ def explained_fraction(**given: Any) -> Any:
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
-    def ones_or_formula(shape: int | tuple[int, ...], **options: Any) -> Any:
+    def ones_or_formula(shape: int | Shape, **options: Any) -> Any:
         fraction = numerator / xp.where(varies, denominator, 1.0)
         formula = xp.where(varies, 1.0 - fraction, 1.0)
         return with_slope(xp.ones(shape, **options), formula)
 
     program = original("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance")
-    return program(**given | {"xp": Namespace(ones=ones_or_formula)})
+    return program(**given | {"xp": PatchedNamespace(ones=ones_or_formula)})
 
 
 # --- likelihoods by their exponent -------------------------------------------------------------------
 def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
-    """Give a log-likelihood of a power transformation the derivative of its formula.
+    """Give a log-likelihood the derivative of its formula, since the program branches on the exponent.
 
-    SciPy's program branches on the exponent.  The decorated function returns the transformed data
-    and the logarithms that the exponent multiplies.
+    The decorated function returns the transformed data and the logarithms that the exponent multiplies.
     """
 
     def declare_likelihood(transformed: Callable[[Any, Any], Any]) -> Any:
@@ -213,19 +195,13 @@ def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
 
 @by_exponent("_boxcox_llf")
 def box_cox(x: Array, lmb: Array) -> Any:
-    """Return the data after Box and Cox's transformation, and its logarithms.
-
-    Source: Box and Cox 1964, "An analysis of transformations", section 3.
-    """
+    """Return the transform of Box and Cox 1964, section 3, and the logarithms of the data."""
     return xp.special.boxcox(x, lmb), xp.log(x)
 
 
 @by_exponent("_yeojohnson_llf")
 def yeo_johnson(x: Array, lmb: Array) -> Any:
-    """Return the data after Yeo and Johnson's transformation, and its logarithms.
-
-    Source: Yeo and Johnson 2000, "A new family of power transformations", section 3.
-    """
+    """Return the transform of Yeo and Johnson 2000, section 3, and its logarithms."""
     up, down = xp.where(x >= 0, x, 0.0), xp.where(x < 0, -x, 0.0)
     z = xp.special.boxcox1p(up, lmb) - xp.special.boxcox1p(down, 2.0 - lmb)
     return z, xp.sign(x) * xp.log1p(xp.abs(x))

@@ -52,7 +52,6 @@ for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._
 
 # --- SciPy's helpers, which take Arrays or NumPy data but no mixture ------------------------------
 def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Return values as Arrays."""
     return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
 
 
@@ -167,10 +166,9 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
 def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
-    """Return the op of a method.
+    """Return the op of a method: ``derive`` is the first operand's rule, ``rest`` the parameters'.
 
-    derive : the rule of the first operand.  rest : the rule of the parameters; ``TOGETHER`` if
-    ``derive`` is the joint rule of all.
+    With ``rest=TOGETHER``, ``derive`` is the joint rule of all.
     """
 
     def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
@@ -341,10 +339,10 @@ LEVELS = np.array(
 
 
 def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
-    """Return the density's integral between x and an end of the support.
+    """Return the density's integral between x and an end of the support, by Gauss-Legendre panels.
 
-    It is a Gauss-Legendre sum on panels between quantiles.  All nodes move with a finite end in
-    proportion, so that a derivative with respect to a parameter of that end is the integral's.
+    All nodes move with a finite end in proportion, so that derivatives with respect to it are the
+    integral's.
     """
     here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]

@@ -18,6 +18,7 @@ from .._util.protocols import Namespace, RawArray
 from ..ops.fft import SWAPPED, fitted
 from ._borders import resized
 from ._ops import LibraryOp, library_op
+from ._plain import Shape
 from ._statements import hooks
 
 try:
@@ -31,7 +32,7 @@ Function = Callable[..., Any]
 
 # --- discrete Fourier transforms ---------------------------------------------------------------------
 def fourier_adjoint(
-    g: RawArray, function: str, lengths: Axes, axes: Axes, norm: str, shape: tuple[int, ...],
+    g: RawArray, function: str, lengths: Axes, axes: Axes, norm: str, shape: Shape,
     dtype: np.dtype[Any], xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the transform in the other direction and normalisation, in the input's shape."""
@@ -47,10 +48,7 @@ def of_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -
 
 
 def of_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Return the adjoint of irfftn.
-
-    Every frequency but the first, and the last of an even length, stands for two.
-    """
+    """Return the adjoint of irfftn: all frequencies but the first and an even last one count twice."""
     back = fourier(g, function="rfftn", lengths=lengths, axes=axes, norm=norm)
     ends = (0, -1) if lengths[-1] % 2 == 0 else (0,)
     return back * axis_factor(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
@@ -76,7 +74,7 @@ fourier: LibraryOp = library_op(
 )  # fmt: skip
 
 
-def all_fitted(y: RawArray, shape: tuple[int, ...], axes: Axes, xp: Namespace) -> Any:
+def all_fitted(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
     """Return y cropped or padded to a shape along some axes."""
     for axis in axes:
         y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
@@ -103,7 +101,6 @@ def resolve_lengths(
 
 
 def alone(n: int | None) -> tuple[int] | None:
-    """Return the length of a transform along one axis, as those along several take it."""
     return None if n is None else (n,)
 
 
@@ -155,7 +152,7 @@ ENDS: dict[tuple[str, int], tuple[int, ...]] = {
 
 def real_adjoint(
     g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
-    orthogonalize: bool | None, shape: tuple[int, ...], xp: Namespace,
+    orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the transform of the transposed type, between factors at the ends."""
     forward = TRANSPOSED[variant] if function.startswith("i") else variant

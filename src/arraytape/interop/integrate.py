@@ -98,10 +98,7 @@ def odeint(
 
 
 def in_our_namespace(name: str) -> None:
-    """Run a sum over function values in our namespace if the terms depend on Arrays.
-
-    SciPy takes the namespace from the limits.
-    """
+    """Run a sum in our namespace, which SciPy takes from the limits, if the terms depend on Arrays."""
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)

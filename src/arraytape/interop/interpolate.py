@@ -26,7 +26,7 @@ from ._context import has_array
 from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import ArrayInput, NumpyData
+from ._plain import ArrayInput, NumpyData, Shape
 from ._slopes import with_slope
 from ._statements import facade_of, hooks, keeps_arrays, replaces, stands_in
 
@@ -251,8 +251,8 @@ def coefficients_forward(
 
 
 def coefficients_adjoint(
-    g: RawArray, function: str, places: NumpyData, options: tuple[tuple[str, Any], ...],
-    shape: tuple[int, ...], xp: Namespace,
+    g: RawArray, function: str, places: NumpyData, options: tuple[tuple[str, Any], ...], shape: Shape,
+    xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the product of g with the transposed matrix."""
     lines: Any = np.eye(shape[0])

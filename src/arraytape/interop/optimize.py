@@ -43,8 +43,7 @@ SOLVERS = {
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
     """Run the function of ``implicit`` in place of SciPy's where a derivative may be wanted.
 
-    f : its argument that is a function.  by : the arguments with respect to which it is
-    differentiated.
+    f : its argument that is a function.  by : the arguments with respect to which it is differentiated.
     """
 
     @hooks(module, name, always=True)
@@ -72,10 +71,7 @@ BRACKETS = "scipy.optimize._bracket"
 
 
 class Call:
-    """A call of a function of ``scipy.optimize.elementwise``, as its algorithm gets it.
-
-    places : the names of the arguments at which it starts.
-    """
+    """A call of a ``scipy.optimize.elementwise`` function, with starting points ``places`` by name."""
 
     def __init__(
         self, module: str, name: str, places: tuple[str, ...], args: tuple[Any, ...],
@@ -110,7 +106,7 @@ class Call:
         return asarray(self.function(x, *[spread(value) for value in self.more], **named))
 
 
-def elementwise_slope(function: Function, x: Array) -> Array:
+def element_slope(function: Function, x: Array) -> Array:
     """Return the derivative of a function of each element, recorded."""
     with GradientTape() as tape:
         tape.watch(x)
@@ -122,15 +118,14 @@ def elementwise_slope(function: Function, x: Array) -> Array:
 def newton(function: Function, x: Array, anchor: Function) -> Array:
     """Return x after two steps of Newton's: a root stays, with right derivatives of order 1 to 3.
 
-    Where the function's derivative is 0 they are NaN, with respect to all on which ``anchor``
-    depends.
+    Where the function's derivative is 0 they are NaN, with respect to all on which ``anchor`` depends.
     """
     found = x
     with Quiet():
         for _ in range(2):
             found = found * 1.0
-            found = found - function(found) / elementwise_slope(function, found)
-        flat = elementwise_slope(function, x) == 0.0
+            found = found - function(found) / element_slope(function, found)
+        flat = element_slope(function, x) == 0.0
         return xp.where(flat, np.nan * anchor(x), found) if bool(xp.any(flat)) else found
 
 
@@ -159,7 +154,7 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
         return call.original(*args, **keywords)
     found = arrays_in_result(call.on_values())
     found.x = with_slope(
-        found.x, newton(lambda x: elementwise_slope(call.evaluate_at, x), found.x, call.evaluate_at)
+        found.x, newton(lambda x: element_slope(call.evaluate_at, x), found.x, call.evaluate_at)
     )
     found.fun = with_slope(found.fun, call.evaluate_at(found.x))
     return found

@@ -25,7 +25,7 @@ from ._borders import extend_lines, fold_lines, resized, window
 from ._facades import asarray, at_least_1d, no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import ArrayInput, Cotangents, NumpyData, plain_data
+from ._plain import ArrayInput, Cotangents, NumpyData, Shape, plain_data
 from ._statements import hooks, keeps_arrays, stands_in
 
 Function = Callable[..., Any]
@@ -182,11 +182,7 @@ def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = 
 def sosfilt_joint(
     g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents section by section, from the last to the first.
-
-    SciPy takes an a[0] of 1 alone, but the derivative is that of the function of any a[0], as
-    lfilter's is.
-    """
+    """Return the cotangents, from the last section to the first, for any a[0], though SciPy takes 1."""
     of_state = axis % len(x.shape) + 1
     g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
     given = xp.moveaxis(zi, of_state, -1)
@@ -237,8 +233,8 @@ VALID, SAME, FULL = range(3)
 
 
 def whole_correlation(
-    g: RawArray, sizes1: tuple[int, ...], sizes2: tuple[int, ...], part: int, flips: int, xp: Namespace,
-) -> Any:  # fmt: skip
+    g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
+) -> Any:
     """Return a cotangent of a part as one of all of c; flips : 1 if x2 is reversed, as in c."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
@@ -280,9 +276,8 @@ BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
 
 
 def plane_first(
-    g: RawArray, x2: RawArray, shape: tuple[int, ...], flips: int, part: int, boundary: int,
-    xp: Namespace,
-) -> Any:  # fmt: skip
+    g: RawArray, x2: RawArray, shape: Shape, flips: int, part: int, boundary: int, xp: Namespace
+) -> Any:
     sizes, mode = x2.shape, BOUNDARIES[boundary]
     if not math.prod(shape) * math.prod(sizes):
         return xp.zeros(shape, dtype=g.dtype)
@@ -296,8 +291,8 @@ def plane_first(
 
 
 def plane_second(
-    g: RawArray, x1: RawArray, shape: tuple[int, ...], flips: int, part: int, boundary: int,
-    fill: complex, xp: Namespace,
+    g: RawArray, x1: RawArray, shape: Shape, flips: int, part: int, boundary: int, fill: complex,
+    xp: Namespace,
 ) -> Any:  # fmt: skip
     if not math.prod(x1.shape) * math.prod(shape):
         return xp.zeros(shape, dtype=g.dtype)
@@ -382,8 +377,8 @@ def fft_helper(
 
 # --- resampling --------------------------------------------------------------------------------------
 def upfirdn_filter(
-    g: RawArray, h: RawArray, x: RawArray, shape: tuple[int, ...], up: int, down: int, axis: int,
-    mode: str, cval: complex, xp: Namespace,
+    g: RawArray, h: RawArray, x: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str,
+    cval: complex, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent of h, from y[i] = sum of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
@@ -399,9 +394,8 @@ def upfirdn_filter(
 
 
 def upfirdn_signal(
-    g: RawArray, h: RawArray, shape: tuple[int, ...], up: int, down: int, axis: int, mode: str,
-    xp: Namespace,
-) -> Any:  # fmt: skip
+    g: RawArray, h: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str, xp: Namespace
+) -> Any:
     axis, length = axis % len(shape), shape[axis]
     if mode != "constant":  # the transposed matrix
         lines = xp.eye(length, dtype=g.dtype, device=g.device)

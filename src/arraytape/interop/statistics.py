@@ -62,10 +62,7 @@ def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: float, *samples: Any) -> Any:
-    """Return SciPy's value with the derivatives of the formula.
-
-    SciPy computes the value with steps of 0 at all but one of tied samples.
-    """
+    """Return SciPy's value with the derivatives of a formula that shares steps among ties."""
     given: list[Any] = [
         x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]
     ]
@@ -76,10 +73,9 @@ def cdf_distance(p: float, *samples: Any) -> Any:
 def distance_of_steps(
     p: float, u: Array, v: Array, u_weights: Array | None, v_weights: Array | None
 ) -> Array:
-    """Return the integral of abs(U - V) ** p, to the power of 1 / p.
+    """Return the integral of abs(U - V) ** p, to the power of 1 / p, with a step for each sample.
 
-    U and V have a step for each sample.  Tied samples share the derivative evenly, as elements that
-    are the maximum together do.
+    Tied samples share the derivative evenly, as elements that are the maximum together do.
     """
     values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
     order = np.argsort(plain_data(values), kind="stable")
@@ -135,10 +131,7 @@ class Estimate:
 
 
 def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Array:
-    """Return the logarithm of a sum of Gaussian kernels at xi.
-
-    Source: Silverman 1986, "Density Estimation", equation 4.7, of whitened points.
-    """
+    """Return the log of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7, of whitened points."""
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
     log_norm = xp.sum(xp.log(xp.linalg.diagonal(factor))) + points.shape[1] * HALF_LOG_OF_TWO_PI
@@ -183,10 +176,7 @@ def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> 
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """Give a log-likelihood a derivative with respect to lambda.
-
-    SciPy computes it with branches on lambda and with math.log of lambda.
-    """
+    """Give a log-likelihood, which SciPy computes with branches and math.log, its derivatives."""
 
     @hooks(MORE, name)
     def log_likelihood(

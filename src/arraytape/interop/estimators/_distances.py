@@ -18,10 +18,7 @@ def distances(X: Array, Y: Array) -> Array:
 
 
 def weights_by_distance(model: BaseEstimator, distances: Array, near: NumpyData) -> Array:
-    """Return ``model.weights`` of samples, shaped (queries, samples): 0 for those not near.
-
-    A query that coincides with samples takes these alone.
-    """
+    """Return the weights, (queries, samples), that ``model.weights`` gives the samples near a query."""
     if callable(model.weights):
         raise TypeError(
             f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "

@@ -54,10 +54,7 @@ class Fit:
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit the twin.
-
-        NumPy data is given to it as it is, and may be written to (``copy_X=False``).
-        """
+        """Fit the twin, which may write to NumPy data that is given to it (``copy_X=False``)."""
         self.given = {
             name: value.copy(order="K") if type(value) is np.ndarray else value
             for name, value in self.given.items()

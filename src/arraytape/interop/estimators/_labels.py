@@ -24,10 +24,7 @@ def onehot(fit: Fit) -> Any:
 
 
 def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Array:
-    """Return each class's weight: given, or such that the weights of samples are balanced.
-
-    weights : of the samples; without, each counts as one.
-    """
+    """Return each class's weight: given, or such that the weights of samples (default 1) balance."""
     given, classes = fit.estimator.class_weight, fit.twin.classes_
     fit.asked.add("class_weight")
     if given is None:

@@ -49,11 +49,8 @@ class Penalised:
     shifts: Sequence[str] = ()
     extra: Sequence[Array] = ()
 
-    def solve_penalised(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
-        """Return coef and intercept as functions of the data, from the library's solution.
-
-        coef : (outputs, features) where the predictor has two dimensions, else (features,).
-        """
+    def solve_parts(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
+        """Return coef, (outputs, features) or (features,), and intercept as functions of the data."""
         start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
         held = self.chosen or self.positive or np.any(plain_data(self.l1))
         moves = np.asarray(coef) != 0 if held else np.ones(np.shape(coef), dtype=bool)

@@ -78,10 +78,7 @@ def root_of_parts(
     residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is zero.
-
-    The parameters are those of ``minimum_of_parts``.
-    """
+    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is zero."""
     packing = Packing(start, free or {})
 
     def residual_of_vector(vector: Array, *theta: Array) -> Array:
@@ -94,7 +91,6 @@ def root_of_parts(
 def solve_packed(
     solve: Function, function: Function, packing: Packing, theta: Sequence[Array], least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the solution that the library was near."""
     near = packing.all[packing.free]
     if not near.size:
         return packing.unpack_vector(arraytape.zeros(0, dtype=arraytape.float64))

@@ -123,22 +123,14 @@ def pooled(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
 
 
 LABELS = "its result are labels, which are whole numbers and have no derivative"
-refuses(
-    KMEANS,
-    "MiniBatchKMeans",
-    why="its centers are a running average over random batches, which end before they settle",
-)
-refuses(
-    KMEANS, "MiniBatchKMeans", method="partial_fit",
-    why="its centers are a running average over batches",
-)  # fmt: skip
-refuses("sklearn.cluster._dbscan", "DBSCAN", why=LABELS)
-refuses("sklearn.cluster._hdbscan.hdbscan", "HDBSCAN", why=LABELS)
-refuses("sklearn.cluster._optics", "OPTICS", why=LABELS)
-refuses("sklearn.cluster._spectral", "SpectralClustering", why=LABELS)
-refuses("sklearn.cluster._bicluster", "BaseSpectral", why=LABELS)
-refuses(
-    "sklearn.cluster._birch",
-    "Birch",
-    why="its tree of subclusters depends on the order in which the samples came",
-)
+refuses(KMEANS, "MiniBatchKMeans", why="its centers are a running average over random batches, "
+        "which end before they settle")  # fmt: skip
+refuses(KMEANS, "MiniBatchKMeans", method="partial_fit",
+        why="its centers are a running average over batches")  # fmt: skip
+for _module, _class in (
+    ("_dbscan", "DBSCAN"), ("_hdbscan.hdbscan", "HDBSCAN"), ("_optics", "OPTICS"),
+    ("_spectral", "SpectralClustering"), ("_bicluster", "BaseSpectral"),
+):  # fmt: skip
+    refuses(f"sklearn.cluster.{_module}", _class, why=LABELS)
+refuses("sklearn.cluster._birch", "Birch",
+        why="its tree of subclusters depends on the order in which the samples came")  # fmt: skip

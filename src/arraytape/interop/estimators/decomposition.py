@@ -13,7 +13,7 @@ import arraytape as xp
 from ..._array.array import Array
 from ..._util.errors import shown, user_line
 from .._facades import SoftFloat
-from .._plain import ArrayInput, NumpyData, plain_data
+from .._plain import ArrayInput, NumpyData, Shape, plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
@@ -63,9 +63,7 @@ def refuse_open_factors(model: BaseEstimator) -> None:
         )
 
 
-def penalties(
-    model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: tuple[int, ...]
-) -> list[Array]:
+def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape) -> list[Array]:
     """Return the factors of W's sum and of half its sum of squares, then those of H's."""
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H

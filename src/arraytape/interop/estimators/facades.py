@@ -35,10 +35,7 @@ for module in (
 def validate_data(
     _estimator: BaseEstimator, *args: Any, reset: bool = True, **keywords: Any
 ) -> Any:
-    """Return Arrays also for NumPy data beside them, or for an estimator that was fitted to Arrays.
-
-    Methods write results of both into that data.  A new fit, to NumPy data alone, keeps NumPy data.
-    """
+    """Return Arrays for NumPy data beside Arrays, or for an estimator that was fitted to Arrays."""
     validate = original("sklearn.utils.validation", "validate_data")
     found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)

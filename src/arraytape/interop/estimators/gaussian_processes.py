@@ -90,7 +90,6 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
 
 
 def searched_names(kernel: Kernel) -> set[str]:
-    """Return the parameters for which a search looks, by their names in the whole kernel."""
     return {one.name for one in kernel.hyperparameters if not one.fixed}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ HOME = "sklearn.linear_model"
 Attributes = Mapping[str, Array]
 
 
-def fit_penalised(
+def fit_loss(
     fit: Fit, loss: Callable[..., Any], y: Array, weights: Array, **penalty: Any
 ) -> Attributes:
     """Return coef_ and intercept_ at the minimum of a penalised loss."""
@@ -33,7 +34,7 @@ def fit_penalised(
     intercept = None
     if twin.fit_intercept:
         intercept = np.asarray(twin.intercept_).reshape((coef.shape[0],) if several else ())
-    parts = model.solve_penalised(coef, intercept)
+    parts = model.solve_parts(coef, intercept)
     return {f"{name}_": value for name, value in parts.items()}
 
 
@@ -42,7 +43,7 @@ def fit_penalised(
 def linear_regression(fit: Fit) -> Attributes:
     """Minimise sum(weight * residual^2)."""
     y = fit.float_data("y")
-    return fit_penalised(fit, _losses.squared, y, fit.sample_weights(), positive=fit.twin.positive)
+    return fit_loss(fit, _losses.squared, y, fit.sample_weights(), positive=fit.twin.positive)
 
 
 def by_output(alpha: Array, y: Array) -> Array:
@@ -55,7 +56,7 @@ def ridge(fit: Fit) -> Attributes:
     """Minimise sum(weight * residual^2) + alpha |coef|^2."""
     y = fit.float_data("y")
     l2 = by_output(fit.parameter("alpha"), y)
-    return fit_penalised(
+    return fit_loss(
         fit, _losses.squared, y, fit.sample_weights(), l2=l2, positive=fit.twin.positive
     )
 
@@ -67,7 +68,7 @@ def ridge_classifier(fit: Fit) -> Attributes:
     positive = getattr(fit.twin, "positive", False)
     l2 = by_output(fit.parameter("alpha"), y)
     weights = fit.sample_weights() * class_weights(fit)
-    return fit_penalised(fit, _losses.squared, y, weights, l2=l2, positive=positive)
+    return fit_loss(fit, _losses.squared, y, weights, l2=l2, positive=positive)
 
 
 def binarized(fit: Fit) -> Array:
@@ -79,7 +80,7 @@ def binarized(fit: Fit) -> Array:
 def ridge_cv(fit: Fit) -> Attributes:
     """Minimise the objective of ``ridge`` with the alpha that was chosen."""
     y, alpha = fit.float_data("y"), chosen_candidate(fit, "alphas", fit.twin.alpha_)
-    found = fit_penalised(fit, _losses.squared, y, fit.sample_weights(), l2=by_output(alpha, y))
+    found = fit_loss(fit, _losses.squared, y, fit.sample_weights(), l2=by_output(alpha, y))
     return {**found, "alpha_": alpha}
 
 
@@ -88,7 +89,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
     """Minimise the objective of ``ridge_classifier`` with the alpha that was chosen."""
     y, alpha = binarized(fit), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     weights = fit.sample_weights() * class_weights(fit)
-    found = fit_penalised(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
+    found = fit_loss(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
     return {**found, "alpha_": alpha}
 
 
@@ -115,16 +116,6 @@ def multi_task(fit: Fit) -> Attributes:
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
-@connects_fit(DESCENT, "LassoCV", "ElasticNetCV")
-def elastic_net_cv(fit: Fit) -> Attributes:
-    return searched(fit)
-
-
-@connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")
-def multi_task_cv(fit: Fit) -> Attributes:
-    return searched(fit, groups=True)
-
-
 def searched(fit: Fit, groups: bool = False) -> Attributes:
     """Return the fit with the chosen alpha: a given one, or a share of the largest."""
     twin = fit.twin
@@ -138,6 +129,10 @@ def searched(fit: Fit, groups: bool = False) -> Attributes:
         alpha = chosen_candidate(fit, "alphas", twin.alpha_)
     found = {"alpha_": alpha, **({"l1_ratio_": ratio} if mixed else {})}
     return {**descended(fit, alpha, ratio, groups), **found}
+
+
+connects_fit(DESCENT, "LassoCV", "ElasticNetCV")(searched)
+connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(partial(searched, groups=True))
 
 
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
@@ -163,7 +158,7 @@ def descended(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Att
     positive = getattr(fit.twin, "positive", False)
     if y.ndim == 2 and np.ndim(fit.twin.coef_) == 1:
         y = y[:, 0]
-    return fit_penalised(
+    return fit_loss(
         fit, _losses.squared, y, mean_weights(fit),
         l1=alpha * ratio, l2=alpha * (1.0 - ratio), groups=groups, positive=positive,
     )  # fmt: skip
@@ -179,7 +174,6 @@ def examine_lars(fit: Fit) -> None:
 
 @connects_fit(ANGLES, "LassoLars", examine=examine_lars)
 def lasso_lars(fit: Fit) -> Attributes:
-    """Minimise the objective of the lasso."""
     return descended(fit, fit.parameter("alpha"), xp.asarray(1.0))
 
 
@@ -190,16 +184,14 @@ def lars(fit: Fit) -> Attributes:
         fit.refuse_fit(
             "of a path that ends before all coefficients entered there is no derivative here"
         )
-    return fit_penalised(fit, _losses.squared, fit.float_data("y"), fit.sample_weights())
+    return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights())
 
 
 @connects_fit(f"{HOME}._omp", "OrthogonalMatchingPursuit")
 def matching_pursuit(fit: Fit) -> Attributes:
     """Return least squares of the features that were chosen."""
     fit.asked.add("tol")
-    return fit_penalised(
-        fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True
-    )
+    return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True)
 
 
 # --- logistic regression -------------------------------------------------------------------------------
@@ -225,9 +217,9 @@ def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
         y, weights = xp.asarray(columns[:, 1:]), weights[:, None]
         return liblinear(fit, _losses.binomial, y, weights, **penalty)
     if columns.shape[1] == 2:
-        return fit_penalised(fit, _losses.binomial, xp.asarray(columns[:, 1]), weights, **penalty)
+        return fit_loss(fit, _losses.binomial, xp.asarray(columns[:, 1]), weights, **penalty)
     shifts = ["intercept"] if penalty else ["intercept", "coef"]
-    return fit_penalised(
+    return fit_loss(
         fit, _losses.multinomial, xp.asarray(columns), weights, shifts=shifts, **penalty
     )
 
@@ -252,10 +244,9 @@ def logistic_cv(fit: Fit) -> Attributes:
 def liblinear(
     fit: Fit, loss: Callable[..., Any], y: Array, weights: Array, **penalty: Any
 ) -> Attributes:
-    """Return the attributes of a fit by liblinear.
+    """Return a fit by liblinear, which penalises the intercept as one more feature's coefficient.
 
-    Its intercept is the coefficient of one feature more, and penalised.  y, weights : a column for
-    each problem.
+    y, weights : a column for each problem.
     """
     twin, X = fit.twin, fit.float_data("X")
     coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
@@ -265,9 +256,7 @@ def liblinear(
         last = np.asarray(twin.intercept_).reshape(-1, 1) / plain_data(scale)
         coef = np.concatenate([coef, last], axis=1)
     rows = [
-        Penalised(fit.name, loss, X, y[:, k], weights[:, k], **penalty).solve_penalised(coef[k])[
-            "coef"
-        ]
+        Penalised(fit.name, loss, X, y[:, k], weights[:, k], **penalty).solve_parts(coef[k])["coef"]
         for k in range(coef.shape[0])
     ]
     found = xp.stack(rows)
@@ -333,18 +322,18 @@ def generalized(fit: Fit) -> Attributes:
     name = type(fit.twin._base_loss).__name__
     y, weights, alpha = fit.float_data("y"), mean_weights(fit), fit.parameter("alpha")
     if not name.startswith("HalfTweedieLoss"):
-        return fit_penalised(fit, LOSSES[name], y, weights, l2=alpha)
+        return fit_loss(fit, LOSSES[name], y, weights, l2=alpha)
     identity = name == "HalfTweedieLossIdentity"
     special = {0.0: _losses.squared} if identity else {1.0: _losses.poisson, 2.0: _losses.gamma}
     power = fit.twin.power
     if power in special and not isinstance(fit.estimator.power, Array):
-        return fit_penalised(fit, special[power], y, weights, l2=alpha)
+        return fit_loss(fit, special[power], y, weights, l2=alpha)
     if power in (1.0, 2.0):
         fit.refuse_fit(
             f"power={power} is a limit of the loss, which has no derivative by power here"
         )
     loss = _losses.tweedie_identity if identity else _losses.tweedie
-    return fit_penalised(fit, loss, y, weights, l2=alpha, extra=[fit.parameter("power")])
+    return fit_loss(fit, loss, y, weights, l2=alpha, extra=[fit.parameter("power")])
 
 
 POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
@@ -365,10 +354,7 @@ def deviance_score(
 # --- robust regression -----------------------------------------------------------------------------
 @connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Minimise Huber's loss of residual / scale, where the scale is estimated, too.
-
-    Source: scikit-learn's user guide.
-    """
+    """Minimise Huber's loss of residual / scale, where the scale is free: scikit-learn's user guide."""
     twin = fit.twin
     start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
     if twin.fit_intercept:
@@ -395,11 +381,11 @@ def huber(fit: Fit) -> Attributes:
 
 
 # --- what has no derivative ------------------------------------------------------------------------
-def refuse_linear_model(module: str, *classes: str, why: str, instead: str = "") -> None:
+def refuse_linear(module: str, *classes: str, why: str, instead: str = "") -> None:
     refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
 
 
-STOCHASTIC: Sequence[tuple[str, tuple[str, ...], str]] = (
+DESCENTS = (
     (
         "_stochastic_gradient",
         ("BaseSGDClassifier", "SGDClassifier"),
@@ -410,21 +396,21 @@ STOCHASTIC: Sequence[tuple[str, tuple[str, ...], str]] = (
     ("_passive_aggressive", ("PassiveAggressiveClassifier",), "LinearSVC"),
     ("_passive_aggressive", ("PassiveAggressiveRegressor",), "LinearSVR"),
 )
-for _module, _classes, _other in STOCHASTIC:
-    refuse_linear_model(
+for _module, _classes, _other in DESCENTS:
+    refuse_linear(
         _module, *_classes,
         why="a stochastic descent stops where its steps left it, not at a solution",
         instead=f"{_other} has derivatives; else give it NumPy data",
     )  # fmt: skip
 for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
-    refuse_linear_model(_module, _class, why="it is a choice among random samples, which jumps",
+    refuse_linear(_module, _class, why="it is a choice among random samples, which jumps",
             instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refuse_linear_model("_quantile", "QuantileRegressor",
+refuse_linear("_quantile", "QuantileRegressor",
         why="it solves a linear program, whose solution jumps from corner to corner",
         instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refuse_linear_model("_omp", "OrthogonalMatchingPursuitCV",
+refuse_linear("_omp", "OrthogonalMatchingPursuitCV",
         why="the number of features it chooses is found by fits of parts",
         instead="OrthogonalMatchingPursuit has derivatives; else give it NumPy data")  # fmt: skip
 for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
-    refuse_linear_model("_least_angle", _class, why="the alpha it chooses is a corner of the path",
+    refuse_linear("_least_angle", _class, why="the alpha it chooses is a corner of the path",
             instead="LassoCV has derivatives, as LassoLars has; else give it NumPy data")  # fmt: skip

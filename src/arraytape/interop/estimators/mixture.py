@@ -57,7 +57,6 @@ def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
 
 
 def em_step(twin: BaseMixture, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the parameters after one step of EM from others."""
     model = with_parts(twin, parts, X)
     _, log_resp = model._e_step(X)
     model._m_step(X, log_resp)

@@ -38,11 +38,8 @@ refuses(
     "sklearn.preprocessing._discretization", "KBinsDiscretizer",
     why="bins are numbered, and a number of a bin is constant in steps",
 )  # fmt: skip
-refuses(
-    "sklearn.preprocessing._target_encoder", "TargetEncoder",
-    why="its table of categories is written in compiled code that has no rule here",
-)  # fmt: skip
-refuses(
-    "sklearn.preprocessing._target_encoder", "TargetEncoder", method="fit_transform",
-    why="its table of categories is written in compiled code that has no rule here",
-)  # fmt: skip
+for _method in ("fit", "fit_transform"):
+    refuses(
+        "sklearn.preprocessing._target_encoder", "TargetEncoder", method=_method,
+        why="its table of categories is written in compiled code that has no rule here",
+    )  # fmt: skip

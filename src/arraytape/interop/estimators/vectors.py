@@ -102,8 +102,7 @@ class Dual:
     def states(self) -> Any:
         """Return -1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
 
-        libsvm stops before its solution: candidates change their state until all conditions
-        hold.
+        libsvm stops before its solution: candidates change their state until all conditions hold.
         """
         limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
@@ -291,7 +290,6 @@ class Machine:
 
 
 def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
-    """Return the machines of a fit: one, or one for each pair of classes."""
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
         return [

@@ -23,7 +23,7 @@ from .._statements import hooks, keeps_arrays
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
     """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
 
-    conjugated : True if the second array is the conjugate of the first unless it is given.
+    conjugated : True if the second array is by default the conjugate of the first.
     """
     path = f"scipy.linalg.{name}"
     function = of_path(path)

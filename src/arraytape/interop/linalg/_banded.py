@@ -130,10 +130,7 @@ def solveh_banded(
 def solve_toeplitz_rule(
     g: RawArray, c: RawArray, r: RawArray, b: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c, r and b: -u y^H summed along each diagonal, and u.
-
-    u solves the adjoint system; r[0] is not read.
-    """
+    """Return -u y^H summed along each diagonal for c and r, and u, the adjoint system's solution."""
     g, y = as_columns(b, g, y)
     first = c[..., :1]
     u = solve_toeplitz_op(
@@ -227,10 +224,7 @@ def matmul_toeplitz(
 
 # --- circulant --------------------------------------------------------------------------------------
 def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of c and b: -u y^H summed along each wrapped diagonal, and u.
-
-    u solves the adjoint system.
-    """
+    """Return -u y^H summed along each wrapped diagonal, and u, the adjoint system's solution."""
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
     left, right = as_columns(b, u, y)
     back = conjugate(right, xp)
@@ -278,10 +272,7 @@ def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
 
 
 def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``cholesky`` at the diagonals.
-
-    The corners of the band's array hold elements of ab unchanged.
-    """
+    """Return the cotangent of ``cholesky`` at the diagonals; the corners hold ab unchanged."""
     factor, pull = (in_full(x, lower, xp) for x in (y, g))
     half = rules.cholesky(pull, factor, not lower, xp)
     corners = g - as_band(pull, ab, lower, xp)
@@ -312,7 +303,7 @@ def cho_solve_banded_rule(
 
 
 def offsets(band: RawArray, lower: bool) -> range:
-    """Return the offset below the diagonal of each row of a triangular band."""
+    """Return how far below the diagonal each row of a triangular band is."""
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 

@@ -48,10 +48,7 @@ discrete_op = recorded_function(
 def continuous_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of a, b, q and r, where c z + z c^H = g with c = a - b r^-1 b^H y.
-
-    That of a is -2 y z, that of q -z; y z y is that of b r^-1 b^H, through which b and r get theirs.
-    """
+    """Return the cotangents, of a -2 y z and of q -z, where c z + z c^H = g, c = a - b r^-1 b^H y."""
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
 
@@ -73,10 +70,7 @@ recorded_function(
 def discrete_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents 2 y c z of a, -2 y c z k^H of b, z of q and k z k^H of r.
-
-    k is the gain, c = a - b k the closed loop and z - c z c^H = g.
-    """
+    """Return 2 y c z, -2 y c z k^H, z and k z k^H, with the gain k, c = a - b k, z - c z c^H = g."""
     gain = xp.linalg.solve(r + adjoint(b, xp) @ y @ b, adjoint(b, xp) @ y @ a)
     closed = a - b @ gain
     z = symmetric(discrete_op(closed, symmetric(g, xp), method=None), xp)

@@ -33,10 +33,7 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the transpose of the derivative at ``a``, applied to g.
-
-    It is the derivative along g^H at the same matrix, so that no branch of the function is crossed.
-    """
+    """Return the adjoint, which is the derivative along g^H at ``a``: it crosses no other branch."""
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 

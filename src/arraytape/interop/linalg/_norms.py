@@ -11,13 +11,13 @@ from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from .._ops import library_op
-from .._plain import ArrayInput
+from .._plain import ArrayInput, Shape
 from .._recorded import operand_of
 from .._statements import hooks
 
 
 def norm_rule(
-    g: RawArray, a: RawArray, y: RawArray, ord: float | str | None, axis: int | tuple[int, ...] | None,
+    g: RawArray, a: RawArray, y: RawArray, ord: float | str | None, axis: int | Shape | None,
     keepdims: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent of the array API's norm of vectors or matrices."""
@@ -33,7 +33,7 @@ def norm_rule(
     return xp.moveaxis(matrix_norm_rule(g, matrix, y, ord, xp), last, axes)
 
 
-def norm_axes(axis: int | tuple[int, ...] | None, ndim: int) -> list[int]:
+def norm_axes(axis: int | Shape | None, ndim: int) -> list[int]:
     """Return the axes of a norm, counted from the first one."""
     if axis is None:
         return list(range(ndim))

@@ -33,10 +33,7 @@ def qr_joint(
     g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the array API's ``qr``, with the columns in a's order.
-
-    The columns of Q beyond those of a are no function of a.
-    """
+    """Return the cotangent of ``qr`` with a's column order; columns of Q beyond a's have none."""
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
     extra = None if gQ is None else gQ[..., :, k:]
@@ -94,10 +91,7 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of ``qr``, of the rows from the last to the first.
-
-    a = R Q is, with rows and columns reversed and transposed, a QR factorisation.
-    """
+    """Return the cotangent: with rows and columns reversed and transposed, a = R Q is a QR."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
@@ -229,10 +223,7 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 def polar_joint(
     g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
 ) -> Any:
-    """Return 2 a z + gu p^-1, for a = u p, where p z + z p is the Hermitian part of gp - u^H gu p^-1.
-
-    Wide matrices and side='left' are computed by the conjugate transpose.
-    """
+    """Return 2 a z + gu p^-1, for a = u p, where p z + z p is the Hermitian part of gp - u^H gu p^-1."""
     gu, gp = g
     gu = xp.zeros_like(u) if gu is None else gu
     gp = xp.zeros_like(p) if gp is None else gp

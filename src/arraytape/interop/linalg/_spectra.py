@@ -78,10 +78,7 @@ def generalised_joint(
     g: Cotangents, a: RawArray, b: RawArray, values: RawArray, vectors: RawArray, first: RawArray,
     lower: bool, unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b through L^-1 a L^-H with b = L L^H.
-
-    Its vectors are L^H times those of a and b.
-    """
+    """Return the cotangents through L^-1 a L^-H with b = L L^H, whose vectors are L^H times ours."""
     gw, gV, _ = g
     factor, matrix = reduced(a, b, lower, xp)
     turned = adjoint(factor, xp) @ vectors
@@ -321,7 +318,6 @@ def eigvals_banded(a_band: ArrayInput, *args: Any, **options: Any) -> Any:
 
 
 def tridiagonal(d: RawArray, e: RawArray, xp: Namespace) -> Any:
-    """Return the lower band of a matrix with these diagonals."""
     return xp.stack([d, xp.concat([e, xp.zeros_like(d[..., :1])], axis=-1)], axis=-2)
 
 

@@ -201,11 +201,7 @@ def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
 
 
 def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a, from those of L and U.
-
-    It is the strictly lower part of L^H gL and the upper one of gU U^H, between L^-H and U^-H; rows
-    and columns beyond the square part follow from it.
-    """
+    """Return the cotangent of a: L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H for a square matrix."""
     gL, gU = g
     k = lower.shape[-1]
     gL, gU = xp.tril(gL, k=-1), xp.triu(gU)
@@ -421,10 +417,9 @@ def lstsq_joint(
     g: Cotangents, a: RawArray, b: RawArray, x: RawArray, residues: RawArray, cond: float | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b through x = P b, with the pseudo-inverse P.
+    """Return the cotangents through x = P b: Golub and Pereyra 1973, eq. (4.12).
 
-    Source of its differential: Golub and Pereyra 1973, eq. (4.12).  The residues |b - a x|^2 are
-    least at x, so their derivative with respect to x is 0.
+    The residues |b - a x|^2 are least at x, so their derivative with respect to x is 0.
     """
     gx, to_residues, _, *to_values = g
     right, x = as_columns(b, b, x)

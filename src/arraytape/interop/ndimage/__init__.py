@@ -37,11 +37,7 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
-    """Return the array into which a function writes its result.
-
-    It is an Array also where the image is NumPy's but the coordinates or another argument are
-    Arrays.
-    """
+    """Return the array for a result: an Array also where only another argument than the image is."""
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):
         return made

@@ -21,7 +21,7 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
-from .._plain import ArrayInput, DTypeInput, NumpyData
+from .._plain import ArrayInput, DTypeInput, NumpyData, Shape
 from .._statements import hooks, stands_in
 
 Function = Callable[..., Any]
@@ -40,8 +40,8 @@ def pad_cotangent(
 
 
 def all_folded(
-    full: RawArray, shape: tuple[int, ...], sizes: Sequence[int], axes: Sequence[int],
-    modes: Sequence[str], origins: Sequence[int], xp: Namespace,
+    full: RawArray, shape: Shape, sizes: Sequence[int], axes: Sequence[int], modes: Sequence[str],
+    origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         full = fold_lines(full, axis, shape[axis], mode, size // 2 + origin, xp)
@@ -64,8 +64,8 @@ def reverse(w: RawArray, xp: Namespace) -> Any:
 
 
 def weights_adjoint(
-    g: RawArray, x: RawArray, shape: tuple[int, ...], axes: Sequence[int], modes: Sequence[str],
-    cval: complex, origins: Sequence[int], xp: Namespace,
+    g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
+    origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent's inner product with the elements that each weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
@@ -78,8 +78,8 @@ def weights_adjoint(
 
 
 def correlate1d_image(
-    g: RawArray, w: RawArray, shape: tuple[int, ...], axis: int, mode: str, origin: int, xp: Namespace,
-) -> Any:  # fmt: skip
+    g: RawArray, w: RawArray, shape: Shape, axis: int, mode: str, origin: int, xp: Namespace
+) -> Any:
     at, size = (axis % len(shape),), w.shape
     wide, (middle,) = pad_cotangent(g, size, at, xp)
     full = correlate1d_op(wide, reverse(w, xp), at[0], "constant", 0.0, middle)
@@ -108,8 +108,8 @@ def correlate1d(
 
 
 def correlate_image(
-    g: RawArray, w: RawArray, shape: tuple[int, ...], mode: str, origins: Sequence[int], xp: Namespace,
-) -> Any:  # fmt: skip
+    g: RawArray, w: RawArray, shape: Shape, mode: str, origins: Sequence[int], xp: Namespace
+) -> Any:
     axes = range(len(shape))
     wide, middle = pad_cotangent(g, w.shape, axes, xp)
     full = correlate_op(wide, reverse(w, xp), "constant", 0.0, middle)
@@ -147,7 +147,7 @@ def correlate(
 
 
 def uniform_image(
-    g: RawArray, shape: tuple[int, ...], size: int, axis: int, mode: str, origin: int, xp: Namespace
+    g: RawArray, shape: Shape, size: int, axis: int, mode: str, origin: int, xp: Namespace
 ) -> Any:
     at = (axis % len(shape),)
     wide, (middle,) = pad_cotangent(g, (size,), at, xp)
@@ -175,10 +175,7 @@ def uniform_filter1d(
 
 @hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
-    """Return a derivative of a Gaussian: a polynomial times the Gaussian, both functions of sigma.
-
-    SciPy's code has the same steps, but passes the polynomial to a method of NumPy's.
-    """
+    """Compute SciPy's kernel by the same steps, but as a differentiable function of sigma."""
     if order < 0:
         raise ValueError("order must be non-negative")
     places, powers = np.arange(-radius, radius + 1), np.arange(order + 1)
@@ -226,7 +223,7 @@ def gradient_magnitude(
 # --- selections --------------------------------------------------------------------------------------
 def selection_adjoint(
     g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
-    modes: Sequence[str], cval: complex, origins: Sequence[int], shape: tuple[int, ...], xp: Namespace,
+    modes: Sequence[str], cval: complex, origins: Sequence[int], shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Share g evenly among the elements under the footprint that equal the selected one."""
     axes, sizes = range(len(shape)), footprint.shape
@@ -242,7 +239,7 @@ def selection_adjoint(
 
 
 def is_selected(
-    x: RawArray, y: RawArray, heights: NumpyData | None, tap: tuple[int, ...], xp: Namespace
+    x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
     """Return where y is the element x under one tap, raised by a structure's height there."""
     if heights is None:
@@ -360,8 +357,7 @@ def rank_filter(
 # Each element is multiplied by a number of its own: real, or of absolute value 1 for a shift.
 def fourier_forward(
     x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
-    n: int = -1, axis: int = -1, kind_of_filter: tuple[int, ...] = (),
-    output: DTypeInput = None,
+    n: int = -1, axis: int = -1, kind_of_filter: Shape = (), output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(x.shape, output)
     getattr(_nd_image, function)(x, parameters, n, axis, found, *kind_of_filter)
@@ -370,7 +366,7 @@ def fourier_forward(
 
 def fourier_adjoint(
     g: RawArray, function: str, parameters: np.ndarray[Any, Any], n: int, axis: int,
-    kind_of_filter: tuple[int, ...], dtype: np.dtype[Any], xp: Namespace,
+    kind_of_filter: Shape, dtype: np.dtype[Any], xp: Namespace,
 ) -> Any:  # fmt: skip
     parameters = -parameters if function == "fourier_shift" else parameters
     back = fourier_op(g, function, parameters, n, axis, kind_of_filter, g.dtype)

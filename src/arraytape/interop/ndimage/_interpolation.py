@@ -22,7 +22,7 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
-from .._plain import ArrayInput, DTypeInput, NumpyData
+from .._plain import ArrayInput, DTypeInput, NumpyData, Shape
 from .._statements import hooks, stands_in
 from .._wanted import used_by
 
@@ -31,20 +31,19 @@ NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  #
 
 # --- the spline filter -------------------------------------------------------------------------------
 def spline_forward(
-    x: Array, order: int = 3, axis: int = -1, border: int = MIRROR, output: DTypeInput = None,
-) -> Any:  # fmt: skip
+    x: Array, order: int = 3, axis: int = -1, border: int = MIRROR, output: DTypeInput = None
+) -> Any:
     found = np.zeros(x.shape, output)
     _nd_image.spline_filter1d(x, order, axis, found, border)
     return found
 
 
 def spline_adjoint(
-    g: RawArray, order: int, axis: int, border: int, shape: tuple[int, ...], xp: Namespace
+    g: RawArray, order: int, axis: int, border: int, shape: Shape, xp: Namespace
 ) -> Any:
-    """Return the adjoint of the filter, which inverts a symmetric matrix.
+    """Return the adjoint: the filter inverts a symmetric matrix, but for mirrored ends that weigh half.
 
-    Where lines are mirrored about their ends, the ends count half.  For reflected lines SciPy's
-    inverse is not exact, and so its matrix is transposed.
+    For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -62,7 +61,6 @@ def spline_adjoint(
 
 @functools.lru_cache(16)
 def spline_matrix(length: int, order: int, border: int) -> Any:
-    """Return the filter of a line as a matrix."""
     lines: Any = np.eye(length)
     return spline_forward(lines, order, 0, border, np.float64)
 
@@ -117,10 +115,7 @@ def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any
 
 
 def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
-    """Return the B-splines of a degree that are not 0 at u, between two of their equidistant knots.
-
-    Source: Piegl and Tiller 1997, "The NURBS book", algorithm A2.2.
-    """
+    """Return the nonzero B-splines at u between equidistant knots: Piegl and Tiller 1997, A2.2."""
     found = [xp.ones(u.shape, dtype=u.dtype, device=u.device)]
     for j in range(1, degree + 1):
         saved, raised = 0.0, []
@@ -165,13 +160,13 @@ class Taps:
 
 
 def taps_of(
-    at: RawArray, shape: tuple[int, ...], order: int, border: int, npad: int, xp: Namespace
+    at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> list[Taps]:
     at = image_in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
 
-def each_tap(taps: Sequence[Taps], shape: tuple[int, ...], xp: Namespace) -> Any:
+def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
     """Yield the numbers, flat index and inside mask of each combination of taps along the axes."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
@@ -201,9 +196,8 @@ def image_in_double(x: RawArray, xp: Namespace) -> Any:
 
 
 def by_coefficients(
-    g: RawArray, at: RawArray, shape: tuple[int, ...], order: int, border: int, npad: int,
-    xp: Namespace,
-) -> Any:  # fmt: skip
+    g: RawArray, at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
+) -> Any:
     """Return the cotangent of the coefficients of the sum of B-splines at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
@@ -259,14 +253,13 @@ interpolate = library_op(
 )  # fmt: skip
 
 
-def grid(shape: tuple[int, ...], at: RawArray, xp: Namespace) -> Any:
-    """Return the indices of all elements of an array."""
+def grid(shape: Shape, at: RawArray, xp: Namespace) -> Any:
     return xp.asarray(np.indices(shape).astype(float), dtype=at.dtype, device=at.device)
 
 
 # --- at an affine function of the indices ------------------------------------------------------------
 def affine_forward(
-    c: Array, matrix: Array, offset: Array, shape_out: tuple[int, ...] = (), order: int = 3,
+    c: Array, matrix: Array, offset: Array, shape_out: Shape = (), order: int = 3,
     border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
@@ -277,16 +270,14 @@ def affine_forward(
     return found
 
 
-def affine_coordinates(
-    matrix: RawArray, offset: RawArray, shape: tuple[int, ...], xp: Namespace
-) -> Any:
+def affine_coordinates(matrix: RawArray, offset: RawArray, shape: Shape, xp: Namespace) -> Any:
     at = xp.tensordot(matrix, grid(shape, matrix, xp), axes=((1,), (0,)))
     return at + xp.reshape(offset, (-1,) + (1,) * len(shape))
 
 
 def affine_joint(
-    g: RawArray, c: RawArray, matrix: RawArray, offset: RawArray, shape_out: tuple[int, ...],
-    order: int, border: int, cval: float, npad: int, xp: Namespace,
+    g: RawArray, c: RawArray, matrix: RawArray, offset: RawArray, shape_out: Shape, order: int,
+    border: int, cval: float, npad: int, xp: Namespace,
 ) -> Any:  # fmt: skip
     at = affine_coordinates(matrix, offset, shape_out, xp)
     every = tuple(range(1, len(shape_out) + 1))
@@ -307,8 +298,8 @@ affine = library_op("scipy.ndimage.affine_transform", affine_forward, joint=affi
 
 # --- at indices that are shifted and scaled ----------------------------------------------------------
 def zoom_forward(
-    c: Array, zoom: Array, shift: Array, shape_out: tuple[int, ...] = (), order: int = 3,
-    border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, grid_mode: bool = False,
+    c: Array, zoom: Array, shift: Array, shape_out: Shape = (), order: int = 3, border: int = CONSTANT,
+    cval: complex = 0.0, npad: int = 0, grid_mode: bool = False,
     given: tuple[bool, bool] = (True, True), output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
@@ -319,7 +310,7 @@ def zoom_forward(
 
 
 def zoom_joint(
-    g: RawArray, c: RawArray, zoom: RawArray, shift: RawArray, shape_out: tuple[int, ...], order: int,
+    g: RawArray, c: RawArray, zoom: RawArray, shift: RawArray, shape_out: Shape, order: int,
     border: int, cval: float, npad: int, grid_mode: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
     column = (-1,) + (1,) * len(shape_out)
@@ -401,7 +392,6 @@ def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) ->
 
 
 def vector(given: ArrayInput, count: int) -> Any:
-    """Return one number for each axis."""
     return arraytape.broadcast_to(asarray(given, np.float64), (count,))
 
 
