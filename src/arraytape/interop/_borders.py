@@ -61,7 +61,6 @@ def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: 
 
 
 def padded_after(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
-    """Return g with zeros at the ends of its lines."""
     shape = resized(g.shape, axis, g.shape[axis] + count)
     return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
 
@@ -72,7 +71,6 @@ def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, 
 
 
 def resized(shape: Sequence[int], axis: int, length: int) -> Shape:
-    """Return a shape with another length along an axis."""
     found = list(shape)
     found[axis] = length
     return tuple(found)

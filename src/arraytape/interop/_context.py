@@ -47,7 +47,6 @@ class entered(Context):
 
 
 def is_active(library: str) -> bool:
-    """Return True if interop with a library is active in this thread or task."""
     return library in ENTERED.get() or library in EVERYWHERE
 
 

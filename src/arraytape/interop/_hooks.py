@@ -131,7 +131,6 @@ def trampoline(name: str, code: CodeType) -> CodeType:
 
 @functools.cache
 def compile_trampoline(source: str) -> CodeType:
-    """Return the code object that the function ``make`` of a source returns."""
     scope: dict[str, Any] = {}
     exec(compile(source, TRAMPOLINE, "exec"), scope)
     code: CodeType = scope["make"]()

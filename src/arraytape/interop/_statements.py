@@ -184,7 +184,6 @@ def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
 
 # --- what becomes of it ------------------------------------------------------------------------------
 def enter_statement(module: str, change: Change) -> None:
-    """Note a change of a module, to be made once the module is imported."""
     with LOCK:
         CHANGES.setdefault(module, []).append(change)
 

@@ -19,6 +19,7 @@ from ..ops.elementwise_functions import root_of_variance
 from ._context import is_active
 from ._hooks import twin_function
 from ._plain import ArrayInput, Shape
+from ._power import box_cox, yeo_johnson
 from ._slopes import with_slope
 from ._statements import hooks, original
 
@@ -169,39 +170,18 @@ def explained_fraction(**given: Any) -> Any:
 
 
 # --- likelihoods by their exponent -------------------------------------------------------------------
-def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
-    """Give a log-likelihood the derivative of its formula, since the program branches on the exponent.
+def by_exponent(name: str, formula: Callable[..., Array]) -> None:
+    """Give a log-likelihood, whose program branches on its exponent, the formula's derivatives."""
 
-    The decorated function returns the transformed data and the logarithms that the exponent multiplies.
-    """
-
-    def declare_likelihood(transformed: Callable[[Any, Any], Any]) -> Any:
-        @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
-        def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:
-            program: Any = original(MORE, f"{name}.__wrapped__")
-            if not isinstance(lmb, Array):
-                return program(data, axis=axis, lmb=lmb)
-            data = data if isinstance(data, Array) else xp.asarray(data)
-            value = program(xp.stop_gradient(data), axis=axis, lmb=xp.stop_gradient(lmb))
-            z, logarithms = transformed(data, lmb)
-            n = data.shape[axis]
-            slope = (lmb - 1.0) * xp.sum(logarithms, axis=axis)
-            return with_slope(value, slope - 0.5 * n * xp.log(xp.var(z, axis=axis)))
-
-        return likelihood
-
-    return declare_likelihood
+    @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
+    def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:
+        program: Any = original(MORE, f"{name}.__wrapped__")
+        if not isinstance(lmb, Array):
+            return program(data, axis=axis, lmb=lmb)
+        data = data if isinstance(data, Array) else xp.asarray(data)
+        value = program(xp.stop_gradient(data), axis=axis, lmb=xp.stop_gradient(lmb))
+        return with_slope(value, formula(lmb, data, axis))
 
 
-@by_exponent("_boxcox_llf")
-def box_cox(x: Array, lmb: Array) -> Any:
-    """Return the transform of Box and Cox 1964, section 3, and the logarithms of the data."""
-    return xp.special.boxcox(x, lmb), xp.log(x)
-
-
-@by_exponent("_yeojohnson_llf")
-def yeo_johnson(x: Array, lmb: Array) -> Any:
-    """Return the transform of Yeo and Johnson 2000, section 3, and its logarithms."""
-    up, down = xp.where(x >= 0, x, 0.0), xp.where(x < 0, -x, 0.0)
-    z = xp.special.boxcox1p(up, lmb) - xp.special.boxcox1p(down, 2.0 - lmb)
-    return z, xp.sign(x) * xp.log1p(xp.abs(x))
+by_exponent("_boxcox_llf", box_cox)
+by_exponent("_yeojohnson_llf", yeo_johnson)

@@ -124,12 +124,12 @@ log_of_normal_mass = library_op(
 
 @hooks(CONTINUOUS, "_log_gauss_mass")
 def log_gauss_mass(a: ArrayInput, b: ArrayInput) -> Any:
-    """Return the logarithm of the normal distribution's mass between a and b."""
     return log_of_normal_mass(*operands_of((a, b)))
 
 
 # --- methods whose values SciPy integrates, solves for or has in C --------------------------------
-Derive = Callable[[Array, list[Array], Array, Any, str], Any]
+Arrays = list[Array]
+Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
@@ -151,15 +151,9 @@ TOGETHER = "by a joint rule"
 
 
 def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Signature:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                x, kind, annotation="Array" if x in arrays else inspect.Parameter.empty
-            )
-            for x in names
-        ]
-    )
+    kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    notes = [(x, "Array" if x in arrays else empty) for x in names]
+    return inspect.Signature([inspect.Parameter(x, kind, annotation=note) for x, note in notes])
 
 
 @functools.cache
@@ -230,9 +224,7 @@ def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[A
 
 
 # --- rules ----------------------------------------------------------------------------------------
-def derive_integrated(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
-) -> Any:
+def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str) -> Any:
     """Return g times the density for x, and for the parameters the integral of its derivative."""
     x, *parameters = operands
     upper = method == "_sf"
@@ -242,7 +234,7 @@ def derive_integrated(
 
 
 def derive_solved(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return ``g / f(y)`` for q, and minus that times the derivative of F for the parameters."""
     q, *parameters = operands
@@ -261,17 +253,15 @@ def derive_solved(
 
 
 def derive_density(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return g times the density."""
     f = distribution._pdf(*operands)
     return g * (-f if method == "_sf" else f)
 
 
-def derive_quantile(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+def derive_inverse(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return g over the density at the result."""
     f = distribution._pdf(y, *operands[1:])
     return g / (-f if method == "_isf" else f)
 
@@ -280,7 +270,7 @@ def derive_formula(function: Function) -> Derive:
     """Return the rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
     def written_out(
-        g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+        g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
     ) -> Any:
         if method != "_pdf":
             return pull_back(function, operands, g)
@@ -293,22 +283,19 @@ def derive_formula(function: Function) -> Derive:
 
 
 def derive_summed(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return g times the sum of the derivatives of the probabilities up to k, for the parameters."""
     k, *parameters = operands
-    first, last = (
-        distribution._get_support(*[plain_data(p) for p in parameters])[0],
-        np.floor(plain_data(k)),
-    )
+    first = distribution._get_support(*[plain_data(p) for p in parameters])[0]
+    last = np.floor(plain_data(k))
     low, high = int(np.min(first)), int(np.max(last, initial=np.min(first)))
 
     def sum_probabilities(*parameters: Array) -> Array:
         places = np.arange(low, high + 1.0)
         given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
-        each = distribution._pmf(
-            arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places)))), *given
-        )
+        spread = arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places))))
+        each = distribution._pmf(spread, *given)
         taken = (places <= last[..., None]) & (places >= np.asarray(first)[..., None])
         return arraytape.sum(arraytape.where(arraytape.asarray(taken), each, 0.0), axis=-1)
 
@@ -316,7 +303,7 @@ def derive_summed(
 
 
 def derive_fisher(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return ``g * y * (x - mean) / odds`` for the odds, whose powers the probabilities are."""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
@@ -361,9 +348,8 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
         if wide.any():
             a, b = np.where(wide, a, here), np.where(wide, b, here)
             nodes = ((a + b) / 2 - base)[..., None] + ((b - a) / 2)[..., None] * NODES
-            places = arraytape.expand_dims(moved, axis=-1) + nodes * arraytape.expand_dims(
-                stretch, axis=-1
-            )
+            moves, grows = (arraytape.expand_dims(x, axis=-1) for x in (moved, stretch))
+            places = moves + nodes * grows
             part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
             part = stretch * part * ((b - a) / 2)
             total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
@@ -403,8 +389,8 @@ def panels(
 
 
 # --- the table ------------------------------------------------------------------------------------
-def derive_irwin_hall(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+def derive_irwin(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return g times ``f(x; n - 1) - f(x - 1; n - 1)``, which is 0 for n = 1."""
     x, n = operands
@@ -421,21 +407,21 @@ def derive_irwin_hall(
 NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
 COUNT = None  # a parameter that is a whole number
 
-methods_with(derive_integrated)("rv_continuous._cdf", module=INFRASTRUCTURE)
+methods_with(derive_cdf)("rv_continuous._cdf", module=INFRASTRUCTURE)
 methods_with(derive_solved)("rv_generic._ppf", module=INFRASTRUCTURE)
-methods_with(derive_integrated)(
+methods_with(derive_cdf)(
     "genhyperbolic_gen._cdf", "genhyperbolic_gen._sf", "geninvgauss_gen._cdf", "norminvgauss_gen._sf",
     "vonmises_gen._cdf",
 )  # fmt: skip
 methods_with(derive_solved)("norminvgauss_gen._isf")
 for _name, _formula in FORMULAS.items():
     methods_with(derive_formula(_formula))(_name)
-methods_with(derive_integrated)("pearson3_gen._cdf", "pearson3_gen._sf")
+methods_with(derive_cdf)("pearson3_gen._cdf", "pearson3_gen._sf")
 methods_with(derive_solved)("pearson3_gen._ppf", "pearson3_gen._isf")
-methods_with(derive_irwin_hall, COUNT)("irwinhall_gen._pdf")
+methods_with(derive_irwin, COUNT)("irwinhall_gen._pdf")
 methods_with(derive_density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
 methods_with(derive_density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
-methods_with(derive_quantile, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
+methods_with(derive_inverse, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
 methods_with(NUMERICAL, COUNT)("kstwo_gen._pdf")
 methods_with(derive_density, NUMERICAL)("studentized_range_gen._cdf")
 methods_with(derive_density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
@@ -450,11 +436,7 @@ methods_with(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
     """Compute SciPy's own formula; refuse where SciPy integrates numerically."""
     shapes, loc, scale = self._parse_args(*args, **keywords)
-    by_quadrature = type(self)._entropy in (
-        stats.rv_continuous._entropy,
-        stats.rv_discrete._entropy,
-    )
-    if by_quadrature:
+    if type(self)._entropy in (stats.rv_continuous._entropy, stats.rv_discrete._entropy):
         raise no_rule(f"scipy.stats.{self.name}.entropy")
     operands = [*shapes, loc] if isinstance(self, stats.rv_discrete) else [*shapes, loc, scale]
     names = (*[f"shape_{i}" for i in range(len(shapes))], "loc", "scale")[: len(operands)]
@@ -463,7 +445,7 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 
 
 def derive_entropy(
-    g: Array, operands: list[Array], y: Array, distribution: rv_generic, method: str
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
     """Return the cotangents of SciPy's own formula plus the logarithm of the scale; loc has none."""
     count = distribution.numargs

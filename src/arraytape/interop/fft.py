@@ -75,7 +75,6 @@ fourier: LibraryOp = library_op(
 
 
 def all_fitted(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
-    """Return y cropped or padded to a shape along some axes."""
     for axis in axes:
         y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
     return y
@@ -169,7 +168,6 @@ def real_adjoint(
 
 
 def with_ends(y: RawArray, factor: float, ends: Sequence[int], axes: Axes, xp: Namespace) -> Any:
-    """Return y, multiplied at the ends of some axes."""
     for axis in axes if ends else ():
         y = y * axis_factor(1.0, dict.fromkeys(ends, factor), axis, y, xp)
     return y

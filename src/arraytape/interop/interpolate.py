@@ -254,7 +254,6 @@ def coefficients_adjoint(
     g: RawArray, function: str, places: NumpyData, options: tuple[tuple[str, Any], ...], shape: Shape,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the product of g with the transposed matrix."""
     lines: Any = np.eye(shape[0])
     whole = coefficients_forward(lines, function, places, options)
     line = xp.asarray(whole, dtype=xp.real(g).dtype, device=g.device)

@@ -37,7 +37,6 @@ def _forward(matrix: NumpyData, upper: bool = False) -> Any:
 
 
 def factored(matrix: NumpyData, **options: Any) -> Any:
-    """Return SciPy's ``_PSD`` of NumPy data."""
     from scipy.stats import _multivariate
 
     return _multivariate._PSD(matrix, **options)

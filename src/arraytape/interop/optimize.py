@@ -86,11 +86,9 @@ class Call:
         self.starts = {place: self.given.pop(place) for place in places if place in self.given}
 
     def is_ours(self) -> bool:
-        """Return True if the result depends on Arrays."""
         return uses_arrays(self.function, [self.starts, self.more, self.named])
 
     def on_values(self) -> Any:
-        """Return SciPy's answer, on NumPy data."""
         given = self.given | {"args": tuple([plain_data(x) for x in self.more])}
         if self.named:
             given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
@@ -100,7 +98,6 @@ class Call:
         )  # fmt: skip
 
     def evaluate_at(self, x: Array) -> Array:
-        """Return the function's values at x, recorded."""
         spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
         named = {key: spread(value) for key, value in self.named.items()}
         return asarray(self.function(x, *[spread(value) for value in self.more], **named))
@@ -130,7 +127,6 @@ def newton(function: Function, x: Array, anchor: Function) -> Array:
 
 
 def arrays_in_result(found: dict[str, Any]) -> Any:
-    """Return a result of SciPy's, with Arrays for NumPy data."""
     kinds = np.ndarray | np.generic
     return type(found)({k: asarray(x) if isinstance(x, kinds) else x for k, x in found.items()})
 

@@ -31,12 +31,8 @@ keeps_arrays("scipy.spatial._procrustes")
 # --- formulas ----------------------------------------------------------------------------------------
 # Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance
 # is 0 and has a cusp there, its slope is 0: that of vector_norm.
-def weigh_coordinates(values: Array, w: Array | None) -> Any:
-    return values if w is None else values * w
-
-
 def weighted_sum(values: Array, w: Array | None) -> Any:
-    return arraytape.sum(weigh_coordinates(values, w), axis=-1)
+    return arraytape.sum(values if w is None else values * w, axis=-1)
 
 
 def power(x: Array, p: float) -> Any:
@@ -176,7 +172,6 @@ def has_floats(*values: Any) -> bool:
 
 
 def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Return options as SciPy takes them with NumPy data."""
     return tuple((key, plain_data(x)) for key, x in options.items())
 
 

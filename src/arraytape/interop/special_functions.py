@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,6 @@ from ._ops import library_op
 from ._slopes import with_slope
 from ._statements import hooks
 
-if TYPE_CHECKING:
-    from scipy.special._multiufuncs import MultiUFunc
-
-# --- functions of scipy.special that convert to NumPy ------------------------------------------------
 COUNTERPARTS = {
     "scipy.special._basic": ("comb", "diric", "factorial", "factorial2", "factorialk", "perm"),
     "scipy.special._spherical_bessel": (
@@ -66,7 +62,7 @@ for _module, _names in COUNTERPARTS.items():
 
 # Few of them have a counterpart: no advice to come here.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
-def multi_ufunc(function: MultiUFunc, *args: Any, **keywords: Any) -> Any:
+def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
     """Compute spherical harmonics; any other function converts to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import sklearn
@@ -28,9 +28,6 @@ from .._context import has_array
 from .._slopes import with_slope
 from .._statements import hooks, original
 
-if TYPE_CHECKING:  # scikit-learn may be on the way of importing it
-    from sklearn.base import BaseEstimator
-
 Function = Callable[..., Any]
 
 
@@ -43,9 +40,7 @@ class Fit:
     may hold an Array.
     """
 
-    def __init__(
-        self, estimator: BaseEstimator, given: dict[str, Any], method: str = "fit"
-    ) -> None:
+    def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
         self.estimator, self.given = estimator, given
         self.twin: Any = None
         self.result: Any = None
@@ -201,7 +196,7 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 def entering(module: str, name: str, method: str) -> Function:
     """Return the function that calls a class's method, on Arrays by its statement."""
 
-    def fit_or_run(estimator: BaseEstimator, *args: Any, **keywords: Any) -> Any:
+    def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
         concerned = has_array([*args, *keywords.values(), *estimator_parameters(estimator)])
@@ -217,7 +212,6 @@ signature_of = functools.cache(inspect.signature)
 
 
 def statement_of(kind: type, method: str) -> Statement | None:
-    """Return the statement about a class or the nearest of its bases."""
     for base in kind.__mro__:
         found = STATEMENTS.get((base.__module__, base.__qualname__, method))
         if found is not None:
@@ -225,8 +219,7 @@ def statement_of(kind: type, method: str) -> Statement | None:
     return None
 
 
-def estimator_parameters(estimator: BaseEstimator) -> list[Any]:
-    """Return the parameters of an estimator and of the estimators in it."""
+def estimator_parameters(estimator: Any) -> list[Any]:
     return [*estimator.get_params(deep=True).values()]
 
 
@@ -257,7 +250,7 @@ def detached_object(thing: Any) -> Any:
     return twin
 
 
-def take_over(estimator: BaseEstimator, twin: BaseEstimator, found: Mapping[str, Any]) -> None:
+def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
     """Give an estimator the attributes of its twin, but not the twin's parameters."""
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}

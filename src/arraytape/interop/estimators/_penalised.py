@@ -122,7 +122,6 @@ class Penalised:
 
 
 def predictor(parts: Parts, X: Array) -> Array:
-    """Return X @ coef' + intercept."""
     coef = parts["coef"]
     s = xp.matmul(X, xp.matrix_transpose(coef) if coef.ndim == 2 else coef)
     return s + parts["intercept"] if "intercept" in parts else s

@@ -42,11 +42,9 @@ def graphical_lasso(fit: Fit) -> dict[str, Array]:
         theta = whole_precision(parts)
         return xp.sum(sample * theta) - xp.linalg.slogdet(theta)[1] + alpha * xp.sum(signs * theta)
 
-    found = whole_precision(
-        minimum_of_parts(
-            covariance_objective, {"precision": precision}, sample, alpha, free={"precision": free}
-        )
-    )
+    start, masks = {"precision": precision}, {"precision": free}
+    parts = minimum_of_parts(covariance_objective, start, sample, alpha, free=masks)
+    found = whole_precision(parts)
     fitted = {"precision_": found, "covariance_": xp.linalg.inv(found)}
     return fitted if twin.covariance == "precomputed" else {**fitted, "location_": mean}
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import _Constraint
 
 import arraytape
 
@@ -67,7 +66,7 @@ def plain_labels(given: dict[str, Any]) -> None:
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
-def is_satisfied_by(constraint: _Constraint, val: Any) -> bool:
+def is_satisfied_by(constraint: Any, val: Any) -> bool:
     """Accept an Array where scikit-learn asks for NumPy's arrays."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)

@@ -140,7 +140,6 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
 
 
 def normalised(twin: BaseEstimator, y: Array) -> Array:
-    """Return the targets as the likelihood takes them."""
     if not twin.normalize_y:
         return y
     centred = y - xp.mean(y, axis=0)

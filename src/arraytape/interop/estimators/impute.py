@@ -22,7 +22,6 @@ def dense_fit(
     imputer: BaseEstimator, X: ArrayInput, strategy: str, missing_values: float | str | None,
     fill_value: float | str | None,
 ) -> Any:  # fmt: skip
-    """Return the mean or median of each column."""
     fit = original("sklearn.impute._base", "SimpleImputer._dense_fit")
     value = fit(imputer, detached(X), strategy, missing_values, fill_value)
     if strategy == "constant":

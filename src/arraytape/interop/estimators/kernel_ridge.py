@@ -17,11 +17,9 @@ from ._fits import Fit, connects_fit
 def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
     """Return dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K."""
     fit.asked |= {"gamma", "coef0"}  # of which the kernel makes use
-    X, y, weights, alpha = (
-        fit.float_data("X"), fit.float_data("y"), fit.sample_weights(), fit.parameter("alpha"),
-    )  # fmt: skip
+    X, y, alpha = fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha")
     K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)
-    root = xp.sqrt(weights)
+    root = xp.sqrt(fit.sample_weights())
     scaled = root[:, None] * K * root
     columns = root[:, None] * xp.reshape(y, (K.shape[0], -1))
     eye = np.eye(K.shape[0])

@@ -21,11 +21,10 @@ from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.linear_model"
 Attributes = Mapping[str, Array]
+Loss = Callable[..., Any]  # of y and the predictor, for each sample
 
 
-def fit_loss(
-    fit: Fit, loss: Callable[..., Any], y: Array, weights: Array, **penalty: Any
-) -> Attributes:
+def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
     """Return coef_ and intercept_ at the minimum of a penalised loss."""
     twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
@@ -153,7 +152,6 @@ def mean_weights(fit: Fit) -> Array:
 
 
 def descended(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
-    """Return the attributes of a fit by coordinate descent."""
     y = fit.float_data("y")
     positive = getattr(fit.twin, "positive", False)
     if y.ndim == 2 and np.ndim(fit.twin.coef_) == 1:
@@ -205,7 +203,6 @@ def logistic(fit: Fit) -> Attributes:
 
 
 def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
-    """Return the attributes of the fit with one C and l1_ratio."""
     twin, columns = fit.twin, onehot(fit)
     weights = fit.sample_weights() * class_weights(fit, fit.sample_weights())
     penalty: dict[str, Any] = {}
@@ -241,9 +238,7 @@ def logistic_cv(fit: Fit) -> Attributes:
     return logistic_with(fit, C, ratio)
 
 
-def liblinear(
-    fit: Fit, loss: Callable[..., Any], y: Array, weights: Array, **penalty: Any
-) -> Attributes:
+def liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
     """Return a fit by liblinear, which penalises the intercept as one more feature's coefficient.
 
     y, weights : a column for each problem.

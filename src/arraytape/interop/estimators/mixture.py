@@ -70,9 +70,8 @@ def em_step(twin: BaseMixture, parts: Parts, X: Array, names: tuple[str, ...]) -
 )  # fmt: skip
 def expectation_maximization(fit: Fit) -> dict[str, Array]:
     X, twin = fit.float_data("X"), fit.twin
-    names = (
-        GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN
-    )
+    bayesian = hasattr(twin, "mean_precision_") or not hasattr(twin, "weights_")
+    names = BAYESIAN if bayesian else GAUSSIAN
 
     def em_residual(parts: Parts, X: Array) -> list[Array]:
         after = em_step(twin, parts, X, names)

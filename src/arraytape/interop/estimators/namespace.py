@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sklearn
 
@@ -18,11 +18,6 @@ from .._hooks import original_of
 from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._fits import detached
-
-if TYPE_CHECKING:  # scikit-learn may be on the way of importing them
-    from sklearn.base import BaseEstimator
-    from sklearn.utils._param_validation import _Constraint
-    from sklearn.utils.parallel import Parallel
 
 MODULE = "sklearn.utils._array_api"
 
@@ -43,7 +38,7 @@ def get_namespace(*arrays: Any, **options: Any) -> Any:
 
 
 @hooks(MODULE, "check_same_namespace")
-def check_same_namespace(X: ArrayInput, estimator: BaseEstimator, **options: Any) -> None:
+def check_same_namespace(X: ArrayInput, estimator: Any, **options: Any) -> None:
     """Accept Arrays and NumPy data together."""
 
 
@@ -68,13 +63,13 @@ def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> An
 
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
-def is_satisfied_by(constraint: _Constraint, val: Any) -> bool:
+def is_satisfied_by(constraint: Any, val: Any) -> bool:
     """Accept an Array of no dimension where scikit-learn asks for a number between bounds."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
-def in_this_thread(parallel: Parallel, iterable: Iterable[Any]) -> Any:
+def in_this_thread(parallel: Any, iterable: Iterable[Any]) -> Any:
     """Run the tasks in this thread while a tape is open, because it records no other ones."""
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"

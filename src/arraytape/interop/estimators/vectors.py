@@ -93,10 +93,8 @@ class Dual:
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
-        f = (
-            self.kernel.plain_between(self.rows[inner], self.rows) @ (self.signs * self.alpha)
-            + self.b
-        )
+        K = self.kernel.plain_between(self.rows[inner], self.rows)
+        f = K @ (self.signs * self.alpha) + self.b
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
@@ -190,7 +188,6 @@ class Kernel:
     degree: int = 3
 
     def between_rows(self, rows: NumpyData, others: NumpyData) -> Array:
-        """Return the kernel of samples by their numbers."""
         if self.name == "precomputed":
             return self.X[rows, :][:, others]
         return self.between_samples(self.X[rows, :], self.X[others, :])
@@ -203,7 +200,6 @@ class Kernel:
         return np.asarray(still.between_rows(rows, others))
 
     def between_samples(self, A: Array, B: Array) -> Array:
-        """Return the kernel of the rows of A and B."""
         if callable(self.name):
             return as_float(self.name(A, B))
         product = xp.matmul(A, xp.matrix_transpose(B))
@@ -250,9 +246,8 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
     for machine in machines(fit, kernel):
         found, alpha, b = machine.dual.solve_machine()
         for row, places in machine.places:
-            rows[row] = rows[row] + spread_weights(
-                twin.support_, places, machine.dual, found, alpha
-            )
+            added = spread_weights(twin.support_, places, machine.dual, found, alpha)
+            rows[row] = rows[row] + added
         constants.append(b)
     found_coef, found_b = xp.stack(rows), xp.stack(constants)
     flip = -1.0 if twin._impl in ("c_svc", "nu_svc") and len(twin.classes_) == 2 else 1.0
@@ -388,7 +383,6 @@ def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
 
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: ArrayInput) -> Array:
-    """Return libsvm's values with the derivatives of f."""
     found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
     return found
 

@@ -22,8 +22,7 @@ from .._ops import library_op
 from .._plain import ArrayInput
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
-from ._right_sides import as_columns, as_given
-from ._structures import given_back
+from ._structures import as_columns, as_given, given_back
 
 
 def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:

@@ -21,7 +21,8 @@ def norm_rule(
     keepdims: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent of the array API's norm of vectors or matrices."""
-    axes = norm_axes(axis, len(a.shape))
+    given = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = [i % a.ndim for i in given]
     if len(axes) != 2 or ord in (None, "fro", "f"):
         order: Any = 2 if ord in (None, "fro", "f") else ord
         return rules.vector_norm(g, a, y, tuple(axes), keepdims, order, xp)
@@ -31,13 +32,6 @@ def norm_rule(
     last = (-2, -1)
     matrix, g, y = (xp.moveaxis(x, axes, last) for x in (a, g, y))
     return xp.moveaxis(matrix_norm_rule(g, matrix, y, ord, xp), last, axes)
-
-
-def norm_axes(axis: int | Shape | None, ndim: int) -> list[int]:
-    """Return the axes of a norm, counted from the first one."""
-    if axis is None:
-        return list(range(ndim))
-    return [i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))]
 
 
 def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:

@@ -121,21 +121,14 @@ def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryO
             first = int(np.sum(every <= value[0]))
         return values, vectors, np.full(values.shape[:-1], first)
 
-    def of_one(
-        a: NumpyData, lower: bool = True, selection: tuple[Any, Any] = (None, None),
-        check_finite: bool = True, driver: str | None = None,
-    ) -> Any:  # fmt: skip
-        return compute_eigh((a,), lower, selection, check_finite, driver)
-
-    def of_two(
-        a: NumpyData, b: NumpyData, lower: bool = True, selection: tuple[Any, Any] = (None, None),
-        check_finite: bool = True, driver: str | None = None,
-    ) -> Any:  # fmt: skip
-        return compute_eigh((a, b), lower, selection, check_finite, driver)
-
     return library_op(
-        name, of_two if generalised else of_one, joint=joint, outputs=("values", "vectors", "first"),
-        cores=[2, 2] if generalised else [2], saves=NONE_UNREAD,
+        name,
+        (lambda a, b, lower=True, selection=(None, None), check_finite=True, driver=None:
+            compute_eigh((a, b), lower, selection, check_finite, driver)) if generalised else
+        (lambda a, lower=True, selection=(None, None), check_finite=True, driver=None:
+            compute_eigh((a,), lower, selection, check_finite, driver)),
+        joint=joint, outputs=("values", "vectors", "first"), cores=[2, 2] if generalised else [2],
+        saves=NONE_UNREAD,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._array.paths import sum_to
 from ..._storage.storage import is_complex
 from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
@@ -50,7 +51,6 @@ def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
 
 
 def structured_elements(x: RawArray, structure: str, xp: Namespace) -> Any:
-    """Return the elements of a structure, 0 elsewhere."""
     if structure == "general":
         return x
     if structure == "diagonal":
@@ -66,3 +66,14 @@ def with_unit_diagonal(x: RawArray, xp: Namespace) -> Any:
 
 def without_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 0.0, x)
+
+
+# --- right-hand sides: for the rules, a vector is a matrix of one column ---------------------------
+def as_columns(b: RawArray, *values: Any) -> list[Any]:
+    """Return values with vectors as columns if the right-hand side b is a vector."""
+    return [x[..., None] if len(b.shape) == 1 else x for x in values]
+
+
+def as_given(u: RawArray, b: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of b from that of its columns, summed over broadcast axes."""
+    return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

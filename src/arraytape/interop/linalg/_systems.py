@@ -19,8 +19,15 @@ from .._ops import LibraryOp, hide_from_warnings, library_op
 from .._plain import ArrayInput, Cotangents, NumpyData
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
-from ._right_sides import as_columns, as_given
-from ._structures import ASSUMED, given_back, read_structure, with_unit_diagonal, without_diagonal
+from ._structures import (
+    ASSUMED,
+    as_columns,
+    as_given,
+    given_back,
+    read_structure,
+    with_unit_diagonal,
+    without_diagonal,
+)  # fmt: skip
 
 
 # --- dense systems --------------------------------------------------------------------------------
@@ -257,14 +264,9 @@ def lu(
     indices = xp.argsort(rows, axis=-1)
     if p_indices:
         return indices, lower, upper
-    one = xp.eye(rows.shape[-1], dtype=real_dtype(lower.dtype))
-    return (
-        to_matrix_order(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp), lower, upper,
-    )  # fmt: skip
-
-
-def real_dtype(dtype: np.dtype[Any]) -> Any:
-    return np.zeros(0, dtype).real.dtype
+    one = xp.eye(rows.shape[-1], dtype=np.zeros(0, lower.dtype).real.dtype)
+    ones = xp.broadcast_to(one, rows.shape + rows.shape[-1:])
+    return to_matrix_order(ones, rows, xp), lower, upper
 
 
 def lu_factor_joint(g: Cotangents, lu: RawArray, rows: RawArray, xp: Namespace) -> Any:
@@ -272,14 +274,10 @@ def lu_factor_joint(g: Cotangents, lu: RawArray, rows: RawArray, xp: Namespace) 
     if gLU is None:
         return (xp.zeros_like(lu),)
     k = min(lu.shape[-2:])
-    lower = with_unit_diagonal_of(xp.tril(lu, k=-1)[..., :, :k], xp)
+    lower = xp.tril(lu, k=-1)[..., :, :k]
+    lower = lower + xp.eye(*lower.shape[-2:], dtype=lower.dtype, device=lower.device)
     upper = xp.triu(lu)[..., :k, :]
     return lu_rule((gLU[..., :, :k], gLU[..., :k, :]), lower, upper, rows, xp)
-
-
-def with_unit_diagonal_of(x: RawArray, xp: Namespace) -> Any:
-    """Return x with 1 added on the diagonal of matrices that may be taller than wide."""
-    return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
 
 
 @hide_from_warnings

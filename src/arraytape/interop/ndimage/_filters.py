@@ -308,7 +308,6 @@ def plain_size(given: ArrayInput | None) -> Any:
 def footprint_of(
     size: ArrayInput | None, footprint: ArrayInput | None, structure: NumpyData | None, count: int
 ) -> Any:
-    """Return the footprint that SciPy makes of these arguments."""
     if footprint is not None:
         return np.asarray(footprint, bool)
     if structure is not None:
