@@ -25,5 +25,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # else a type checker would accept any name
     __getattr__ = missing_from(__name__, "interop")

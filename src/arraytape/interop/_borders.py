@@ -12,10 +12,10 @@ from .._util.protocols import Namespace, RawArray
 from ._facades import refuse_numpy_target
 from ._plain import DTypeInput, NumpyData, Shape
 
-# What ``output=`` takes.
+# The type of ``output=``.
 Output: TypeAlias = "Array | NumpyData | DTypeInput"
 
-# What scipy.ndimage and np.pad call the same continuation.
+# scipy.ndimage's mode -> np.pad's name of the same continuation.
 PADDING = {
     "constant": "constant", "grid-constant": "constant", "grid-mirror": "symmetric", "grid-wrap": "wrap",
     "mirror": "reflect", "nearest": "edge", "reflect": "symmetric", "wrap": "wrap",
@@ -36,7 +36,7 @@ def extend_lines(
     """Return x with its lines along an axis continued."""
     at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
-        x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is none
+        x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is no integer
     if not x.shape[axis]:
         shape = resized(x.shape, axis, len(at))
         return xp.full(shape, cval if PADDING[mode] == "constant" else 0, dtype=x.dtype)

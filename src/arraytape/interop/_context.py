@@ -50,7 +50,7 @@ def is_active(library: str) -> bool:
     return library in ENTERED.get() or library in EVERYWHERE
 
 
-DEEPEST = 32  # a list may hold itself
+DEEPEST = 32  # levels of nesting, because a list may hold itself
 
 
 def has_array(values: Iterable[Any], depth: int = 0) -> bool:
@@ -93,7 +93,7 @@ def held_by(library: str, thing: Any) -> Iterable[Any]:
     return found
 
 
-HOLDS = {"sklearn": "scipy"}  # of which library's classes the objects of another are made, too
+HOLDS = {"sklearn": "scipy"}  # objects of the first library consist of objects of the second, too
 
 
 def is_of(library: str, thing: Any) -> bool:

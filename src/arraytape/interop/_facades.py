@@ -139,7 +139,7 @@ def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
 
 
 # --- the functions that keep Arrays ----------------------------------------------------------------
-# NumPy's own words for ``copy=``, which array_api_compat uses.
+# NumPy's enumeration for ``copy=``, which array_api_compat uses.
 COPIES: dict[Any, bool | None] = (
     {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
     if hasattr(np, "_CopyMode")
@@ -277,7 +277,7 @@ def at_least_1d(x: Array) -> Array:
     return arraytape.reshape(x, (1,)) if x.ndim == 0 else x
 
 
-# --- what stands in for an extension module -----------------------------------------------------------
+# --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
     """A library's object as one of the library's modules sees it: some functions have rules for Arrays.
 
@@ -303,7 +303,7 @@ class StandIn:
 
         call_stand_in.__name__ = call_stand_in.__qualname__ = name
         call_stand_in.__doc__ = getattr(found, "__doc__", None)
-        vars(self)[name] = call_stand_in  # the next look is direct
+        vars(self)[name] = call_stand_in  # so that the next access finds it without __getattr__
         return call_stand_in
 
     def __dir__(self) -> list[str]:
@@ -319,7 +319,7 @@ def no_rule(name: str, option: str = "") -> TypeError:
     )
 
 
-# --- float(...) at the end of a metric ----------------------------------------------------------------
+# --- float as metrics call it -------------------------------------------------------------------------
 class SoftFloatType(type):
     """The type of a ``float`` whose call gives an Array of no dimension for an Array, else a number."""
 

@@ -61,9 +61,9 @@ def name_rule_errors(name: str, rule: Function) -> Function:
     return call_rule
 
 
-# By the function's full name, with a number if it is not the first of that name.
+# Keyed by the function's full name, with a number if it is not the first of that name.
 HOOKS: dict[str, Hook] = {}
-GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function hold HOOKS
+GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked function
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:

@@ -131,7 +131,9 @@ class Raw(dict[type, Function]):
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
         """Compute the library's results; if a trace runs, let it note the call."""
-        if has_array(args) or has_array(keywords.values()):  # the library would ask for us again
+        if has_array(args) or has_array(
+            keywords.values()
+        ):  # the library's function would call this op again
             raise no_rule(self.op.name, "an Array among its options")
         making = MAKING.get()
         if making is not None:

@@ -29,9 +29,14 @@ from ._statements import hooks
 
 Function = Callable[..., Any]
 
-# Options that change how a value is computed, and so neither what it is nor its derivative.
+# Options that change how a value is computed, but neither the value nor its derivative.
 INERT = ("check_finite", "driver", "lapack_driver", "lwork")
-DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b", "overwrite_a_band")  # data of a tape
+DROPPED = (
+    "overwrite_a",
+    "overwrite_ab",
+    "overwrite_b",
+    "overwrite_a_band",
+)  # ignored
 
 
 def recorded_function(

@@ -33,8 +33,7 @@ from ._hooks import hook, original_of
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
 
-# By library, the packages that have a table, and the module that the table is.  It is read when its
-# package is imported.
+# The module of each table, by library and by the package whose import makes it read.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.special_functions",
@@ -73,21 +72,21 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
-    # Programs that run on Arrays as they are, but for derivatives: their rules act without a context.
+    # Programs whose values are right on Arrays, and derivatives wrong: rules act without a context.
     DISPATCHED: {"scipy._lib._array_api": f"{__package__}.dispatched"},
 }
 Change = Callable[[ModuleType], None]
 
-CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module to which
-RULES: set[tuple[str, str]] = set()  # the functions with a rule, by module and name
-REFUSING: set[tuple[str, str]] = set()  # those that have an error for Arrays
-REWORKED: set[str] = set()  # the modules in which NumPy, or compiled functions, have stand-ins
+CHANGES: dict[str, list[Change]] = {}  # not made so far, by module
+RULES: set[tuple[str, str]] = set()  # functions with a rule, by module and name
+REFUSING: set[tuple[str, str]] = set()  # functions that raise an error for Arrays
+REWORKED: set[str] = set()  # modules with stand-ins for NumPy or compiled functions
 REPLACED: set[tuple[str, str]] = set()  # names with another value, such as float, by module
-READ: set[str] = set()  # the tables that were read and have acted on all that is imported
-LOCK = reentrant_lock()  # of both; held while a module is changed, and for no import
+READ: set[str] = set()  # tables that have acted on all imported modules
+LOCK = reentrant_lock()  # of CHANGES and READ; held while a module is changed, and for no import
 
 
-# --- what a table says ------------------------------------------------------------------------------
+# --- statements -------------------------------------------------------------------------------------
 def hooks(
     module: str, *names: str, refuses: bool = False, always: bool = False, dispatched: bool = False
 ) -> Callable[[Function], Function]:
@@ -149,7 +148,7 @@ def replaces(module: str, name: str, value: Any) -> None:
     enter_statement(module, lambda target: setattr(target, name, value))
 
 
-# --- what tables have ---------------------------------------------------------------------------------
+# --- the search for a rule ----------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], module: str, how: str) -> str | None:
     """Return the function whose rule would have kept a value inside a context; None if none would.
 
@@ -182,7 +181,7 @@ def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
     return found
 
 
-# --- what becomes of it ------------------------------------------------------------------------------
+# --- how statements act ------------------------------------------------------------------------------
 def enter_statement(module: str, change: Change) -> None:
     with LOCK:
         CHANGES.setdefault(module, []).append(change)
@@ -204,7 +203,7 @@ def facade_of(module: str) -> Facade:
 
 def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
     def put_hook(module: ModuleType) -> None:
-        function = attribute(module, name, said=library != DISPATCHED)
+        function = attribute(module, name, warns=library != DISPATCHED)
         if isinstance(function, FunctionType):
             hook(function, rule, library, always)
         elif function is not None:
@@ -228,12 +227,12 @@ def original(module: str, name: str) -> Function:
     return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
-def attribute(target: Any, name: str, said: bool = True) -> Any:
-    """Return the object at a dotted name; without it return None and, if ``said``, warn."""
+def attribute(target: Any, name: str, warns: bool = True) -> Any:
+    """Return the object at a dotted name; without it return None and, if ``warns``, warn."""
     found = target
     for part in name.split("."):
         found = getattr(found, part, None)
-        if found is None and not said:
+        if found is None and not warns:
             return None
         if found is None:
             missing(f"{getattr(target, '__name__', target)}.{name}")

@@ -18,7 +18,7 @@ from .._storage.batched.batched_data import lengths_of
 from .._util import nest
 from ._context import has_array
 
-DEEPEST = 4  # functions within functions
+DEEPEST = 4  # nested functions to follow
 LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 
@@ -54,7 +54,7 @@ def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     for cell in function.__closure__ or ():
         try:
             found.append(cell.cell_contents)
-        except ValueError:  # it is empty still
+        except ValueError:  # the cell is empty
             continue
     found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     found += [function.__globals__.get(name) for name in function.__code__.co_names]

@@ -153,7 +153,7 @@ clips_rounding(
 )  # fmt: skip
 
 
-# --- scores that are 1 -----------------------------------------------------------------------------
+# --- scores of a perfect fit -----------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
     """Return scikit-learn's fractions, which it writes into ones, with their formula's derivatives."""
@@ -169,7 +169,7 @@ def explained_fraction(**given: Any) -> Any:
     return program(**given | {"xp": PatchedNamespace(ones=ones_or_formula)})
 
 
-# --- likelihoods by their exponent -------------------------------------------------------------------
+# --- likelihoods with respect to the exponent --------------------------------------------------------
 def by_exponent(name: str, formula: Callable[..., Array]) -> None:
     """Give a log-likelihood, whose program branches on its exponent, the formula's derivatives."""
 

@@ -50,7 +50,7 @@ for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._
     keeps_arrays(_module)
 
 
-# --- SciPy's helpers, which take Arrays or NumPy data but no mixture ------------------------------
+# --- SciPy's helpers, called with Arrays and NumPy data together ----------------------------------
 def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
 
@@ -127,7 +127,7 @@ def log_gauss_mass(a: ArrayInput, b: ArrayInput) -> Any:
     return log_of_normal_mass(*operands_of((a, b)))
 
 
-# --- methods whose values SciPy integrates, solves for or has in C --------------------------------
+# --- ops of methods that SciPy integrates, solves for or has in C ---------------------------------
 Arrays = list[Array]
 Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
@@ -241,7 +241,7 @@ def derive_solved(
     upper = method == "_isf"
     weight = g / distribution._pdf(y, *parameters)
     found: list[Any] = [None for _ in parameters]
-    # By the smaller of F and 1 - F, whose relative error is small.
+    # Differentiate the smaller of F and 1 - F, whose relative error is small.
     below = (plain_data(q) <= 0.5) ^ upper
     for name, here, sign in (("_cdf", below, -1.0), ("_sf", ~below, 1.0)):
         if parameters and here.any():

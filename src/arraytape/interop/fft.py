@@ -137,12 +137,12 @@ def state_transform(name: str) -> None:
 
 
 for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    state_transform(name)  # SciPy's fft2 and its kin call these
+    state_transform(name)  # SciPy's fft2 and the like call these
 
 
 # --- cosine and sine transforms ----------------------------------------------------------------------
 # Types 2 and 3 are transposes of each other, and types 1 and 4 symmetric, but for factors at these ends,
-# which an orthogonalised transform has not.  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
+# which an orthogonalised transform lacks.  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
 TRANSPOSED = {1: 1, 2: 3, 3: 2, 4: 4}
 ENDS: dict[tuple[str, int], tuple[int, ...]] = {
     ("c", 1): (0, -1), ("c", 2): (0,), ("c", 3): (0,), ("s", 2): (-1,), ("s", 3): (-1,),
@@ -155,7 +155,7 @@ def real_adjoint(
 ) -> Any:  # fmt: skip
     """Return the transform of the transposed type, between factors at the ends."""
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
-    # Complex data SciPy transforms as if orthogonalize was not given.
+    # SciPy ignores orthogonalize for complex data.
     if orthogonalize is None or xp.isdtype(g.dtype, "complex floating"):
         orthogonalize = norm == "ortho"
     ends = () if orthogonalize else ENDS.get((function[-3], forward), ())

@@ -25,7 +25,7 @@ from ._statements import hooks, keeps_arrays, original, replaces
 from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
-NEAR = 1e-7  # how near the sum over the pieces must be to SciPy's value, relative to it
+NEAR = 1e-7  # the largest relative distance of the sum over the pieces from SciPy's value
 MODULE = "scipy.integrate._quadrature"
 QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py"
 
@@ -139,7 +139,7 @@ def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str,
     count = info["last"]
     pieces = [*zip(info["alist"][:count], info["blist"][:count], strict=True)]
     if low == high:
-        pieces = [(low, high)]  # SciPy integrates nothing there, but the ends move
+        pieces = [(low, high)]  # SciPy has no piece there, but the integral depends on the ends
     if math.isfinite(low) and math.isfinite(high):
         rule, rest = _quad_vec._quadrature_gk21, f
         pieces = [(a if x == low else x, b if y == high else y) for x, y in pieces]

@@ -37,7 +37,7 @@ for module in ("_bsplines", "_cubic", "_interpolate", "_polyint", "_rgi"):
 replaces("scipy.interpolate._cubic", "np_compat", facade_of("scipy"))
 
 
-# From SciPy 1.18 on, objects of the public classes hold one of these, which computes on NumPy's data.
+# From SciPy 1.18 on, objects of the public classes hold a private one that computes on NumPy data.
 DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 
 
@@ -85,7 +85,9 @@ def polynomial_forward(
     c: Array, x: Array, places: Array, nu: int = 0, extrapolate: bool = True
 ) -> Any:
     found = np.empty((len(places), c.shape[2]), c.dtype)
-    given = [np.array(part, order="C") for part in (c, x, places)]  # it takes no read-only memory
+    given = [
+        np.array(part, order="C") for part in (c, x, places)
+    ]  # it must be writable
     _ppoly.evaluate(*given, nu, extrapolate, found)
     return found
 
@@ -142,7 +144,7 @@ def continuous(c: Array, x: Array, order: int) -> Any:
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
         row, jump = len(rows) - 1 - d, 0.0 * c[0]
-        for i in range(row):  # what the terms of higher degree add until the end of an interval
+        for i in range(row):  # the sum of the terms of higher degree at the end of an interval
             degree = len(rows) - 1 - i
             jump = jump + float(math.comb(degree, d)) * rows[i] * step ** (degree - d)
         first = rows[row][:1]
@@ -295,7 +297,7 @@ for name in POSITIONAL:
     linear_in_values(name)
 
 
-# --- on a grid ---------------------------------------------------------------------------------------
+# --- interpolation on a grid -------------------------------------------------------------------------
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
     """Return the values at the corners around each place, weighted by how near they are."""
     at, shares = [], []

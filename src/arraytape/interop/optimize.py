@@ -29,8 +29,8 @@ from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Function = Callable[..., Any]
 
-# By function, its module, its argument that is a function, and those by which its answer is
-# differentiated.
+# For each function its module, the argument that is a function, and the arguments with respect to
+# which its result is differentiated.
 SOLVERS = {
     "root": ("scipy.optimize._root", "fun", ("args",)),
     "minimize": ("scipy.optimize._minimize", "fun", ("args",)),
@@ -65,7 +65,7 @@ def by_keywords(function: Function) -> list[str]:
     return [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
 
 
-# --- element by element -----------------------------------------------------------------------------
+# --- elementwise roots and minima -------------------------------------------------------------------
 ELEMENTWISE = "scipy.optimize._chandrupatla"
 BRACKETS = "scipy.optimize._bracket"
 
@@ -174,7 +174,7 @@ bracket("_bracket_root", "xl0", "xr0", "xmin", "xmax")
 bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
 
 
-# --- in a solver of ours ------------------------------------------------------------------------------
+# --- the table ----------------------------------------------------------------------------------------
 for _name, (_module, _f, _by) in SOLVERS.items():
     state_solver(_module, _name, _f, _by, f"scipy.{_name}")
 state_solver(

@@ -99,7 +99,7 @@ def recursion_adjoint(
 
     def by_a() -> Any:
         parts = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(a.shape[0])]
-        return xp.stack([0.0 * parts[0], *parts[1:]])  # the first is 1
+        return xp.stack([0.0 * parts[0], *parts[1:]])  # a[0] is 1
 
     def by_x() -> Any:
         return sum(conjugate(b[k], xp) * shifted[k] for k in range(b.shape[0]))
@@ -111,7 +111,7 @@ def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
     """Run the recursion alone, from values that are given at the start."""
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
-    # What the given values leave behind is the state from which the rest starts.
+    # The rest starts from the state after the given values.
     state = [
         -sum(
             (
@@ -159,7 +159,7 @@ def lfilter(
     return y if zi is None else (y, state)
 
 
-# SciPy divides by a[0] where it is not 1; where it is, the filter moves with it all the same.
+# SciPy divides by a[0] only if it is not 1; at 1 the derivative with respect to a[0] needs it, too.
 @hooks("scipy.signal._signaltools", "lfilter_zi")
 def lfilter_zi(b: ArrayInput, a: ArrayInput) -> Any:
     b, a = at_least_1d(asarray(b)), at_least_1d(asarray(a))
@@ -208,7 +208,7 @@ def sosfilt_joint(
 
 sosfilt_op = library_op(
     "scipy.signal.sosfilt",
-    # It takes no read-only memory.
+    # SciPy takes no read-only memory.
     lambda sos, x, zi, axis=-1: scipy.signal.sosfilt(sos.copy(), x, axis, zi),
     joint=sosfilt_joint, outputs=("y", "zf"),
 )  # fmt: skip
@@ -271,7 +271,7 @@ correlate_op = library_op(
 )  # fmt: skip
 
 
-# In a plane, also with lines that are continued, and without the conjugate.
+# Two-dimensional convolutions continue lines beyond their ends, and do not conjugate.
 BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
 
 
@@ -348,7 +348,7 @@ def without_values(x: ArrayInput) -> Any:
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
 
-# --- what SciPy's Python code does otherwise with other namespaces -----------------------------------
+# --- where SciPy has another program for other namespaces --------------------------------------------
 @hooks("scipy.signal._polyutils", "_lstsq")
 def lstsq(
     a: ArrayInput, b: ArrayInput, xp: Namespace | None = None, rcond: float | None = None

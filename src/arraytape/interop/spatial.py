@@ -29,8 +29,8 @@ keeps_arrays("scipy.spatial._procrustes")
 
 
 # --- formulas ----------------------------------------------------------------------------------------
-# Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance
-# is 0 and has a cusp there, its slope is 0: that of vector_norm.
+# Each takes u and v, with the coordinates on their last axis, and weights or None.  Where a distance is
+# 0 and has a cusp there, its derivative is 0, as vector_norm's.
 def weighted_sum(values: Array, w: Array | None) -> Any:
     return arraytape.sum(values if w is None else values * w, axis=-1)
 
@@ -45,7 +45,7 @@ def euclidean(u: Array, v: Array, w: Array | None) -> Any:
     if w is None:
         return arraytape.linalg.vector_norm(u - v, axis=-1)
     way = u - v
-    return power(weighted_sum(way * way, w), 0.5)  # not by abs, which has no curvature at 0
+    return power(weighted_sum(way * way, w), 0.5)  # not abs, whose second derivative at 0 is 0
 
 
 def minkowski(u: Array, v: Array, w: Array | None, p: float = 2.0) -> Any:
@@ -115,7 +115,7 @@ FORMULAS: dict[str, Function] = {
 }  # fmt: skip
 
 
-# --- between collections -----------------------------------------------------------------------------
+# --- distances between collections -------------------------------------------------------------------
 cdist_value = library_op(
     "scipy.spatial.cdist",
     lambda a, b, metric="", options=(): scipy.spatial.distance.cdist(a, b, metric, **dict(options)),
@@ -218,7 +218,7 @@ def pdist(
     return into(out, lambda dtype: value)
 
 
-# --- of two vectors, and in another shape ------------------------------------------------------------
+# --- distances of two vectors, and squareform --------------------------------------------------------
 vector_value = library_op(
     "scipy.spatial.distance",
     lambda u, v, metric="", options=(): getattr(scipy.spatial.distance, metric)(

@@ -60,7 +60,7 @@ for _module, _names in COUNTERPARTS.items():
         hooks(_module, _name)(counterpart(_name))
 
 
-# Few of them have a counterpart: no advice to come here.
+# ``refuses``, since few of them have a counterpart, so that no message advises to use interop.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
     """Compute spherical harmonics; any other function converts to NumPy, with a warning."""

@@ -56,7 +56,7 @@ class Fit:
         }
         self.twin = detached_object(self.estimator)
         args, keywords = detached(bound.args[1:]), detached(bound.kwargs)
-        with sklearn.config_context(array_api_dispatch=False):  # which NumPy data does not need
+        with sklearn.config_context(array_api_dispatch=False):  # not needed by NumPy data
             self.result = original(self.twin, *args, **keywords)
 
     def float_data(self, name: str) -> Array:
@@ -118,8 +118,8 @@ class Fit:
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
-# What is a parameter's own value, or one chosen among those given, or 1; and the parameters: where these
-# hold no Array, it is a constant.
+# Attributes that are a parameter's value, or one chosen among given values, or 1, with these parameters:
+# the attribute is a constant if they hold no Array.
 CHOSEN = {
     "C_": ("Cs",), "X_scale_": (), "l1_ratio_": ("l1_ratio", "l1_ratios"),
     "mean_precision_prior_": ("mean_precision_prior",),

@@ -81,7 +81,7 @@ def by_evidence(fit: Fit) -> Mapping[str, Any]:
     attributes = {
         "coef_": coef, "alpha_": found.alpha, "sigma_": found.sigma, "X_offset_": offset,
     }  # fmt: skip
-    # A pruned feature's is what it was on the way, when it passed the threshold: NumPy data.
+    # A pruned feature keeps the lambda_ at which it passed the threshold, as NumPy data.
     if one or len(kept) == X.shape[1]:
         attributes["lambda_"] = found.precision
     if twin.fit_intercept:

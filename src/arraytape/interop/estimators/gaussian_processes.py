@@ -35,7 +35,7 @@ from ._fits import Fit, connect, connects_fit, detached_object, refuses
 from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.gaussian_process"
-EDGE = 1e-9  # of a hyperparameter's logarithm: how near to its bound it is at it
+EDGE = 1e-9  # of a hyperparameter's logarithm: a value this near to its bound counts as at it
 
 for _module in ("_gpr", "kernels"):
     keeps_arrays(f"{HOME}.{_module}")
@@ -207,7 +207,7 @@ def matern(
         scale = 2.0 ** (1.0 - self.nu) / scipy.special.gamma(self.nu)
         u = 2.0 * self.nu * u
         formula = scale * bessel_part(u, self.nu)
-        # A kink: the slope is 0, beyond which there is none.
+        # At a kink the derivative is 0, and there is no second one.
         tip = (u == 0) & (self.nu <= 1)
         part = 2.0 * self.nu * scale * bessel_part(xp.where(tip, 1.0, u), self.nu - 1.0)
         part = xp.where(tip, 0.0, part)

@@ -16,7 +16,7 @@ from ._fits import Fit, connects_fit
 @connects_fit("sklearn.kernel_ridge", "KernelRidge")
 def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
     """Return dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K."""
-    fit.asked |= {"gamma", "coef0"}  # of which the kernel makes use
+    fit.asked |= {"gamma", "coef0"}  # which _get_kernel reads
     X, y, alpha = fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha")
     K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)
     root = xp.sqrt(fit.sample_weights())

@@ -99,7 +99,7 @@ def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
 
 
-# --- the lasso and its kin -----------------------------------------------------------------------------
+# --- the lasso and similar models ----------------------------------------------------------------------
 DESCENT = f"{HOME}._coordinate_descent"
 
 
@@ -375,7 +375,7 @@ def huber(fit: Fit) -> Attributes:
     }
 
 
-# --- what has no derivative ------------------------------------------------------------------------
+# --- fits without a derivative ---------------------------------------------------------------------
 def refuse_linear(module: str, *classes: str, why: str, instead: str = "") -> None:
     refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
 

@@ -33,7 +33,7 @@ from ._solutions import Parts, root_of_parts
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
 EDGE = 1e-6  # of the limit, or the margin: how near to a change of its state a candidate may be
-ROUNDS = 50  # in which candidates find their states
+ROUNDS = 50  # of changes of the candidates' states, at most
 
 
 @dataclasses.dataclass
@@ -141,7 +141,7 @@ class Dual:
         if width:
             columns.append(signs[:, None] * 1.0)
             sums = [np.append(row, 0.0) for row in sums]
-        if scale:  # what is at its limit, and the mass, grow with the factor
+        if scale:  # the limits and the mass are multiplied by the factor
             columns.append(by_limit[:, None])
             sums = [np.append(row, -value) for row, value in zip(sums, values, strict=True)]
             values, known = [0.0, 0.0], targets
@@ -348,7 +348,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     return Machine(dual, places)
 
 
-# --- what a fitted machine says --------------------------------------------------------------------
+# --- methods of a fitted machine -------------------------------------------------------------------
 def decision(self: Any, X: ArrayInput) -> Array:
     """Return f of each machine, in a row for each sample."""
     X = as_float(X)

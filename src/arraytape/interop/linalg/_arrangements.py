@@ -84,6 +84,6 @@ def block_diag(*arrs: Any) -> Any:
     return gather_elements(parts, of_path("scipy.linalg.block_diag")(*numbers))
 
 
-# Their NumPy code runs on Arrays as it stands.
+# The NumPy code of these modules runs on Arrays as it stands.
 keeps_arrays("scipy.linalg._special_matrices")  # companion, fiedler, fiedler_companion
 keeps_arrays("scipy.linalg._matfuncs")  # khatri_rao

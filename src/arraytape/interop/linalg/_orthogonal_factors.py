@@ -85,7 +85,7 @@ def qr(
         check_finite=check_finite,
     )  # fmt: skip
     if mode == "r" and not pivoting and R.ndim > 2:
-        return R  # of stacks, SciPy gives a single result without a tuple around it
+        return R  # for stacks SciPy returns no tuple of one result
     found = (R,) if mode == "r" else (Q, R)
     return (*found, order) if pivoting else found
 
@@ -187,7 +187,7 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
     return svdvals_op(operand_of(a), check_finite=check_finite)
 
 
-# --- spaces ---------------------------------------------------------------------------------------
+# --- bases of null spaces and ranges --------------------------------------------------------------
 def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
     """Return the cotangent, or NaN where it depends on the choice of the space's basis."""
     turn = adjoint(Q, xp) @ g
@@ -219,7 +219,7 @@ def orth_rule(g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Na
 recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"])
 
 
-# --- polar ----------------------------------------------------------------------------------------
+# --- polar decompositions -------------------------------------------------------------------------
 def polar_joint(
     g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
 ) -> Any:
@@ -230,7 +230,7 @@ def polar_joint(
     tall = a.shape[-2] >= a.shape[-1]
     more: Any = 0.0
     if tall != (side == "right") and a.shape[-2] != a.shape[-1]:
-        # The singular one of both factors is a product of a and the other: p = u^H a, or a u^H.
+        # The factor that is singular is a product of a and the other factor: p = u^H a, or a u^H.
         right = side == "right"
         more = u @ gp if right else gp @ u
         gu = gu + (a @ adjoint(gp, xp) if right else adjoint(gp, xp) @ a)

@@ -203,7 +203,7 @@ def eigvalsh(a: ArrayInput, b: ArrayInput | None = None, **options: Any) -> Any:
     return eigh(a, b, eigvals_only=True, **options)
 
 
-# --- any matrices ---------------------------------------------------------------------------------
+# --- general matrices -----------------------------------------------------------------------------
 eig_op = library_op(
     "scipy.linalg.eig",
     lambda a, check_finite=True: scipy.linalg.eig(a, check_finite=check_finite),

@@ -13,7 +13,7 @@ from ..._storage.storage import is_complex
 from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
 
-# What ``assume_a`` may say, and the structure.
+# The structure for each value of ``assume_a``.
 ASSUMED = {
     None: "general", "gen": "general", "general": "general", "banded": "general",
     "diagonal": "diagonal", "tridiagonal": "tridiagonal",

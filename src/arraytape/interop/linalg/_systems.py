@@ -41,7 +41,7 @@ def solve_rule(
     if transposed:
         matrix = xp.matrix_transpose(matrix)
     if matrix.shape[-1] == 1 and b.shape[-2 if len(b.shape) > 1 else -1] != 1:
-        ones = (1, 1) if len(b.shape) > 1 else (1,)  # one number divides all
+        ones = (1, 1) if len(b.shape) > 1 else (1,)  # a 1 x 1 matrix broadcasts over the rows of b
         second = g / conjugate(xp.reshape(matrix, matrix.shape[:-2] + ones), xp)
         axes = tuple(range(-len(ones), 0))
 
@@ -74,7 +74,7 @@ def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Na
 
 recorded_function(
     "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
-    # SciPy 1.17 gives a's elements back beside the diagonal.
+    # SciPy 1.17 returns a's elements unchanged off the diagonal.
     refuses={"assume_a": ["diagonal"]},
 )  # fmt: skip
 recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
@@ -123,7 +123,7 @@ recorded_function(
 )
 
 
-# From SciPy 1.18 on the factor has zeros there.
+# Before SciPy 1.18 the factor has elements of a in its other triangle, from then on zeros.
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
@@ -431,7 +431,9 @@ def lstsq_joint(
         u = adjoint(pseudo, xp) @ gx
         to_b = to_b + u
     if to_residues is not None and residues.shape[-1:] != (0,):
-        if xp.isdtype(to_residues.dtype, "complex floating"):  # in SciPy 1.18, of real numbers
+        if xp.isdtype(
+            to_residues.dtype, "complex floating"
+        ):  # real, in SciPy 1.18
             to_residues = xp.real(to_residues)
         (to_residues,) = as_columns(b, to_residues)
         pull = 2.0 * left * to_residues[..., None, :]

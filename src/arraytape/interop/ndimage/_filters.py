@@ -216,7 +216,7 @@ def gradient_magnitude(
         square = square + slope * slope
     some = square != 0
     apart: Any = arraytape.where(some, square, 1)
-    root = arraytape.where(some, np.sqrt(apart), 0)  # of integers, too
+    root = arraytape.where(some, np.sqrt(apart), 0)  # a float for integers, too
     return into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
 
 

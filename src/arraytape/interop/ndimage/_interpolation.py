@@ -77,7 +77,7 @@ def spline_filter1d(
     into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
 
 
-# --- which coefficients a coordinate reads, and with which weights -----------------------------------
+# --- the coefficients that a coordinate reads, and their weights -------------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
     """Return a coordinate moved into the line by the border's rule, and its derivative, 1 or -1."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
@@ -230,7 +230,7 @@ def by_coordinates(
     return xp.stack(found)
 
 
-# --- at coordinates ----------------------------------------------------------------------------------
+# --- interpolation at coordinates --------------------------------------------------------------------
 def interpolate_forward(
     c: Array, coordinates: Array, order: int = 3, border: int = CONSTANT, cval: complex = 0.0,
     npad: int = 0, output: DTypeInput = None,
@@ -257,7 +257,7 @@ def grid(shape: Shape, at: RawArray, xp: Namespace) -> Any:
     return xp.asarray(np.indices(shape).astype(float), dtype=at.dtype, device=at.device)
 
 
-# --- at an affine function of the indices ------------------------------------------------------------
+# --- interpolation at an affine function of the indices ----------------------------------------------
 def affine_forward(
     c: Array, matrix: Array, offset: Array, shape_out: Shape = (), order: int = 3,
     border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, output: DTypeInput = None,
@@ -296,7 +296,7 @@ def affine_joint(
 affine = library_op("scipy.ndimage.affine_transform", affine_forward, joint=affine_joint)
 
 
-# --- at indices that are shifted and scaled ----------------------------------------------------------
+# --- interpolation at shifted and scaled indices -----------------------------------------------------
 def zoom_forward(
     c: Array, zoom: Array, shift: Array, shape_out: Shape = (), order: int = 3, border: int = CONSTANT,
     cval: complex = 0.0, npad: int = 0, grid_mode: bool = False,
@@ -334,7 +334,7 @@ def zoom_joint(
 zoom_op = library_op("scipy.ndimage.zoom", zoom_forward, joint=zoom_joint)
 
 
-# --- what stands in for the extension ----------------------------------------------------------------
+# --- rules for the extension's functions -------------------------------------------------------------
 def geometric_transform(
     input: ArrayInput, mapping: Callable[..., Any] | None, coordinates: ArrayInput | None, matrix: Any,
     offset: Any, output: Array | NumpyData, order: int, border: int, cval: complex, npad: int,
@@ -376,9 +376,9 @@ stands_in(
 )  # fmt: skip
 
 
-# --- by the transformation ---------------------------------------------------------------------------
-# SciPy's own code asks for the memory of what it is given; these run in its place where a matrix, an
-# offset or a shift is an Array.
+# --- derivatives with respect to the transformation --------------------------------------------------
+# These run in place of SciPy's own code, which needs the memory of a matrix, an offset or a shift, where
+# one of them is an Array.
 def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) -> tuple[Any, int]:
     """Return the coefficients, and the width of their padding."""
     if order < 0 or order > 5:
@@ -404,7 +404,7 @@ def shift(
         return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
     x = asarray(input)
     filtered, npad = prepared(x, order, mode, cval, prefilter)
-    steps = vector(-asarray(shift), x.ndim)  # as SciPy, which negates in the dtype given
+    steps = vector(-asarray(shift), x.ndim)  # SciPy negates in the dtype of its argument
     found = _ni_support._get_output(output, x)
     border = _ni_support._extend_mode_to_code(mode)
     zoom_shift(filtered, None, steps, found, order, border, cval, npad, False)
@@ -423,7 +423,7 @@ def affine_transform(
         )
     x, matrix = asarray(input), asarray(matrix, np.float64)
     filtered, npad = prepared(x, order, mode, cval, prefilter)
-    if matrix.ndim == 2 and matrix.shape[1] == x.ndim + 1:  # of homogeneous coordinates
+    if matrix.ndim == 2 and matrix.shape[1] == x.ndim + 1:  # homogeneous coordinates
         matrix, offset = matrix[: x.ndim, : x.ndim], matrix[: x.ndim, x.ndim]
     if matrix.ndim not in (1, 2) or matrix.shape[0] != x.ndim:
         raise RuntimeError("affine matrix has wrong number of rows")
