@@ -43,13 +43,13 @@ def array_namespace(*arrays: Any, **options: Any) -> Any:
 # --- sums of exponentials -----------------------------------------------------------------------------
 @hooks("scipy.special._logsumexp", "logsumexp", dispatched=True)
 def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
-    """Compute it by our op: SciPy takes the largest terms out of the sum by a mask."""
+    """Call our op, because SciPy takes the largest terms out of the sum by a mask."""
     return xp.special.logsumexp(a, *args, **keywords)
 
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
 def logsumexp_of_sklearn(array: Array, axis: int | Shape | None = None, **namespace: Any) -> Any:
-    """Compute it by our op, as scikit-learn has a copy of SciPy's program."""
+    """Call our op, because scikit-learn has a copy of SciPy's program."""
     return xp.special.logsumexp(array, axis=axis)
 
 

@@ -305,7 +305,7 @@ def derive_summed(
 def derive_fisher(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return ``g * y * (x - mean) / odds`` for the odds, whose powers the probabilities are."""
+    """Return ``g * y * (x - mean) / odds`` for the odds: y is proportional to odds ** x."""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands

@@ -235,7 +235,7 @@ VALID, SAME, FULL = range(3)
 def whole_correlation(
     g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
 ) -> Any:
-    """Return a cotangent of a part as one of all of c; flips : 1 if x2 is reversed, as in c."""
+    """Return a cotangent of a part as one of all of c; flips : 0 for correlate2d, else 1."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))

@@ -95,7 +95,7 @@ def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None
 
 
 def normalised(x: Array) -> Any:
-    """Return shares of a sum; a share of 0, which may meet an infinite derivative, holds the sum."""
+    """Return shares of a sum; that of 0 is not differentiated through the sum (0 * inf is NaN)."""
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 

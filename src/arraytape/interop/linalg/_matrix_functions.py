@@ -33,7 +33,7 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the adjoint, which is the derivative along g^H at ``a``: it crosses no other branch."""
+    """Return the adjoint derivative: along g^H at the same ``a``, so that no branch is crossed."""
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
