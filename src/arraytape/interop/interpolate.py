@@ -85,9 +85,7 @@ def polynomial_forward(
     c: Array, x: Array, places: Array, nu: int = 0, extrapolate: bool = True
 ) -> Any:
     found = np.empty((len(places), c.shape[2]), c.dtype)
-    given = [
-        np.array(part, order="C") for part in (c, x, places)
-    ]  # it must be writable
+    given = [np.array(part, order="C") for part in (c, x, places)]  # it must be writable
     _ppoly.evaluate(*given, nu, extrapolate, found)
     return found
 

@@ -431,9 +431,7 @@ def lstsq_joint(
         u = adjoint(pseudo, xp) @ gx
         to_b = to_b + u
     if to_residues is not None and residues.shape[-1:] != (0,):
-        if xp.isdtype(
-            to_residues.dtype, "complex floating"
-        ):  # real, in SciPy 1.18
+        if xp.isdtype(to_residues.dtype, "complex floating"):  # real, in SciPy 1.18
             to_residues = xp.real(to_residues)
         (to_residues,) = as_columns(b, to_residues)
         pull = 2.0 * left * to_residues[..., None, :]
