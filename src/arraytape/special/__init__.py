@@ -78,11 +78,15 @@ __all__ = sorted(
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
     """SciPy's ufuncs, and the functions that run in their place on Arrays."""
-    found = {of_scipy(name): function for name, function in FUNCTIONS.items() if not computed(name)}
+    found = {
+        of_scipy(name): function
+        for name, function in FUNCTIONS.items()
+        if not missing_in_scipy(name)
+    }
     return {ufunc: ours for ufunc, ours in found.items() if isinstance(ufunc, np.ufunc)}
 
 
-def computed(name: str) -> bool:
+def missing_in_scipy(name: str) -> bool:
     """Whether SciPy has no function of this name."""
     try:
         of_scipy(name)

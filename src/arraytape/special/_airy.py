@@ -9,14 +9,14 @@ from typing import Any
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import is_complex
-from ._bessel_scaled import real_part
-from ._several import several
+from ._bessel import is_complex_operand
+from ._bessel_scaled import real_data
+from ._several import special_tuple
 from ._statement import STATEMENTS, special
 
 ARGUMENTS = (-4.0, 4.0)
 
-airy = several(
+airy = special_tuple(
     "airy", "z",
     {
         "ai": [lambda t, z, xp: t * xp.special.airy_aip(z)],
@@ -27,7 +27,7 @@ airy = several(
     summary="Airy functions Ai and Bi, and their derivatives", domains=[ARGUMENTS], complex=True,
     source="DLMF 9.2.1",
 )  # fmt: skip
-itairy = several(
+itairy = special_tuple(
     "itairy", "x",
     {
         "apt": [lambda t, x, xp: t * xp.special.airy_ai(x)],
@@ -91,7 +91,7 @@ def rate(z: Any, xp: Any) -> Any:
 
 def where_large(z: Any, xp: Any) -> tuple[Any, Any, Any]:
     """Where the real part of z is over 1, z made safe elsewhere, and s of it."""
-    large = real_part(z, xp) > 1
+    large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)
 
@@ -101,7 +101,7 @@ def of_both_signs(n: int, v: float, s: Any, xp: Any) -> Any:
     return xp.special.ive_derivative(n, -v, s) + xp.special.ive_derivative(n, v, s)
 
 
-airye = several(
+airye = special_tuple(
     "airye", "z",
     {
         "eai": [lambda t, z, xp: t * slope_of_ai(z, xp)],
@@ -117,20 +117,20 @@ airye = several(
 @kernel
 def bi_scaled(z: Any, s: Any, *, xp: Any) -> Any:
     """``Bi(z) exp(-s)``."""
-    return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_part(s, xp))
+    return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 @kernel
 def bip_scaled(z: Any, s: Any, *, xp: Any) -> Any:
     """``Bi'(z) exp(-s)``."""
-    return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_part(s, xp))
+    return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 def real_exponent(z: Any, xp: Any) -> Any:
     """``abs(real(2 / 3 z ** 1.5))``, by which SciPy scales."""
-    if not is_complex(z):
+    if not is_complex_operand(z):
         z = xp.where(z > 0, z, 0 * z)
-    return xp.abs(real_part(TWO_THIRDS * z * xp.sqrt(z), xp))
+    return xp.abs(real_data(TWO_THIRDS * z * xp.sqrt(z), xp))
 
 
 OF_COMPLEX = (
@@ -147,7 +147,7 @@ OF_COMPLEX = (
 
 def airye_of_any(z: Any, /) -> tuple[Array, ...]:
     """As ``airye``, for complex z too."""
-    if not is_complex(z):
+    if not is_complex_operand(z):
         return airye(z)
     s = elements.abs(elements.real(TWO_THIRDS * z * elements.sqrt(z)))
     ai, aip = (STATEMENTS[f"airye_{part}"].function(z) for part in ("eai", "eaip"))

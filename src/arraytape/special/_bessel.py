@@ -21,7 +21,7 @@ from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ._bessel_orders import iv_by_order, kv_by_order
-from ._several import several
+from ._several import special_tuple
 from ._statement import STATEMENTS, special
 
 ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")
@@ -201,7 +201,7 @@ special(
 )  # fmt: skip
 
 
-def is_complex(z: Any) -> bool:
+def is_complex_operand(z: Any) -> bool:
     """Whether an operand is complex: an Array, NumPy's, or a number."""
     dtype = getattr(z, "dtype", None)
     return isinstance(z, complex) if dtype is None else dtype.kind == "c"
@@ -211,10 +211,10 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
     """scipy.special's function of this name: for real negative z by reflection (DLMF 10.47(v)), with
     ``sign`` for even n; by the complex function where that is 0."""
 
-    def function(n: Any, z: Any, derivative: bool = False) -> Array:
+    def spherical_bessel(n: Any, z: Any, derivative: bool = False) -> Array:
         f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
         n = astype(n, np.int64) if isinstance(n, Array) else np.asarray(n, dtype=np.int64)
-        if is_complex(z):
+        if is_complex_operand(z):
             return f(n, z)
         z = z if isinstance(z, Array) else asarray(z)
         positive = f(n, where(z < 0, -z, z))
@@ -224,9 +224,9 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
         odd = (n % 2 == 1) != (sign < 0)
         return where((z < 0) & (odd != derivative), -positive, positive)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "arraytape.special"
-    function.__doc__ = f"""``scipy.special.{name}``: a spherical Bessel function or its derivative.
+    spherical_bessel.__name__ = spherical_bessel.__qualname__ = name
+    spherical_bessel.__module__ = "arraytape.special"
+    spherical_bessel.__doc__ = f"""``scipy.special.{name}``: a spherical Bessel function or its derivative.
 
 Parameters
 ----------
@@ -241,7 +241,7 @@ Returns
 -------
 Array
     Of the shape to which n and z broadcast."""
-    return function
+    return spherical_bessel
 
 
 SPHERICAL: dict[str, Callable[..., Any]] = {
@@ -311,7 +311,7 @@ special(
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = SPHERICAL | {
-    "kelvin": several(
+    "kelvin": special_tuple(
         "kelvin", "x",
         {
             "be": [lambda t, x, xp: t * xp.special.kelvin_bep(x)],

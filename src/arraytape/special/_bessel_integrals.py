@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._bessel import ARGUMENTS, PARAMETER
-from ._several import several
+from ._several import special_tuple
 from ._statement import special
 
 TERMS = 12  # of a series in x ** 2 / 4 for x up to 1: the last one is 1e-24 of the first
@@ -25,7 +25,7 @@ def without_its_one(f: Any, x: Any, sign: int, xp: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "itj0y0": several(
+    "itj0y0": special_tuple(
         "itj0y0", "x",
         {
             "j": [lambda t, x, xp: t * xp.special.j0(x)],
@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         },
         summary="Integrals of j0 and y0 from 0 to x", domains=[ARGUMENTS], source="DLMF 10.43",
     ),
-    "it2j0y0": several(
+    "it2j0y0": special_tuple(
         "it2j0y0", "x",
         {
             "j": [lambda t, x, xp: -t * without_its_one(xp.special.j0, x, -1, xp)],
@@ -42,7 +42,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         summary="Integrals of (1 - j0(t)) / t from 0 to x, and of y0(t) / t from x",
         domains=[ARGUMENTS],
     ),
-    "iti0k0": several(
+    "iti0k0": special_tuple(
         "iti0k0", "x",
         {
             "i": [lambda t, x, xp: t * xp.special.i0(x)],
@@ -50,7 +50,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         },
         summary="Integrals of i0 and k0 from 0 to x", domains=[ARGUMENTS],
     ),
-    "it2i0k0": several(
+    "it2i0k0": special_tuple(
         "it2i0k0", "x",
         {
             "i": [lambda t, x, xp: t * without_its_one(xp.special.i0, x, 1, xp)],

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex, rising
+from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex_operand, rising
 from ._bessel_orders import ive_slope_by_order
 from ._statement import special
 
@@ -50,7 +50,7 @@ FAMILIES = {
 TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v ** 2
 
 
-def real_part(x: Any, xp: Any) -> Any:
+def real_data(x: Any, xp: Any) -> Any:
     """Of complex data its real part: kernels get operands of one dtype."""
     if isinstance(x, int | float | complex):  # an operand may be a Python number
         return x.real
@@ -59,7 +59,7 @@ def real_part(x: Any, xp: Any) -> Any:
 
 def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
     """The n-th derivative of a scaled function; n has few different values."""
-    n, v = real_part(n, xp), real_part(v, xp)
+    n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
     found = 0 * n * z + math.nan
     for order in {int(k) for k in xp.reshape(xp.unique_values(n), (-1,))}:
@@ -195,19 +195,19 @@ REAL_OF = {
 @kernel
 def jv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
     """``jv(v, z) exp(-s)``."""
-    return xp.special.jve(real_part(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_part(s, xp))
+    return xp.special.jve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
 def yv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
     """``yv(v, z) exp(-s)``."""
-    return xp.special.yve(real_part(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_part(s, xp))
+    return xp.special.yve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
 def iv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
     """``iv(v, z) exp(-s)``."""
-    return xp.special.ive(real_part(v, xp), z) * xp.exp(xp.abs(real_part(z, xp)) - real_part(s, xp))
+    return xp.special.ive(real_data(v, xp), z) * xp.exp(xp.abs(real_data(z, xp)) - real_data(s, xp))
 
 
 COMPLEX_OF = {
@@ -229,23 +229,23 @@ COMPLEX_OF = {
 }  # fmt: skip
 
 
-def scaled(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
+def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
     """A function of real and complex z, scaled by a part of z."""
     of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
 
-    def function(v: Any, z: Any, /) -> Array:
-        if not is_complex(z):
+    def scaled_bessel(v: Any, z: Any, /) -> Array:
+        if not is_complex_operand(z):
             return of_real(v, z)
         return of_complex(v, z, elements.abs(part(z)))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = of_real.__doc__
-    function.__module__ = of_real.__module__
-    return function
+    scaled_bessel.__name__ = scaled_bessel.__qualname__ = name
+    scaled_bessel.__doc__ = of_real.__doc__
+    scaled_bessel.__module__ = of_real.__module__
+    return scaled_bessel
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "jve": scaled("jve", elements.imag),
-    "yve": scaled("yve", elements.imag),
-    "ive": scaled("ive", elements.real),
+    "jve": scaled_by_part("jve", elements.imag),
+    "yve": scaled_by_part("yve", elements.imag),
+    "ive": scaled_by_part("ive", elements.real),
 }

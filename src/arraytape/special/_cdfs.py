@@ -20,7 +20,7 @@ from ._incomplete import (
     gamma_pdf,
 )
 from ._quadrature import bell, double_kernel, of_orders
-from ._rules import as_data
+from ._rules import as_floats
 from ._rules import by_order as rules_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
 
@@ -329,23 +329,23 @@ stdtridf = special(
 # --- normal, by its parameters ------------------------------------------------------------------------
 def normal_slope(t: Any, p: Any, xp: Any) -> Any:
     """The derivative of ndtri; t is a tangent."""
-    quantile = xp.special.ndtri(as_data(p, t, xp))
+    quantile = xp.special.ndtri(as_floats(p, t, xp))
     return ROOT_2PI * xp.exp(0.5 * quantile * quantile)
 
 
 nrdtrimn = special(
     "nrdtrimn", "p std x",
     lambda t, p, std, xp: -t * std * normal_slope(t, p, xp),
-    lambda t, p, xp: -t * xp.special.ndtri(as_data(p, t, xp)),
+    lambda t, p, xp: -t * xp.special.ndtri(as_floats(p, t, xp)),
     lambda t: t,
     domains=[PROBABILITY, POSITIVE, REAL],
     summary="The mean of a normal distribution at whose x the cumulative function is p",
 )  # fmt: skip
 nrdtrisd = special(
     "nrdtrisd", "mn p x",
-    lambda t, p, xp: -t / xp.special.ndtri(as_data(p, t, xp)),
+    lambda t, p, xp: -t / xp.special.ndtri(as_floats(p, t, xp)),
     lambda t, mn, p, x, y, xp: -t * y * y / (x - mn) * normal_slope(t, p, xp),
-    lambda t, p, xp: t / xp.special.ndtri(as_data(p, t, xp)),
+    lambda t, p, xp: t / xp.special.ndtri(as_floats(p, t, xp)),
     domains=[(-2.0, 0.0), (0.6, 0.9), (0.5, 2.0)],
     summary="The standard deviation of a normal distribution at whose x the cumulative function is p",
 )  # fmt: skip
@@ -413,7 +413,7 @@ def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
     inside = (d > 0) & (d < 1) & (n > 0) & (n == xp.floor(n))
     n1, d1 = xp.where(inside, n, 1.0), xp.where(inside, d, 0.5)
 
-    def derivative(m: int) -> Any:
+    def smirnov_of_order(m: int) -> Any:
         total = 0.0 * d1
         for j in range(int(xp.max(n1)) if n1.shape[0] else 0):
             counted = (d1 + j / n1 < 1) & (j < n1)
@@ -432,7 +432,7 @@ def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
             total = total + xp.where(counted, term, 0.0)
         return xp.where(inside, total, xp.where((n > 0) & (n == xp.floor(n)), 0.0, math.nan))
 
-    return of_orders((m,), derivative, xp)
+    return of_orders((m,), smirnov_of_order, xp)
 
 
 def binomial_logarithm(n: Any, k: float, xp: Any) -> Any:

@@ -20,7 +20,7 @@ from ..ops.elementwise_functions import (
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_data, by_order, horner, near_and_far, where_defined
+from ._rules import as_floats, by_order, horner, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
 DEGREE = math.pi / 180.0
@@ -51,12 +51,12 @@ cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root
 
 def _base_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
     """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
-    return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 1, 0)
+    return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 1, 0)
 
 
 def _exponent_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
     """``t * x1 ** x2 * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
-    return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 0, 1)
+    return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 0, 1)
 
 
 powm1 = special(
@@ -261,7 +261,7 @@ special(
 xlogy = special(
     "xlogy",
     "x1 x2",
-    lambda t, x2, xp: t * xp.log(as_data(x2, t, xp)),
+    lambda t, x2, xp: t * xp.log(as_floats(x2, t, xp)),
     lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp),
     complex=True,
     summary="x1 log(x2), and 0 where x1 is 0",
@@ -269,7 +269,7 @@ xlogy = special(
 xlog1py = special(
     "xlog1py",
     "x1 x2",
-    lambda t, x2, xp: t * xp.special.log1p(as_data(x2, t, xp)),
+    lambda t, x2, xp: t * xp.special.log1p(as_floats(x2, t, xp)),
     lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp),
     complex=True,
     domains=[POSITIVE, (-0.8, 4.0)],
@@ -282,19 +282,19 @@ entr = special(
 
 def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
     """log(x1 / x2), accurate where x1 is next to x2."""
-    x1, x2 = as_data(x1, t, xp), as_data(x2, t, xp)
+    x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
 
 
 def _inside(t: Any, x1: Any, x2: Any, slope: Any, xp: Any) -> Any:
     """A slope where neither x1 nor x2 is negative: elsewhere the function is infinite."""
-    return xp.where((as_data(x1, t, xp) >= 0) & (as_data(x2, t, xp) >= 0), slope, math.nan)
+    return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
 def _divergence_by_second(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
     """``t * (1 - x1 / x2)``"""
-    x1, x2 = as_data(x1, t, xp), as_data(x2, t, xp)
+    x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return t * _inside(
         t, x1, x2, xp.where(near, (x2 - x1) / x2, 1.0 - xp.special.ratio(x1, x2)), xp
@@ -320,24 +320,24 @@ kl_div = special(
 # --- losses ---------------------------------------------------------------------------------------
 def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
     """A slope where the width is not negative: elsewhere the function is infinite."""
-    return xp.where(as_data(width, t, xp) >= 0, slope, math.nan)
+    return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
 def _huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * (abs(r) - delta)`` where that is positive, else 0"""
-    beyond = xp.abs(as_data(r, t, xp)) - delta
+    beyond = xp.abs(as_floats(r, t, xp)) - delta
     return t * _within_width(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
 
 
 def _huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``"""
-    r = as_data(r, t, xp)
+    r = as_floats(r, t, xp)
     return t * _within_width(t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp)
 
 
 def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
-    h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
+    h = xp.hypot(as_floats(delta, t, xp), as_floats(r, t, xp))
     share = r / (delta + h)
     slope = r * (r / h) * (share * share)
     at_tip = flat_at_tip(h == 0, slope, h, xp)  # type: ignore[no-untyped-call]
@@ -350,7 +350,7 @@ def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
 
 
 def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
-    cosine = leg / xp.hypot(as_data(leg, t, xp), as_data(other, t, xp))
+    cosine = leg / xp.hypot(as_floats(leg, t, xp), as_floats(other, t, xp))
     return t * (cosine * cosine * cosine)
 
 
@@ -403,7 +403,7 @@ special(
     "n logarithm lmbda",
     None,
     lambda t, n, logarithm, lmbda, xp: (
-        t * (logarithm**n * xp.exp(as_data(lmbda, t, xp) * logarithm))
+        t * (logarithm**n * xp.exp(as_floats(lmbda, t, xp) * logarithm))
     ),
     lambda t, n, logarithm, lmbda, xp: t * xp.special.power_integral(n + 1, logarithm, lmbda),
     domains=[(0, 3), REAL, REAL],
@@ -414,28 +414,28 @@ special(
 
 def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t`` times the derivative by the exponent"""
-    return t * xp.special.power_integral(1, xp.log(as_data(x, t, xp)), lmbda)
+    return t * xp.special.power_integral(1, xp.log(as_floats(x, t, xp)), lmbda)
 
 
 def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t`` times the derivative by the exponent"""
-    return t * xp.special.power_integral(1, xp.log1p(as_data(x, t, xp)), lmbda)
+    return t * xp.special.power_integral(1, xp.log1p(as_floats(x, t, xp)), lmbda)
 
 
 def _boxcox1p_by_value(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t * (1 + x) ** (lmbda - 1)``"""
-    return t * xp.exp(xp.special.xlog1py(as_data(lmbda, t, xp) - 1.0, x))
+    return t * xp.exp(xp.special.xlog1py(as_floats(lmbda, t, xp) - 1.0, x))
 
 
 def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t * (1 + lmbda * x) ** (1 / lmbda - 1)``"""
-    logarithm = x * xp.special.log1prel_derivative(0, as_data(lmbda, t, xp) * x)
+    logarithm = x * xp.special.log1prel_derivative(0, as_floats(lmbda, t, xp) * x)
     return t * xp.exp((1.0 - lmbda) * logarithm)
 
 
 def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z"""
-    x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
+    x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     slope = x * x * xp.special.log1prel_derivative(1, lmbda * x)
     return t * xp.special.inv_boxcox(x, lmbda) * slope
 
@@ -443,7 +443,7 @@ def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
 boxcox = special(
     "boxcox",
     "x lmbda",
-    lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_data(x, t, xp), lmbda - 1.0), y, xp),
+    lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_floats(x, t, xp), lmbda - 1.0), y, xp),
     _boxcox_by_exponent,
     domains=[POSITIVE, REAL],
     summary="The Box-Cox transformation",
@@ -476,7 +476,7 @@ inv_boxcox1p = special(
 
 def _tukey_by_value(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
     """``t / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, 0 outside the support"""
-    return t * _tukey_density(as_data(x, t, xp), as_data(lmbda, t, xp), y, xp)
+    return t * _tukey_density(as_floats(x, t, xp), as_floats(lmbda, t, xp), y, xp)
 
 
 def _tukey_density(x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
@@ -487,7 +487,7 @@ def _tukey_density(x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
 
 def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
     """by the inverse function theorem: the quantile is ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
-    x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
+    x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
     below = xp.special.power_integral(1, xp.log(y), lmbda)
     above = xp.special.power_integral(1, xp.log(other), lmbda)

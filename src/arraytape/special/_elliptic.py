@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._storage.special import kernel
-from ._bessel_scaled import real_part
-from ._several import several
+from ._bessel_scaled import real_data
+from ._several import special_tuple
 from ._statement import special
 
 PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.5, 1.5)
@@ -36,7 +36,7 @@ def carlson_integral(
     less the largest phase of an argument, so the error is exp(-2 pi (pi - phase) / step).
     """
     unit = 0 * (a + b + c + d + x + y + z + p) + 1
-    e, *powers = [real_part(k, xp) for k in (e, a, b, c, d)]
+    e, *powers = [real_data(k, xp) for k in (e, a, b, c, d)]
     factors = list(zip(powers, [v * unit for v in (x, y, z, p)], strict=True))
     # A factor of power 0 is not there, and an argument of 0 is a power of t.
     factors = [(k, xp.where(k == 0, unit, v)) for k, v in factors]
@@ -96,7 +96,9 @@ def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) 
     return total
 
 
-def shifted(t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Any) -> Any:
+def carlson_slope(
+    t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Any
+) -> Any:
     """A line of carlson_integral by the argument of the power at this place."""
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
@@ -104,10 +106,10 @@ def shifted(t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], x
 
 special(
     "carlson_integral", "e a b c d x v w p", None, None, None, None, None,
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 1, (e, a, b, c, d), (x, v, w, p), xp),
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 2, (e, a, b, c, d), (x, v, w, p), xp),
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 3, (e, a, b, c, d), (x, v, w, p), xp),
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 4, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 1, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 2, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 3, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 4, (e, a, b, c, d), (x, v, w, p), xp),
     domains=[(0, 1), *[POWERS] * 4, *[LENGTHS] * 4], integers="e", public=False,
 )  # fmt: skip
 
@@ -164,7 +166,7 @@ def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: An
 # fractions give the derivative.  Elsewhere it is an integral of positive terms.
 def sides(last: Any, xp: Any) -> tuple[Any, Any, Any]:
     """Where the last argument is negative, and the argument made safe for either side."""
-    negative = real_part(last, xp) < 0
+    negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
 
 
@@ -285,7 +287,7 @@ def dn_by_m(u: Any, m: Any, xp: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "ellipj": several(
+    "ellipj": special_tuple(
         "ellipj", "u m",
         {
             "sn": [

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import as_data, by_order, horner
+from ._rules import as_floats, by_order, horner
 from ._statement import POSITIVE, REAL, UNIT, special
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
@@ -219,14 +219,14 @@ def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
     """``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``"""
     return (
         t
-        * (xp.exp(-0.5 * (as_data(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
+        * (xp.exp(-0.5 * (as_floats(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
         * (-0.5 / ROOT_2PI)
     )
 
 
 def _owen_by_slope(t: Any, h: Any, a: Any, xp: Any) -> Any:
     """``t * exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``"""
-    h, a = as_data(h, t, xp), as_data(a, t, xp)
+    h, a = as_floats(h, t, xp), as_floats(a, t, xp)
     product = h * a
     return t * (xp.exp(-0.5 * (h * h + product * product)) / (1.0 + a * a)) / (2.0 * math.pi)
 

@@ -14,7 +14,7 @@ from .._storage.storage import is_complex, storage_of
 from .._util.errors import entrance
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_data, by_order, where_defined
+from ._rules import as_floats, by_order, where_defined
 from ._statement import POSITIVE, REAL, special
 
 # Bernoulli's numbers of even order, from B2 on.
@@ -116,7 +116,7 @@ special(
     "n a b",
     None,
     lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
-    lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_data(a, t, xp) + b),
+    lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_floats(a, t, xp) + b),
     domains=[(0, 3), POSITIVE, POSITIVE],
     integers="n",
     public=False,
@@ -228,7 +228,7 @@ def _igam_fac_by_shape(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
 
 def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
     """``t * y * (a - x) / x``, at 0 its limit"""
-    a, x = as_data(a, t, xp), as_data(x, t, xp)
+    a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
 
@@ -273,7 +273,7 @@ poch = special(
     "poch",
     "z m",
     lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
-    lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_data(z, t, xp) + m)),
+    lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_floats(z, t, xp) + m)),
     summary="The Pochhammer symbol gamma(z + m) / gamma(z)",
     source="DLMF 5.2.5",
 )

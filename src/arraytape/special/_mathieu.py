@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._record.plan import Rule, Unknown
-from ._several import several
+from ._several import special_tuple
 from ._statement import special
 
 PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu functions is known")
@@ -44,7 +44,7 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
         """``t * y * (2 q cos(2 x) - a)``, or that of the modified equation"""
         return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
-    FUNCTIONS[name] = several(
+    FUNCTIONS[name] = special_tuple(
         name, "m q x",
         {"y": [None, PARAMETER, first_line], "yp": [None, PARAMETER, second_line]},
         summary="Mathieu function and its derivative", integers="m",
@@ -120,12 +120,12 @@ def spheroidal(
     if name == "pro_rad2":
         lines[1] = lines[3] = INEXACT
     given, by = [None, None, SPHEROIDAL], [(0, 2), (2, 5), (0.5, 3.0)]
-    FUNCTIONS[name] = several(
+    FUNCTIONS[name] = special_tuple(
         name, "m n c x", {"s": [*given, lines[0]], "sp": [*given, lines[1]]},
         summary="Spheroidal wave function and its derivative", integers="m n", domains=[*by, places],
         source="DLMF 30.2.1",
     )  # fmt: skip
-    FUNCTIONS[f"{name}_cv"] = several(
+    FUNCTIONS[f"{name}_cv"] = special_tuple(
         f"{name}_cv", "m n c cv x",
         {"s": [*given, SPHEROIDAL, lines[2]], "sp": [*given, SPHEROIDAL, lines[3]]},
         summary="Spheroidal wave function of a characteristic value, and its derivative",

@@ -57,11 +57,11 @@ def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: A
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
 
-    def derivative(n: int, m: int) -> Any:
+    def mixed_gamma_of_orders(n: int, m: int) -> Any:
         parts = xp.special.gamma_density(n, m, a[:, None] + terms, x[:, None])
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((n, m), derivative, xp)
+    return of_orders((n, m), mixed_gamma_of_orders, xp)
 
 
 @double_kernel
@@ -71,7 +71,7 @@ def noncentral_gamma_by(n: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
 
-    def derivative(n: int) -> Any:
+    def mixed_gammainc_of_orders(n: int) -> Any:
         order = float(n)
         first = xp.special.gammainc_by(order, a + terms[:, 0], x)
         last = xp.special.gammainc_by(order, a + terms[:, -1] + 1.0, x)
@@ -80,7 +80,7 @@ def noncentral_gamma_by(n: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
         parts = from_steps(first, last, steps, shapes > x[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((n,), derivative, xp)
+    return of_orders((n,), mixed_gammainc_of_orders, xp)
 
 
 density = special(

@@ -33,7 +33,7 @@ def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) 
     return complement * total
 
 
-def inner(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
+def finite_operands(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
     """Where all operands are finite, and they with others elsewhere."""
     inside = finite(*operands, xp=xp)
     return inside, [xp.where(inside, z, 0.5) for z in operands]
@@ -53,16 +53,16 @@ def noncentral_beta_density(
     xp: Any,
 ) -> Any:
     """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
-    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
-    def derivative(i: int, j: int, m: int) -> Any:
+    def mixed_density_of_orders(i: int, j: int, m: int) -> Any:
         parts = xp.special.beta_density(
             i, j, m, a[:, None] + terms, b[:, None], x[:, None], complement[:, None]
         )
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j, m), derivative, xp)
+    return of_orders((i, j, m), mixed_density_of_orders, xp)
 
 
 @double_kernel
@@ -78,14 +78,14 @@ def noncentral_beta_step(
     xp: Any,
 ) -> Any:
     """The mixture of ``beta_step``: less the derivative of the mixture of betainc by rate."""
-    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
-    def derivative(i: int, j: int) -> Any:
+    def mixed_step_of_orders(i: int, j: int) -> Any:
         parts = beta_step(i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j), derivative, xp)
+    return of_orders((i, j), mixed_step_of_orders, xp)
 
 
 @double_kernel
@@ -101,10 +101,10 @@ def noncentral_beta_by(
     xp: Any,
 ) -> Any:
     """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
-    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
-    def derivative(i: int, j: int) -> Any:
+    def mixed_betainc_of_orders(i: int, j: int) -> Any:
         ends = (terms[:, 0], terms[:, -1] + 1.0)
         first, last = [xp.special.betainc_by(i, j, a + end, b, x, complement) for end in ends]
         shapes = a[:, None] + terms
@@ -114,7 +114,7 @@ def noncentral_beta_by(
         parts = from_steps(first, last, steps, lower, xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j), derivative, xp)
+    return of_orders((i, j), mixed_betainc_of_orders, xp)
 
 
 special(
@@ -274,10 +274,10 @@ special(
 def ncf_quotient(above: Any, below: Any) -> Any:
     """A rule's slope of an inverse."""
 
-    def slope(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    def inverse_slope(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
         return -above(dfn, dfd, nc, f, xp) / below(dfn, dfd, nc, f, xp)
 
-    return slope
+    return inverse_slope
 
 
 ncfdtri = special(

@@ -12,7 +12,15 @@ import math
 from typing import Any
 
 from ._incomplete import ORDER
-from ._quadrature import BENDING, DEPTH, clip, double_kernel, gamma_constants, of_orders, panels
+from ._quadrature import (
+    BENDING,
+    DEPTH,
+    clip_edge,
+    double_kernel,
+    gamma_constants,
+    of_orders,
+    panels,
+)
 from ._statement import REAL, special
 
 BISECTIONS = 40
@@ -51,7 +59,7 @@ def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
             inside, outside = xp.where(above, middle, inside), xp.where(above, outside, middle)
         ends.append(outside)
     low, high = ends
-    left = [clip(low_v - d, low, high, xp) for d in reversed(BENDING)]
+    left = [clip_edge(low_v - d, low, high, xp) for d in reversed(BENDING)]
     middle = [low_v + (high_v - low_v) * part for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
     return [low, *left, *middle, 0.5 * (high_v + high), high]
 
@@ -66,7 +74,7 @@ def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) ->
     turned = s * xp.sqrt(a) > nc
     scale, center = -xp.special.gammaln(a), xp.special.digamma(a)[:, None]
 
-    def derivative(n: int, r: int, k: int) -> Any:
+    def normal_gamma_of_orders(n: int, r: int, k: int) -> Any:
         sign = xp.where(turned, -1.0, 1.0) if k == 0 else 1.0 + 0.0 * a
         s1, nc1 = sign * s, sign * nc
         constants = gamma_constants(n, a, xp)
@@ -83,7 +91,7 @@ def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) ->
         total = total * (1 / math.sqrt(2 * math.pi) if k else 1.0)
         return xp.where(inside, sign * total, math.nan)
 
-    return of_orders((n, r, k), derivative, xp)
+    return of_orders((n, r, k), normal_gamma_of_orders, xp)
 
 
 special(
@@ -103,32 +111,32 @@ def root_of_half(df: Any) -> Any:
     return (df / 2) ** 0.5
 
 
-def mean(n: int, r: int, k: int, df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def nct_integral(n: int, r: int, k: int, df: Any, nc: Any, x: Any, xp: Any) -> Any:
     """``normal_gamma`` by the distribution's arguments."""
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
 def nct_density(df: Any, nc: Any, x: Any, xp: Any) -> Any:
     """The derivative of nctdtr by x."""
-    return mean(0, 1, 1, df, nc, x, xp) / root_of_half(df)
+    return nct_integral(0, 1, 1, df, nc, x, xp) / root_of_half(df)
 
 
 def nct_by_nc(df: Any, nc: Any, x: Any, xp: Any) -> Any:
     """The derivative of nctdtr by nc."""
-    return -mean(0, 0, 1, df, nc, x, xp)
+    return -nct_integral(0, 0, 1, df, nc, x, xp)
 
 
 def nct_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
     """The derivative of nctdtr by df: by the shape, and through x / sqrt(df / 2)."""
-    return 0.5 * mean(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
+    return 0.5 * nct_integral(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
 
 
 def pdf_by_x(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    return mean(0, 2, 2, df, nc, x, xp) / (df / 2)
+    return nct_integral(0, 2, 2, df, nc, x, xp) / (df / 2)
 
 
 def pdf_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    by_shape = 0.5 * mean(1, 1, 1, df, nc, x, xp) / root_of_half(df)
+    by_shape = 0.5 * nct_integral(1, 1, 1, df, nc, x, xp) / root_of_half(df)
     scaled = nct_density(df, nc, x, xp) + x * pdf_by_x(df, nc, x, xp)
     return by_shape - scaled / (2 * df)
 
@@ -153,7 +161,7 @@ special(
     "_nct_pdf", "x df nc",
     lambda t, x, df, nc, xp: t * pdf_by_x(df, nc, x, xp),
     lambda t, x, df, nc, xp: t * pdf_by_df(df, nc, x, xp),
-    lambda t, x, df, nc, xp: -t * mean(0, 1, 2, df, nc, x, xp) / root_of_half(df),
+    lambda t, x, df, nc, xp: -t * nct_integral(0, 1, 2, df, nc, x, xp) / root_of_half(df),
     domains=[REAL, FREEDOM, REAL], public=False,
     summary="The density of the noncentral t distribution",
 )  # fmt: skip

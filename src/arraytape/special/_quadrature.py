@@ -29,7 +29,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of 1-d float64 operands, in blocks; the result has the dtype of the operands."""
 
     @functools.wraps(function)
-    def call(*operands: Any, xp: Any) -> Any:
+    def call_in_blocks(*operands: Any, xp: Any) -> Any:
         operands = xp.broadcast_arrays(*operands)
         shape, dtype = operands[0].shape, operands[0].dtype
         flat = [xp.reshape(xp.astype(x, xp.float64), (-1,)) for x in operands]
@@ -39,7 +39,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         ]
         return xp.astype(xp.reshape(xp.concat(parts), shape), dtype)
 
-    return kernel(call)
+    return kernel(call_in_blocks)
 
 
 def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> Any:
@@ -90,7 +90,7 @@ def cutoff(start: Any, height: Any, slope: Any, xp: Any) -> Any:
     return v
 
 
-def clip(x: Any, low: Any, high: Any, xp: Any) -> Any:
+def clip_edge(x: Any, low: Any, high: Any, xp: Any) -> Any:
     return xp.minimum(xp.maximum(x, low), high)
 
 
@@ -114,7 +114,7 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
     """The derivative of x ** (a - 1) exp(-x) / gamma(a), n times by a and m times by x."""
     center = xp.log(x) - xp.special.digamma(a)
 
-    def derivative(n: int, m: int) -> Any:
+    def gamma_density_of_orders(n: int, m: int) -> Any:
         powers = [1.0]
         for _ in range(n):
             powers.append(powers[-1] * center)
@@ -136,7 +136,7 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return of_orders((n, m), derivative, xp)
+    return of_orders((n, m), gamma_density_of_orders, xp)
 
 
 def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
@@ -168,7 +168,7 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
     scale = xp.where(upper, -1.0, 1.0) * xp.special._igam_fac(a1, x1)
     limit = xp.where((x >= 0) & (a >= 0), 0.0, math.nan)
 
-    def derivative(n: int) -> Any:
+    def gammainc_of_orders(n: int) -> Any:
         constants = gamma_constants(n, a1, xp)
         total = 0.0
         for v, weights in panels(edges, xp):
@@ -180,7 +180,7 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
                 )
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((n,), derivative, xp)
+    return of_orders((n,), gammainc_of_orders, xp)
 
 
 def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
@@ -193,7 +193,7 @@ def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
     below = zip(reversed(BENDING), BENDING, strict=True)
     inner = [xp.where(upper, bend - far, bend - near) for far, near in below]
     low, high = xp.minimum(end, zero), xp.maximum(end, zero)
-    return [zero, *[clip(edge, low, high, xp) for edge in inner], end]
+    return [zero, *[clip_edge(edge, low, high, xp) for edge in inner], end]
 
 
 # --- the beta function --------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
     log_x = xp.log(x) + digamma_difference(a, b, xp)
     log_y = xp.log(y) + digamma_difference(b, a, xp)
 
-    def derivative(i: int, j: int, m: int) -> Any:
+    def beta_density_of_orders(i: int, j: int, m: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
 
         def moment(
@@ -250,7 +250,7 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return of_orders((i, j, m), derivative, xp)
+    return of_orders((i, j, m), beta_density_of_orders, xp)
 
 
 def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
@@ -301,7 +301,7 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
         z[:, None] for z in (a1, b1, x2, y2, upper, center_a, center_b)
     ]
 
-    def derivative(i: int, j: int) -> Any:
+    def betainc_of_orders(i: int, j: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
         total = 0.0
         for v, weights in panels(edges, xp):
@@ -317,7 +317,7 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
                     total = total + factor * constants[i - p][j - q] * moment
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((i, j), derivative, xp)
+    return of_orders((i, j), betainc_of_orders, xp)
 
 
 def log_complement(v: Any, x: Any, y: Any, xp: Any) -> Any:
@@ -332,13 +332,15 @@ def beta_edges(a: Any, b: Any, x: Any, y: Any, xp: Any) -> list[Any]:
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a
 
-    def slope(v: Any) -> Any:
+    def beta_height_slope(v: Any) -> Any:
         rising = x * xp.exp(v)
         return a - total * rising / (y + rising)
 
-    end = cutoff(start, lambda v: a * v - total * log_complement(v, x, y, xp), slope, xp)
+    end = cutoff(
+        start, lambda v: a * v - total * log_complement(v, x, y, xp), beta_height_slope, xp
+    )
     end = xp.minimum(end, 0.0 * end)
     size = xp.log(xp.maximum(total, 0.0 * total + 1.0))
     above = [bend + size + d for d in reversed(BENDING)]
     inner = [*above, bend, *[bend - size - d for d in BENDING]]
-    return [0.0 * x, *[clip(edge, end, 0.0 * end, xp) for edge in inner], end]
+    return [0.0 * x, *[clip_edge(edge, end, 0.0 * end, xp) for edge in inner], end]

@@ -22,7 +22,7 @@ from .._storage.special import KERNELS, of_one_dtype
 from .._storage.storage import is_complex, storage_of
 
 
-def as_data(x: Any, t: Any, xp: Any) -> Any:
+def as_floats(x: Any, t: Any, xp: Any) -> Any:
     """An operand, as data beside the tangent t where it is a Python number or an integer.
 
     NumPy's functions compute in half precision of small integers.
@@ -52,19 +52,21 @@ def by_order(
     """Enter a kernel of one order at a time, which it gets as a Python int; orders may be data."""
 
     @functools.wraps(function)
-    def call(n: Any, *operands: Any, xp: Any) -> Any:
+    def call_by_order(n: Any, *operands: Any, xp: Any) -> Any:
         if not hasattr(n, "dtype"):
-            return of_one_dtype(functools.partial(in_double, function, int(n)))(*operands, xp=xp)
+            return of_one_dtype(functools.partial(compute_in_double, function, int(n)))(
+                *operands, xp=xp
+            )
         found: Any = math.nan
         for order in sorted({int(v.real) for v in storage_of(n).host(n).ravel()} or {0}):
-            found = xp.where(n == order, call(order, *operands, xp=xp), found)
+            found = xp.where(n == order, call_by_order(order, *operands, xp=xp), found)
         return found
 
-    kernels[function.__name__] = call
+    kernels[function.__name__] = call_by_order
     return function
 
 
-def in_double(function: Callable[..., Any], n: int, *operands: Any, xp: Any) -> Any:
+def compute_in_double(function: Callable[..., Any], n: int, *operands: Any, xp: Any) -> Any:
     """A function, computed in double precision as SciPy does it for single: recurrences lose digits."""
     dtype = operands[0].dtype
     double = xp.complex128 if is_complex(operands[0]) else xp.float64

@@ -11,7 +11,7 @@ from .._storage.special import kernel
 from ._statement import Interval, special
 
 
-def several(
+def special_tuple(
     name: str,
     inputs: str,
     results: dict[str, Sequence[Rule | Unknown | None]],
@@ -28,19 +28,19 @@ def several(
     """
     parts = []
     for place, (result, rules) in enumerate(results.items()):
-        kernel(result_of(name, result, place))
+        kernel(tuple_result(name, result, place))
         part = special(
             f"{name}_{result}", inputs, *rules, domains=domains, integers=integers,
             complex=complex, source=source, public=False,
         )  # fmt: skip
         parts.append(part)
 
-    def function(*operands: Any) -> tuple[Array, ...]:
+    def all_results(*operands: Any) -> tuple[Array, ...]:
         return tuple([part(*operands) for part in parts])
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "arraytape.special"
-    function.__doc__ = f"""{summary}: the values are SciPy's, on CUDA devices CuPy's.
+    all_results.__name__ = all_results.__qualname__ = name
+    all_results.__module__ = "arraytape.special"
+    all_results.__doc__ = f"""{summary}: the values are SciPy's, on CUDA devices CuPy's.
 
 Parameters
 ----------
@@ -51,14 +51,14 @@ Returns
 -------
 tuple of Array
     {", ".join(results)}: each of the shape to which the operands broadcast."""
-    return function
+    return all_results
 
 
-def result_of(name: str, result: str, place: int) -> Callable[..., Any]:
+def tuple_result(name: str, result: str, place: int) -> Callable[..., Any]:
     """What computes one result of SciPy's function."""
 
-    def compute(*operands: Any, xp: Any) -> Any:
+    def compute_result(*operands: Any, xp: Any) -> Any:
         return getattr(xp.special, name)(*operands)[place]
 
-    compute.__name__ = f"{name}_{result}"
-    return compute
+    compute_result.__name__ = f"{name}_{result}"
+    return compute_result

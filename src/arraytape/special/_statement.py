@@ -113,7 +113,9 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
     """
     count = len(domains)
 
-    def values(shape: tuple[int, ...], low: float, high: float, kind: str, phase: float) -> Any:
+    def sample_values(
+        shape: tuple[int, ...], low: float, high: float, kind: str, phase: float
+    ) -> Any:
         n = int(np.prod(shape))
         places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
         found = low + (high - low) * places.reshape(shape)
@@ -123,7 +125,7 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
         phases = np.linspace(0.3, 0.8, count)
         return sample(
             *[
-                values(shape, *d, phase)
+                sample_values(shape, *d, phase)
                 for shape, d, phase in zip(shapes, domains, phases, strict=True)
             ]
         )

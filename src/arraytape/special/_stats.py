@@ -18,7 +18,7 @@ from ._incomplete import (
     beta_pdf,
     beta_quantile_rules,
 )
-from ._rules import as_data
+from ._rules import as_floats
 from ._statement import POSITIVE, REAL, UNIT, special
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
@@ -180,7 +180,7 @@ def cauchy_rules(sign: int) -> list[Any]:
     """The rules of the quantile, or with the sign -1 of that of the survival function."""
 
     def quantile(t: Any, p: Any, xp: Any) -> Any:
-        return -sign / xp.tan(math.pi * as_data(p, t, xp))
+        return -sign / xp.tan(math.pi * as_floats(p, t, xp))
 
     def by_p(t: Any, p: Any, scale: Any, xp: Any) -> Any:
         return sign * math.pi * t * scale * (1 + quantile(t, p, xp) ** 2)
@@ -247,14 +247,14 @@ _invgauss_isf = special(
 # --- skew normal --------------------------------------------------------------------------------------
 def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
     """The density at z; t is a tangent."""
-    z = as_data(z, t, xp)
+    z = as_floats(z, t, xp)
     return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
 
 
 def skew_normal_by_shape(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
     """The derivative of the cumulative function by its shape alpha: Owen 1956."""
     spread = 1 + alpha * alpha
-    return -xp.exp(-0.5 * as_data(z, t, xp) ** 2 * spread) / (math.pi * spread)
+    return -xp.exp(-0.5 * as_floats(z, t, xp) ** 2 * spread) / (math.pi * spread)
 
 
 def skew_normal_quantile_rules(sign: int) -> list[Any]:
@@ -346,7 +346,7 @@ def nct_mean_by_df(df: Any, xp: Any) -> Any:
 
 def nct_unit_mean(t: Any, df: Any, xp: Any) -> Any:
     """The mean of noncentrality 1; t is a tangent."""
-    df = as_data(df, t, xp)
+    df = as_floats(df, t, xp)
     return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)
 
 

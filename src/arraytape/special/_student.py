@@ -13,7 +13,7 @@ from ._quadrature import (
     BENDING,
     DEPTH,
     bell,
-    clip,
+    clip_edge,
     cutoff,
     digamma_difference,
     double_kernel,
@@ -63,24 +63,30 @@ def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
     log_odds = 2 * xp.log(xp.abs(x)) - xp.log(df)
     density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
-    def derivative(n: int, m: int) -> Any:
+    def t_density_of_orders(n: int, m: int) -> Any:
         # By x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.
         parts = zip(constant_parts(n, df, xp), variable_parts(n, df, log_odds, xp), strict=True)
         factors = bell([one + other for one, other in parts], n)
         table: dict[tuple[int, int], Any] = {(i, 0): density * f for i, f in enumerate(factors)}
 
-        def at(i: int, j: int) -> Any:
+        def t_derivative(i: int, j: int) -> Any:
             return table.get((i, j), 0.0)
 
         for j in range(m):
             for i in range(n + 1):
-                right = x * ((df + 1) * at(i, j) + i * at(i - 1, j))
-                right = right + j * ((df + 1) * at(i, j - 1) + i * at(i - 1, j - 1))
-                left = 2 * j * x * at(i, j) + j * (j - 1) * at(i, j - 1) + i * at(i - 1, j + 1)
+                right = x * ((df + 1) * t_derivative(i, j) + i * t_derivative(i - 1, j))
+                right = right + j * (
+                    (df + 1) * t_derivative(i, j - 1) + i * t_derivative(i - 1, j - 1)
+                )
+                left = (
+                    2 * j * x * t_derivative(i, j)
+                    + j * (j - 1) * t_derivative(i, j - 1)
+                    + i * t_derivative(i - 1, j + 1)
+                )
                 table[i, j + 1] = -(left + right) / (df + x * x)
         return xp.where(xp.isinf(x), 0.0, table[n, m] + 0.0 * df)
 
-    return of_orders((n, m), derivative, xp)
+    return of_orders((n, m), t_density_of_orders, xp)
 
 
 @double_kernel
@@ -94,7 +100,7 @@ def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
     scale = xp.where((x > 0) == outer, -1.0, 1.0) * size * xp.exp(log_density(df, log_odds, xp))
     edges = student_edges(df, log_odds, outer, xp)
 
-    def derivative(n: int) -> Any:
+    def stdtr_of_orders(n: int) -> Any:
         constants = [z[:, None] for z in constant_parts(n, df, xp)]
         total = 0.0
         for v, weights in panels(edges, xp):
@@ -104,7 +110,7 @@ def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
             total = total + xp.sum(weights * factors[n], axis=-1)
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((n,), derivative, xp)
+    return of_orders((n,), stdtr_of_orders, xp)
 
 
 def student_height(v: Any, df: Any, log_odds: Any, xp: Any) -> Any:
@@ -120,10 +126,10 @@ def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df
 
-    def slope(v: Any) -> Any:
+    def student_height_slope(v: Any) -> Any:
         return 1 - (df + 1) / (1 + xp.exp(-log_odds - 2 * v))
 
-    far = cutoff(start, lambda v: student_height(v, df, log_odds, xp), slope, xp)
+    far = cutoff(start, lambda v: student_height(v, df, log_odds, xp), student_height_slope, xp)
     end = xp.where(outer, far, -DEPTH)
     steps = [-size - 0.5 * d for d in reversed(BENDING)]
     steps = [*steps, 0.0 * size, *[size + 0.5 * d for d in BENDING]]
@@ -132,7 +138,7 @@ def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
         xp.maximum(end, 0.0 * end),
         xp.where(outer, 1.0, -1.0),
     )
-    return [0.0 * df, *[clip(bend + sign * step, low, high, xp) for step in steps], end]
+    return [0.0 * df, *[clip_edge(bend + sign * step, low, high, xp) for step in steps], end]
 
 
 density = special(

@@ -69,13 +69,13 @@ def _lanczos_sum_expg_scaled(x: Any, *, xp: Any) -> Any:
     far = xp.abs(x) > 1.0
     argument = xp.where(far, 1.0 / xp.where(far, x, 1.0), x)
 
-    def polynomial(coefficients: tuple[float, ...]) -> Any:
+    def lanczos_polynomial(coefficients: tuple[float, ...]) -> Any:
         total = xp.zeros_like(x)
         for low, high in zip(reversed(coefficients), coefficients, strict=True):
             total = total * argument + xp.where(far, high, low)
         return total
 
-    return polynomial(NUMERATOR) / polynomial(DENOMINATOR)
+    return lanczos_polynomial(NUMERATOR) / lanczos_polynomial(DENOMINATOR)
 
 
 def log_remainder(ratio: Any, x: Any, xp: Any) -> Any:
@@ -163,7 +163,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
         compute = SUBSTITUTES[name]
 
         @functools.wraps(function)
-        def call(v: Any, *operands: Any, xp: Any) -> Any:
+        def call_substitute(v: Any, *operands: Any, xp: Any) -> Any:
             orders = storage_of(v).host(v).ravel() if hasattr(v, "dtype") else np.asarray([v])
             other = np.any((orders % 1 != 0) | (np.abs(orders) > highest))
             if other or any(is_complex(x) for x in operands):
@@ -171,7 +171,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
                 raise TypeError(not_in_cupy(what, xp))
             return compute(v, *operands, xp=xp)
 
-        SUBSTITUTES[name] = call
+        SUBSTITUTES[name] = call_substitute
         return function
 
     return entered
@@ -228,7 +228,7 @@ def of_first_kind(
     return xp.where(near, scale * series, beyond)
 
 
-def reflected(n: int, found: Any) -> Any:
+def bessel_of_order_sign(n: int, found: Any) -> Any:
     """Return J or Y of order n from that of order abs(n)."""
     return -found if n < 0 and n % 2 else found
 
@@ -241,13 +241,13 @@ def modified_far(n: int) -> float:
 @substitute_by_order(HIGHEST)
 def jv(n: int, x: Any, *, xp: Any) -> Any:
     m, low, high = abs(n), xp.special.j0(x), xp.special.j1(x)
-    return reflected(n, of_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
+    return bessel_of_order_sign(n, of_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
 
 
 @substitute_by_order(HIGHEST)
 def yv(n: int, x: Any, *, xp: Any) -> Any:
     low, high = xp.special.y0(x), xp.special.y1(x)
-    return reflected(n, of_next_orders(abs(n), low, high, x, (1, -1), xp))
+    return bessel_of_order_sign(n, of_next_orders(abs(n), low, high, x, (1, -1), xp))
 
 
 @substitute_by_order(HIGHEST)
