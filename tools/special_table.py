@@ -408,7 +408,8 @@ def measured() -> list[str]:
     families = re.compile(r".*(_derivative|_by|_by_order|_density|_difference)$")
     return sorted(
         (n for n in STATEMENTS
-         if n in REFERENCES and n not in BY_DIFFERENCES and not (missing_in_scipy(n) and families.match(n))),
+         if n in REFERENCES and n not in BY_DIFFERENCES
+         and not (missing_in_scipy(n) and families.match(n))),
         key=str.lower,
     )  # fmt: skip
 

@@ -77,7 +77,7 @@ __all__ = sorted(
 
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
-    """SciPy's ufuncs, and the functions that run in their place on Arrays."""
+    """Return SciPy's ufuncs with the functions that run in their place on Arrays."""
     found = {
         of_scipy(name): function
         for name, function in FUNCTIONS.items()
@@ -87,7 +87,7 @@ def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
 
 
 def missing_in_scipy(name: str) -> bool:
-    """Whether SciPy has no function of this name."""
+    """Return True if SciPy has no function of this name."""
     try:
         of_scipy(name)
     except AttributeError:
@@ -103,5 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return __all__

@@ -48,7 +48,7 @@ THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
 def slope_of_ai(z: Any, xp: Any) -> Any:
-    """The derivative of ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
+    """Return the derivative of airye's eai, ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
     large, far, s = where_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
     bessel = (bessel + far * xp.special.kve_derivative(1, THIRD, s)) / (math.pi * math.sqrt(3))
@@ -57,7 +57,7 @@ def slope_of_ai(z: Any, xp: Any) -> Any:
 
 
 def slope_of_aip(z: Any, xp: Any) -> Any:
-    """The derivative of ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
+    """Return the derivative of airye's eaip, ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
     large, far, s = where_large(z, xp)
     bessel = xp.special.kve(TWO_THIRDS, s)
     bessel = bessel + far * xp.sqrt(far) * xp.special.kve_derivative(1, TWO_THIRDS, s)
@@ -66,7 +66,10 @@ def slope_of_aip(z: Any, xp: Any) -> Any:
 
 
 def slope_of_bi(z: Any, xp: Any) -> Any:
-    """The derivative of ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))`` where real z is large."""
+    """Return the derivative of airye's ebi for real z.
+
+    Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``.
+    """
     large, far, s = where_large(z, xp)
     bessel = of_both_signs(0, THIRD, s, xp) / (2 * xp.sqrt(far))
     bessel = (bessel + far * of_both_signs(1, THIRD, s, xp)) / math.sqrt(3)
@@ -75,7 +78,10 @@ def slope_of_bi(z: Any, xp: Any) -> Any:
 
 
 def slope_of_bip(z: Any, xp: Any) -> Any:
-    """The derivative of ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))`` where real z is large."""
+    """Return the derivative of airye's ebip for real z.
+
+    Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``.
+    """
     large, far, s = where_large(z, xp)
     bessel = of_both_signs(0, TWO_THIRDS, s, xp)
     bessel = bessel + far * xp.sqrt(far) * of_both_signs(1, TWO_THIRDS, s, xp)
@@ -84,20 +90,20 @@ def slope_of_bip(z: Any, xp: Any) -> Any:
 
 
 def rate(z: Any, xp: Any) -> Any:
-    """The derivative of s for real z; for z < 0 nothing is scaled."""
+    """Return ds/dz for real z; 0 for z < 0, where nothing is scaled."""
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
 def where_large(z: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Where the real part of z is over 1, z made safe elsewhere, and s of it."""
+    """Return the mask of real(z) > 1, z with the other elements replaced by 1, and its s."""
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)
 
 
 def of_both_signs(n: int, v: float, s: Any, xp: Any) -> Any:
-    """The n-th derivative of ``ive(-v, s) + ive(v, s)``."""
+    """Return the n-th derivative of ``ive(-v, s) + ive(v, s)`` with respect to s."""
     return xp.special.ive_derivative(n, -v, s) + xp.special.ive_derivative(n, v, s)
 
 
@@ -116,18 +122,16 @@ airye = special_tuple(
 # Of complex z, Bi and Bi' are scaled by exp(-s) for an s of its own, which is real.
 @kernel
 def bi_scaled(z: Any, s: Any, *, xp: Any) -> Any:
-    """``Bi(z) exp(-s)``."""
     return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 @kernel
 def bip_scaled(z: Any, s: Any, *, xp: Any) -> Any:
-    """``Bi'(z) exp(-s)``."""
     return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 def real_exponent(z: Any, xp: Any) -> Any:
-    """``abs(real(2 / 3 z ** 1.5))``, by which SciPy scales."""
+    """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent with which SciPy scales."""
     if not is_complex_operand(z):
         z = xp.where(z > 0, z, 0 * z)
     return xp.abs(real_data(TWO_THIRDS * z * xp.sqrt(z), xp))
@@ -146,7 +150,6 @@ OF_COMPLEX = (
 
 
 def airye_of_any(z: Any, /) -> tuple[Array, ...]:
-    """As ``airye``, for complex z too."""
     if not is_complex_operand(z):
         return airye(z)
     s = elements.abs(elements.real(TWO_THIRDS * z * elements.sqrt(z)))

@@ -1,8 +1,8 @@
 """Bessel functions and their relatives: spherical, Kelvin's, Struve's, Wright's.
 
-By the argument a derivative is a combination of functions of neighbouring orders, without a division
-by the argument: it is right at 0 too.  The exponentially scaled ones are in ``_bessel_scaled``,
-integrals in ``_bessel_integrals``.
+A derivative with respect to the argument combines functions of neighbouring orders without dividing
+by the argument, so it is right at 0, too.  Exponentially scaled functions are in
+``_bessel_scaled``, integrals in ``_bessel_integrals``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
 
 
 def falling(f: Any, v: Any, z: Any) -> Any:
-    """The derivative of J, Y or a Hankel function."""
+    """Return the derivative of J, Y or a Hankel function with respect to z."""
     return (f(v - 1.0, z) - f(v + 1.0, z)) * 0.5
 
 
 def rising(f: Any, v: Any, z: Any) -> Any:
-    """The derivative of I; that of K but for the sign."""
+    """Return the derivative of I with respect to z, or that of K with the opposite sign."""
     return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
 
 
@@ -136,7 +136,7 @@ special(
 
 
 def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
-    """The derivative of ``iv(v, x) / iv(v - 1, x)`` by x, from the larger of ratio and complement."""
+    """Return the derivative of ``iv(v, x) / iv(v - 1, x)`` with respect to x."""
     # At 0 the ratio is x / (2 v).  Elsewhere 1 - r ** 2 = c (1 + r), which does not cancel.
     r, c = xp.special._iv_ratio(v, x), xp.special._iv_ratio_c(v, x)
     quotient = xp.where(x == 0, 0.5 / v + 0 * r, r / xp.where(x == 0, xp.ones_like(x), x))
@@ -145,7 +145,10 @@ def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
 
 # --- spherical --------------------------------------------------------------------------------------
 def mean_of_neighbours(f: Any, n: Any, z: Any, sign: int) -> Any:
-    """``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``; of degree 0 the first term has weight 0."""
+    """Return ``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``.
+
+    The first term has weight 0 at degree 0, where degree -1 would be out of range.
+    """
     return (n * f(abs(n - 1), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
 
@@ -202,14 +205,17 @@ special(
 
 
 def is_complex_operand(z: Any) -> bool:
-    """Whether an operand is complex: an Array, NumPy's, or a number."""
+    """Return True if an Array, NumPy's array or a number is complex."""
     dtype = getattr(z, "dtype", None)
     return isinstance(z, complex) if dtype is None else dtype.kind == "c"
 
 
 def spherical(name: str, sign: int) -> Callable[..., Array]:
-    """scipy.special's function of this name: for real negative z by reflection (DLMF 10.47(v)), with
-    ``sign`` for even n; by the complex function where that is 0."""
+    """Return the public spherical Bessel function of this name.
+
+    For real negative z the value is reflected (DLMF 10.47(v)): ``sign`` is the sign for even n.  With a
+    sign of 0 the complex function is called instead.
+    """
 
     def spherical_bessel(n: Any, z: Any, derivative: bool = False) -> Array:
         f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
@@ -226,7 +232,7 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
 
     spherical_bessel.__name__ = spherical_bessel.__qualname__ = name
     spherical_bessel.__module__ = "arraytape.special"
-    spherical_bessel.__doc__ = f"""``scipy.special.{name}``: a spherical Bessel function or its derivative.
+    spherical_bessel.__doc__ = f"""``scipy.special.{name}``: spherical Bessel function or derivative.
 
 Parameters
 ----------
@@ -235,7 +241,7 @@ n : int or Array
 z : Array or number
     Of floating-point dtype, real or complex.
 derivative : bool
-    Whether to give the derivative by z.
+    Return the derivative with respect to z instead.
 
 Returns
 -------
@@ -258,19 +264,22 @@ TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
 
 
 def second_of_first_kind(x: Any, xp: Any) -> Any:
-    """The second derivative of ber + i bei."""
+    """Return the second derivative of ber + i bei."""
     z = TURN_J * x
     return -0.5j * (xp.special.jv(2, z) - xp.special.jv(0, z))
 
 
 def second_of_second_kind(x: Any, xp: Any) -> Any:
-    """The second derivative of ker + i kei."""
+    """Return the second derivative of ker + i kei."""
     z = TURN_K * x
     return 0.5j * (xp.special.kv(2, z) + xp.special.kv(0, z))
 
 
 def first_of_second_kind(name: str, part: str, x: Any, xp: Any) -> Any:
-    """The derivative of ker, kei or both; not SciPy's for x > 2, whose errors grow there to 1e-10."""
+    """Return the derivative of ker, kei or ker + i kei.
+
+    The derivative is not SciPy's for x > 2, where the errors of SciPy's grow to 1e-10.
+    """
     far = -TURN_K * xp.special.kv(1, TURN_K * xp.where(x > 2, x, 2 + 0 * x))
     far = getattr(xp, part)(far) if part else far
     return xp.where(x > 2, far, getattr(xp.special, name)(x))
@@ -336,7 +345,10 @@ special(
 
 
 def struve_slope(f: Any, v: Any, x: Any, xp: Any) -> Any:
-    """``f(v - 1, x) - v / x f(v, x)``; at 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5))."""
+    """Return ``f(v - 1, x) - v / x f(v, x)``.
+
+    At 0, where f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5)), the limit is taken.
+    """
     # The form without a division (DLMF 11.4.28) cancels for large x.
     zero = x == 0
     safe = xp.where(zero, xp.ones_like(x), x)

@@ -14,7 +14,7 @@ TERMS = 12  # of a series in x ** 2 / 4 for x up to 1: the last one is 1e-24 of 
 
 
 def without_its_one(f: Any, x: Any, sign: int, xp: Any) -> Any:
-    """``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1): for small x by the series."""
+    """Return ``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1), by the series for small x."""
     small = xp.abs(x) < 1
     quarter = sign * 0.25 * x * x
     series = 0 * x
@@ -78,7 +78,7 @@ special(
 
 
 def over_argument(h: Any, x: Any, xp: Any) -> Any:
-    """``h / x`` for h = struve(xp.zeros_like(x), x), which is 2 x / pi near 0."""
+    """Return ``h / x`` for h = struve(0, x), which is 2 x / pi near 0."""
     zero = x == 0
     return xp.where(zero, 2 / math.pi + 0 * h, h / xp.where(zero, 1 + 0 * x, x))
 
@@ -91,7 +91,7 @@ special(
 
 
 def by_scale(a: Any, lmb: Any, nu: Any, y: Any, xp: Any) -> Any:
-    """``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``; at a = 0 the limit of its first term."""
+    """Return ``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``, with the limit at a = 0."""
     zero = a == 0
     at_zero = xp.where(nu == 1, 1 / (lmb + 2.0), 0.0) + 0 * y
     at_zero = xp.where((nu > 0) & (nu < 1), math.inf + 0 * y, at_zero)

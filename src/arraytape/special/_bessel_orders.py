@@ -1,9 +1,9 @@
-"""Derivatives of the modified Bessel functions by their order, of all orders, for real arguments.
+"""Derivatives of modified Bessel functions with respect to their order, for real arguments.
 
     exp(-x) I_v(x)    a series of positive terms, differentiated term by term (DLMF 10.25.2, 10.38.1)
     exp(x) K_v(x)     the integral of exp(-x (cosh(u) - 1)) cosh(v u) over u > 0 (DLMF 10.32.9)
 
-Neither cancels, so that the relative error is small where the function itself is tiny or huge.
+Neither cancels, so the relative error stays small where the function itself is tiny or huge.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
 
 @by_order
 def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of exp(x) K_v(x), n times by v and m times by x."""
+    """Return the derivative of exp(x) K_v(x) of order n in v and m in x."""
     refuse_complex(x)
     sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)  # K is even in v
     v = xp.abs(v)
@@ -50,7 +50,7 @@ def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
 
 @by_order
 def ive_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of exp(-abs(x)) I_v(x) by v, for n up to 4."""
+    """Return the n-th derivative of exp(-abs(x)) I_v(x) with respect to v, for n up to 4."""
     refuse_complex(x)
     shape = np.broadcast_shapes(v.shape, x.shape)
     order, argument = (xp.reshape(xp.broadcast_to(a, shape), (-1,)) for a in (v, x))
@@ -73,7 +73,7 @@ def refuse_complex(x: Any) -> None:
 
 
 def _series(n: int, v: Any, x: Any, peak: Any, count: int, xp: Any) -> Any:
-    """The sum of the terms around the greatest."""
+    """Return the sum of ``count`` terms of the series around its greatest term."""
     first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
     v, half = v[:, None], (x / 2.0)[:, None]
     k = first[:, None] + xp.arange(count, dtype=x.dtype)[None, :]
@@ -114,24 +114,24 @@ special(
 
 
 def _neighbours(family: Any, n: Any, v: Any, x: Any) -> Any:
-    """The derivative by the argument but for the factor exp(x), DLMF 10.29.1."""
+    """Return exp(-x) times the derivative of the unscaled function in x.  Source: DLMF 10.29.1."""
     return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
 
 
 # --- the rules of the functions themselves ------------------------------------------------------------
 def iv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
-    """``t`` times the derivative of iv(v, z) by v"""
+    """``t`` times the derivative of iv(v, z) with respect to v"""
     return t * xp.special.ive_by_order(1, v, z) * xp.exp(xp.abs(z))
 
 
 def kv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
-    """``t`` times the derivative of kv(v, z) by v"""
+    """``t`` times the derivative of kv(v, z) with respect to v"""
     return t * xp.special.kve_by_order(1, 0, v, z) * xp.exp(-z)
 
 
 def ive_slope_by_order(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
-    """``t`` times the derivative by v of the n-th derivative of ive by the argument, which is half a
-    second difference in v, n times; NaN for n above 3"""
+    """``t`` times the derivative with respect to v of the n-th derivative of ive with respect to x: half
+    a second difference in v, n times; NaN for n above 3"""
     if not hasattr(n, "dtype"):
         return t * central_difference(int(n), v, x, xp)
     slope: Any = math.nan
@@ -141,7 +141,7 @@ def ive_slope_by_order(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
 
 
 def central_difference(n: int, v: Any, x: Any, xp: Any) -> Any:
-    """The central difference of order 2 n of the derivative of ive by v, over 2 ** n."""
+    """Return the central difference of order 2 n in v of the derivative of ive in v, over 2 ** n."""
     if n > MOST_DIFFERENCES:
         return math.nan * (v + x)
     total = 0.0 * (v + x)

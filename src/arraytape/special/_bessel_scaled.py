@@ -1,8 +1,8 @@
 """Exponentially scaled Bessel functions.
 
-They vary much slower than the terms of which a derivative is composed: e ** x K0(x) is about
-x ** -0.5, and its slope, a difference of two such numbers, 2 x times smaller.  So derivatives of all
-orders are kernels of their own, which take Hankel's expansions where the argument is large.
+Scaled functions vary much more slowly than the terms of their derivatives: e ** x K0(x) is about
+x ** -0.5, and its slope, a difference of two such numbers, is 2 x times smaller.  So derivatives of
+all orders are kernels of their own, which use Hankel's expansions where the argument is large.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SMALL_ORDERS = (0, 3)
 
 
 class Family(NamedTuple):
-    """A scaled function ``f = exp(-rate z) B``.
+    """A scaled function ``f = exp(-rate z) B`` with the constants of its derivative and expansion.
 
-    phase, sign : B' is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  turn : Hankel's expansion of f is
-    ``factor(v) z ** -0.5`` times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
+    B' is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  Hankel's expansion of f is ``factor(v) z ** -0.5``
+    times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
     """
 
     name: str
@@ -37,7 +37,7 @@ class Family(NamedTuple):
 
 
 def of_hankel(turn: complex) -> Callable[[Any, Any], Any]:
-    """The factor of Hankel functions: ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
+    """Return the factor of a Hankel function, ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
     return lambda v, xp: math.sqrt(2 / math.pi) * xp.exp(-turn * math.pi * (0.5 * v + 0.25))
 
 
@@ -51,14 +51,14 @@ TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v *
 
 
 def real_data(x: Any, xp: Any) -> Any:
-    """Of complex data its real part: kernels get operands of one dtype."""
+    """Return the real part of complex data: kernels get all operands in one dtype."""
     if isinstance(x, int | float | complex):  # an operand may be a Python number
         return x.real
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
-    """The n-th derivative of a scaled function; n has few different values."""
+    """Return the n-th derivative of a scaled function with respect to z; n has few different values."""
     n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
     found = 0 * n * z + math.nan
@@ -70,7 +70,7 @@ def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
 
 
 def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
-    """``d^n (exp(-rate z) B)`` by Leibniz' rule, with the derivatives of B in neighbouring orders."""
+    """Return ``d^n (exp(-rate z) B)`` by Leibniz' rule, from B of neighbouring orders."""
     f = getattr(xp.special, family.name)
     total = 0
     for j in range(order + 1):
@@ -81,7 +81,7 @@ def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
 
 
 def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
-    """The derivative of Hankel's expansion, term by term."""
+    """Return the derivative of Hankel's expansion, term by term."""
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
     for k in range(TERMS):
@@ -92,7 +92,7 @@ def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
 
 @kernel
 def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
+    """Return the n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
     right = derivative_of(FAMILIES["ive"], n, v, xp.abs(x), xp)
     whole = v == xp.round(v)
     odd = xp.remainder(v + n, 2.0) == 1
@@ -102,19 +102,16 @@ def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
 
 @kernel
 def kve_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of kve(v, z)."""
     return derivative_of(FAMILIES["kve"], n, v, z, xp)
 
 
 @kernel
 def hankel1e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of hankel1e(v, z)."""
     return derivative_of(FAMILIES["hankel1e"], n, v, z, xp)
 
 
 @kernel
 def hankel2e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of hankel2e(v, z)."""
     return derivative_of(FAMILIES["hankel2e"], n, v, z, xp)
 
 
@@ -194,19 +191,16 @@ REAL_OF = {
 
 @kernel
 def jv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
-    """``jv(v, z) exp(-s)``."""
     return xp.special.jve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
 def yv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
-    """``yv(v, z) exp(-s)``."""
     return xp.special.yve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
 def iv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
-    """``iv(v, z) exp(-s)``."""
     return xp.special.ive(real_data(v, xp), z) * xp.exp(xp.abs(real_data(z, xp)) - real_data(s, xp))
 
 
@@ -230,7 +224,7 @@ COMPLEX_OF = {
 
 
 def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
-    """A function of real and complex z, scaled by a part of z."""
+    """Return the public function of real and complex z, scaled by the part of z that ``part`` takes."""
     of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
 
     def scaled_bessel(v: Any, z: Any, /) -> Array:

@@ -1,7 +1,8 @@
 """Cumulative distribution functions and their inverses, through the incomplete gamma and beta functions.
 
-An inverse has the derivatives of the inverse function theorem: -F_a / F_x by a, 1 / F_x by F's value.
-Where an argument is a count that SciPy truncates to a whole number, there is no derivative by it.
+The derivatives of an inverse follow from the inverse function theorem: -F_a / F_x with respect to a,
+1 / F_x with respect to F's value.  There is no derivative with respect to a count that SciPy
+truncates to a whole number.
 """
 
 from __future__ import annotations
@@ -118,12 +119,12 @@ pdtrik = special(
 
 # --- binomial and negative binomial -------------------------------------------------------------------
 def successes(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of the probability of more than k successes in n trials by that of one."""
+    """Return the derivative of the probability of more than k successes in n trials of chance p."""
     return beta_pdf(k // 1 + 1, n - k // 1, p, 1 - p, xp)
 
 
 def failures(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of the probability of at most k failures before n successes."""
+    """Return the derivative of the probability of at most k failures before n successes of chance p."""
     return beta_pdf(n, k + 1, p, 1 - p, xp)
 
 
@@ -159,18 +160,18 @@ nbdtri = special(
 
 
 def by_count(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of bdtr, of real counts, by k."""
+    """Return the derivative of bdtr, of real counts, with respect to k."""
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
 def by_trials(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of bdtr, of real counts, by n."""
+    """Return the derivative of bdtr, of real counts, with respect to n."""
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
 def by_chance(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of bdtr, of real counts, by p."""
+    """Return the derivative of bdtr, of real counts, with respect to p."""
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
 
@@ -211,7 +212,7 @@ nbdtrin = special(
     summary="The real n at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
 
-# --- beta, by its shapes ------------------------------------------------------------------------------
+# --- beta, for its shapes ------------------------------------------------------------------------------
 btdtria = special(
     "btdtria", "p b x",
     lambda t, b, x, y, xp: t / beta_by_a(y, b, x, 1 - x, xp),
@@ -231,7 +232,6 @@ btdtrib = special(
 # --- from odds to a probability -----------------------------------------------------------------------
 @kernel
 def share(odds: Any, *, xp: Any) -> Any:
-    """odds / (1 + odds)."""
     return xp.where(odds > 1, 1 / (1 + 1 / odds), odds / (1 + odds))
 
 
@@ -243,24 +243,24 @@ share_of_odds = special(
 
 # --- F ------------------------------------------------------------------------------------------------
 def of_beta(dfn: Any, dfd: Any, x: Any, xp: Any) -> tuple[Any, ...]:
-    """The arguments of betainc of which fdtr(dfn, dfd, x) is the value."""
+    """Return the arguments of betainc whose value is fdtr(dfn, dfd, x)."""
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 
 
 def f_pdf(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
-    """The derivative of fdtr by x."""
+    """Return the derivative of fdtr with respect to x."""
     total = dfd + dfn * x
     return beta_pdf(*of_beta(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
 
 
 def f_by_dfn(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
-    """The derivative of fdtr by dfn."""
+    """Return the derivative of fdtr with respect to dfn."""
     return 0.5 * beta_by_a(*of_beta(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
 
 
 def f_by_dfd(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
-    """The derivative of fdtr by dfd."""
+    """Return the derivative of fdtr with respect to dfd."""
     return 0.5 * beta_by_b(*of_beta(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
 
 
@@ -296,12 +296,12 @@ fdtridfd = special(
 
 # --- Student's t --------------------------------------------------------------------------------------
 def t_pdf(df: Any, x: Any, xp: Any) -> Any:
-    """The derivative of stdtr by x."""
+    """Return the derivative of stdtr with respect to x."""
     return xp.special.t_density(0, 0, df, x)
 
 
 def t_by_df(df: Any, x: Any, xp: Any) -> Any:
-    """The derivative of stdtr by df."""
+    """Return the derivative of stdtr with respect to df."""
     return xp.special.stdtr_by(1, df, x)
 
 
@@ -326,9 +326,9 @@ stdtridf = special(
 )  # fmt: skip
 
 
-# --- normal, by its parameters ------------------------------------------------------------------------
+# --- normal, for its parameters ------------------------------------------------------------------------
 def normal_slope(t: Any, p: Any, xp: Any) -> Any:
-    """The derivative of ndtri; t is a tangent."""
+    """Return the derivative of ndtri(p), in the dtype of the tangent t."""
     quantile = xp.special.ndtri(as_floats(p, t, xp))
     return ROOT_2PI * xp.exp(0.5 * quantile * quantile)
 
@@ -354,7 +354,7 @@ nrdtrisd = special(
 # --- Kolmogorov and Smirnov ---------------------------------------------------------------------------
 @rules_by_order
 def kolmogorov_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The derivative of an order n > 0 of kolmogorov(x), by one of two theta series."""
+    """Return the n-th derivative of kolmogorov(x), n > 0, from one of two theta series."""
     near = x < 1.0
     small, large = xp.where(near & (x > 0), x, 1.0), xp.where(near, 1.0, x)
     close, far = 0.0 * x, 0.0 * x
@@ -380,7 +380,7 @@ special(
 
 
 def kolmogorov_slope(x: Any, xp: Any) -> Any:
-    """The derivative of kolmogorov."""
+    """Return the derivative of kolmogorov."""
     return xp.special.kolmogorov_derivative(1, x)
 
 
@@ -408,8 +408,11 @@ special(
 
 @double_kernel
 def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
-    """The derivative of the order m > 0 of smirnov(n, d) by d: a sum of n terms, each the product of
-    powers of d + j / n and 1 - d - j / n.  NaN where n is not a whole number above 0."""
+    """Return the m-th derivative of smirnov(n, d) with respect to d, m > 0.
+
+    The function is a sum of n terms, each a product of powers of d + j / n and 1 - d - j / n.  The
+    result is NaN where n is not a whole number above 0.
+    """
     inside = (d > 0) & (d < 1) & (n > 0) & (n == xp.floor(n))
     n1, d1 = xp.where(inside, n, 1.0), xp.where(inside, d, 0.5)
 
@@ -436,7 +439,7 @@ def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
 
 
 def binomial_logarithm(n: Any, k: float, xp: Any) -> Any:
-    """The logarithm of a binomial coefficient."""
+    """Return the logarithm of the binomial coefficient of n and k."""
     if k == 0:
         return 0.0 * n
     return -xp.log(n + 1) - xp.special.betaln(n - k + 1, k + 1)
@@ -451,7 +454,7 @@ special(
 
 
 def smirnov_slope(n: Any, d: Any, xp: Any) -> Any:
-    """The derivative of smirnov by d."""
+    """Return the derivative of smirnov with respect to d."""
     return xp.special.smirnov_derivative(1, n, d)
 
 

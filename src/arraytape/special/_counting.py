@@ -1,6 +1,6 @@
 """Combinations, permutations and factorials of real numbers, with SciPy's values.
 
-SciPy's functions of these names convert what they get to NumPy: call them as ``xp.special.comb``.
+SciPy's functions of these names convert Arrays to NumPy: call the functions as ``xp.special.comb``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._gamma import binom, gamma, poch, rgamma
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Array:
-    """The number of combinations of N things taken k at a time, by both.
+    """Return the number of combinations of N things taken k at a time, differentiable in both.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> Array:
-    """The number of ordered choices of k out of N things, by both.
+    """Return the number of ordered choices of k out of N things, differentiable in both.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Array:
 
 
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
-    """The factorial, of real numbers the gamma function of n + 1.
+    """Return the factorial: for real numbers the gamma function of n + 1.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
 
 
 def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
-    """The double factorial: ``factorialk`` of k = 2.
+    """Return the double factorial: ``factorialk`` of k = 2.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
 
 
 def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Array:
-    """The multifactorial n (n - k) (n - 2 k) ..., by n.
+    """Return the multifactorial n (n - k) (n - 2 k) ..., differentiable with respect to n.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Arr
 
 
 def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array:
-    """SciPy's own function of integers, which have no derivative; else one of the gamma function."""
+    """Compute SciPy's own function, which has no derivative; for ``extend="complex"`` by gamma."""
     refuse_exact(name, exact)
     if not isinstance(extend, str):
         raise TypeError(
@@ -154,19 +154,19 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
 
 
 def gamma_of_next(n: Any) -> Any:
-    """``gamma(n + 1)``, NaN at -1."""
+    """Return ``gamma(n + 1)``; NaN at n = -1."""
     found = gamma(n + 1)
     return found if found.dtype.kind == "c" else where(n == -1, math.nan, found)
 
 
 def where_countable(value: Any, N: Any, k: Any) -> Array:
-    """0 where there is nothing to count."""
+    """Return the value where 0 <= k <= N, else 0."""
     found: Array = where((k <= N) & (N >= 0) & (k >= 0), value, 0.0)
     return found
 
 
 def refuse_exact(name: str, exact: bool) -> None:
-    """Say that exact results are none of an Array."""
+    """Raise TypeError if exact results are asked for."""
     if exact:
         raise TypeError(
             f"special.{name} has no exact=True, whose results are integers without a derivative: "

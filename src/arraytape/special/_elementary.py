@@ -1,4 +1,4 @@
-"""Elementary functions and what is composed of them: logistic, entropies, Box-Cox, angles."""
+"""Elementary functions and compositions of them: logistic, entropies, Box-Cox, angles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEGREE = math.pi / 180.0
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 # --- exponentials, logarithms, roots --------------------------------------------------------------
-# By exp(x), not by the result: that of expm1 is -1 and hardly more where x is far below 0.
+# The rule takes exp(x), not the result + 1: expm1 rounds to -1 where x is far below 0.
 expm1 = special(
     "expm1",
     "x",
@@ -71,7 +71,7 @@ powm1 = special(
 
 @by_order
 def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
+    """Return the n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
     count = 30 + 6 * n
 
     def series(x: Any) -> Any:
@@ -114,7 +114,7 @@ exprel = special(
 
 @by_order
 def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of log(1 + x) / x, which is 1 at 0."""
+    """Return the n-th derivative of log(1 + x) / x, which is 1 at 0."""
 
     def series(x: Any) -> Any:
         ratios = [-(n + k) / k * (n + k) / (n + k + 1.0) for k in range(1, 40 + 6 * n)]
@@ -245,11 +245,10 @@ _sinpi = special(
 # --- entropies ------------------------------------------------------------------------------------
 @kernel
 def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
-    """x1 / x2, and 0 where x1 is 0."""
     return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
 
 
-# An op of its own, so that its slope by x1 is 1 / x2 where it is 0.
+# An op of its own, so that its slope in x1 is 1 / x2 where it is 0.
 special(
     "ratio",
     "x1 x2",
@@ -281,14 +280,14 @@ entr = special(
 
 
 def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
-    """log(x1 / x2), accurate where x1 is next to x2."""
+    """Return log(x1 / x2), accurate where x1 is next to x2."""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
 
 
 def _inside(t: Any, x1: Any, x2: Any, slope: Any, xp: Any) -> Any:
-    """A slope where neither x1 nor x2 is negative: elsewhere the function is infinite."""
+    """Return the slope where neither x1 nor x2 is negative, else NaN: the function is infinite there."""
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
@@ -319,7 +318,7 @@ kl_div = special(
 
 # --- losses ---------------------------------------------------------------------------------------
 def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
-    """A slope where the width is not negative: elsewhere the function is infinite."""
+    """Return the slope where the width is not negative, else NaN: the function is infinite there."""
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
@@ -356,7 +355,7 @@ def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
 
 @kernel
 def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
-    """x1 x2 / hypot(x1, x2), and 0 at 0."""
+    """Return x1 x2 / hypot(x1, x2), and 0 at 0."""
     h = xp.hypot(x1, x2)
     return x1 * (x2 / xp.where(h == 0, 1.0, h))
 
@@ -392,7 +391,7 @@ pseudo_huber = special(
 # --- Box-Cox --------------------------------------------------------------------------------------
 @by_order
 def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
-    """The n-th derivative of (exp(lmbda L) - 1) / lmbda by lmbda."""
+    """Return the n-th derivative of (exp(lmbda L) - 1) / lmbda with respect to lmbda."""
     found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
     end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
     return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)
@@ -413,12 +412,12 @@ special(
 
 
 def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
-    """``t`` times the derivative by the exponent"""
+    """``t`` times the derivative with respect to the exponent"""
     return t * xp.special.power_integral(1, xp.log(as_floats(x, t, xp)), lmbda)
 
 
 def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
-    """``t`` times the derivative by the exponent"""
+    """``t`` times the derivative with respect to the exponent"""
     return t * xp.special.power_integral(1, xp.log1p(as_floats(x, t, xp)), lmbda)
 
 
@@ -486,7 +485,8 @@ def _tukey_density(x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
 
 
 def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
-    """by the inverse function theorem: the quantile is ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
+    """``t`` times the derivative of the quantile's inverse: the quantile is ``boxcox(y, lmbda) -
+    boxcox(1 - y, lmbda)``"""
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
     below = xp.special.power_integral(1, xp.log(y), lmbda)
@@ -508,10 +508,9 @@ tklmbda = special(
 # --- the arithmetic-geometric mean ----------------------------------------------------------------
 @by_order
 def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
-    """The n-th derivative by b of the arithmetic-geometric mean of a and b.
+    """Return the n-th derivative of the arithmetic-geometric mean of a and b with respect to b.
 
-    The iteration itself, on Taylor coefficients in b: it converges quadratically, and without
-    cancellation.
+    The mean's iteration runs on Taylor coefficients in b: it converges quadratically without cancelling.
     """
     sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
     first = [sign * a] + [xp.zeros_like(a)] * n
@@ -525,7 +524,7 @@ def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
 
 
 def _root_of_product(first: list[Any], second: list[Any], xp: Any) -> list[Any]:
-    """The Taylor coefficients of sqrt(first * second)."""
+    """Return the Taylor coefficients of sqrt(first * second)."""
     root = [xp.sqrt(first[0]) * xp.sqrt(second[0])]
     for k in range(1, len(first)):
         product = sum(first[i] * second[k - i] for i in range(k + 1))
@@ -569,9 +568,9 @@ round = special(
 )
 
 
-# --- functions of ops -----------------------------------------------------------------------------
+# --- compositions -----------------------------------------------------------------------------
 def sinc(x: Any) -> Array:
-    """sin(pi x) / (pi x), and 1 at 0: derivatives of all orders are accurate near 0.
+    """Return sin(pi x) / (pi x), and 1 at 0; derivatives of all orders are accurate near 0.
 
     Parameters
     ----------
@@ -587,7 +586,7 @@ def sinc(x: Any) -> Array:
 
 
 def softplus(x: Any) -> Array:
-    """log(1 + exp(x)), without overflow.
+    """Return log(1 + exp(x)) without overflow.
 
     Parameters
     ----------
@@ -603,7 +602,7 @@ def softplus(x: Any) -> Array:
 
 
 def softmax(x: Any, axis: Any = None) -> Array:
-    """The exponentials over their sum.
+    """Return the exponentials over their sum.
 
     Parameters
     ----------
@@ -630,7 +629,7 @@ def softmax(x: Any, axis: Any = None) -> Array:
 
 
 def log_softmax(x: Any, axis: Any = None) -> Array:
-    """The logarithm of ``softmax``.
+    """Return the logarithm of ``softmax``.
 
     Parameters
     ----------

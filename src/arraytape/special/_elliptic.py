@@ -1,8 +1,8 @@
 """Elliptic integrals and functions.
 
-The derivative of an elliptic integral is again an integral of a product of powers, with an exponent
-raised by one (DLMF 19.18).  Carlson's RD is the first of them; a kernel computes the others, so that
-nothing cancels, and places where arguments are equal are not special.
+The derivative of an elliptic integral is again an integral of a product of powers, with one exponent
+raised by one (DLMF 19.18).  Carlson's RD is the first derivative; a kernel computes the others, so
+that nothing cancels and equal arguments need no special case.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ BLOCK = 1 << 16  # elements of a temporary array
 def carlson_integral(
     e: Any, a: Any, b: Any, c: Any, d: Any, x: Any, y: Any, z: Any, p: Any, *, xp: Any
 ) -> Any:
-    """The integral over t from 0 to infinity of t ** e times the powers -a, -b, -c and -d of t + x,
-    t + y, t + z and t + p; NaN next to the cut of negative arguments.
+    """Return the integral over t > 0 of t ** e (t + x) ** -a (t + y) ** -b (t + z) ** -c (t + p) ** -d.
 
-    By the trapezoidal rule in u = log(t): the integrand is analytic up to an imaginary part of u of pi
-    less the largest phase of an argument, so the error is exp(-2 pi (pi - phase) / step).
+    The result is NaN next to the cut of negative arguments.  The trapezoidal rule runs in u = log(t):
+    the integrand is analytic up to an imaginary part of u of pi less the largest phase of an argument,
+    so the error is exp(-2 pi (pi - phase) / step).
     """
     unit = 0 * (a + b + c + d + x + y + z + p) + 1
     e, *powers = [real_data(k, xp) for k in (e, a, b, c, d)]
@@ -63,7 +63,7 @@ def carlson_integral(
 
 
 def maximum(values: list[Any], xp: Any) -> Any:
-    """The largest of each element."""
+    """Return the elementwise maximum of several arrays."""
     found = values[0]
     for value in values[1:]:
         found = xp.where(value > found, value, found)
@@ -71,19 +71,19 @@ def maximum(values: list[Any], xp: Any) -> Any:
 
 
 def angle(z: Any, xp: Any) -> Any:
-    """The phase of each element, also of real data."""
+    """Return the phase of each element, of real data, too."""
     if xp.isdtype(z.dtype, "complex floating"):
         return xp.atan2(xp.imag(z), xp.real(z))
     return xp.where(z < 0, math.pi, 0.0)
 
 
 def largest_count(count: Any, xp: Any) -> int:
-    """The number of nodes that suffice for all elements."""
+    """Return the number of nodes that suffices for all elements."""
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 
 def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) -> Any:
-    """The sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
+    """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     for first in range(0, count, block):
         nodes = xp.astype(xp.arange(first, min(first + block, count)), start.dtype)
@@ -99,7 +99,7 @@ def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) 
 def carlson_slope(
     t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Any
 ) -> Any:
-    """A line of carlson_integral by the argument of the power at this place."""
+    """Return the tangent of carlson_integral for the argument at ``at``."""
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
 
@@ -158,34 +158,34 @@ special(
 
 
 def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any) -> Any:
-    """carlson_integral of three factors."""
+    """Return carlson_integral with three factors."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 
 
 # A negative last argument is a Cauchy principal value; there the arguments differ, and partial
 # fractions give the derivative.  Elsewhere it is an integral of positive terms.
 def sides(last: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Where the last argument is negative, and the argument made safe for either side."""
+    """Return the mask of a negative last argument, and the argument made safe for either side."""
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
 
 
 def rc_by_x(x: Any, y: Any, xp: Any) -> Any:
-    """Less the derivative of elliprc by x."""
+    """Return minus the derivative of elliprc with respect to x."""
     negative, below, above = sides(y, xp)
     fraction = (xp.special.elliprc(x, below) - 1 / xp.sqrt(x + 0 * y)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(above, above, x) / 6)
 
 
 def rc_by_y(x: Any, y: Any, xp: Any) -> Any:
-    """Less the derivative of elliprc by y."""
+    """Return minus the derivative of elliprc with respect to y."""
     negative, below, above = sides(y, xp)
     fraction = (xp.sqrt(x + 0 * y) / below - xp.special.elliprc(x, below)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(x, above, above) / 3)
 
 
 def rj_by_first(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
-    """Less the derivative of elliprj by x."""
+    """Return minus the derivative of elliprj with respect to x."""
     negative, below, above = sides(p + 0 * x, xp)
     fraction = xp.special.elliprj(x, y, z, below) - xp.special.elliprd(y, z, x)
     integral = xp.special.carlson_integral(0, 1.5, 0.5, 0.5, 1.0, x, y, z, above)
@@ -193,7 +193,10 @@ def rj_by_first(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
 
 
 def rj_by_last(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
-    """Less the derivative of elliprj by p, for negative p by Euler's relation: RJ is homogeneous."""
+    """Return minus the derivative of elliprj with respect to p.
+
+    For negative p the derivative follows from Euler's relation, as RJ is homogeneous.
+    """
     negative, below, above = sides(p + 0 * x, xp)
     by_others = [rj_by_first(*turn, below, xp) for turn in ((x, y, z), (y, z, x), (z, x, y))]
     euler = 1.5 * xp.special.elliprj(x, y, z, below)
@@ -235,20 +238,20 @@ special(
 
 
 def powers_of_sine(k: Any, q: Any, phi: Any, m: Any, xp: Any) -> Any:
-    """``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
+    """Return ``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
     sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
     return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
 
 
 def base_of(sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
-    """``1 - m sin ** 2``, where m is near 1 without cancellation."""
+    """Return ``1 - m sin ** 2`` without cancellation where m is near 1."""
     square = sine * sine
     return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
 
 
 @kernel
 def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
-    """The integral of ``powers_of_sine`` from 0 to phi."""
+    """Return the integral of ``powers_of_sine`` from 0 to phi."""
     turns = xp.round(phi / math.pi)
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
     whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)
@@ -256,7 +259,10 @@ def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
 
 
 def integral_of_sines(k: Any, q: Any, sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
-    """The same up to pi / 2, by carlson_integral; the first two are RD's."""
+    """Return the integral of ``powers_of_sine`` up to an angle of at most pi / 2.
+
+    For q = 1 and k = 0.5 or 1.5 the integral is Carlson's RD, else ``carlson_integral``.
+    """
     base = base_of(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
         first, last = (1.0, base) if float(k) == 1.5 else (base, 1.0)
@@ -275,13 +281,13 @@ special(
 
 # --- Jacobi's functions -----------------------------------------------------------------------------
 def amplitude_by_m(u: Any, m: Any, xp: Any) -> Any:
-    """The derivative of am(u, m) by m: that of u = ellipkinc(am, m), solved for it."""
+    """Return the derivative of am(u, m) with respect to m, from u = ellipkinc(am, m)."""
     phi = xp.special.ellipj_ph(u, m)
     return -0.5 * xp.special.ellipj_dn(u, m) * xp.special.ellip_power(1.5, 1, phi, m)
 
 
 def dn_by_m(u: Any, m: Any, xp: Any) -> Any:
-    """That of dn, the root of 1 - m sn ** 2."""
+    """Return the derivative of dn, the root of 1 - m sn ** 2, with respect to m."""
     sn, cn, dn = [getattr(xp.special, f"ellipj_{part}")(u, m) for part in ("sn", "cn", "dn")]
     return -sn * (0.5 * sn + m * cn * amplitude_by_m(u, m, xp)) / dn
 

@@ -19,14 +19,14 @@ FAR = 7.0  # from here on the asymptotic series have the precision of float64
 # Forwards, each derivative follows from those before it, with cancellation where the argument is large:
 # there the asymptotic series is differentiated term by term.
 def _asymptotic(n: int, z: Any, sign: float, xp: Any) -> Any:
-    """``n! / z ** (n + 1)`` times a series: with sign -1 that of erfcx, with sign 1 Dawson's."""
+    """Return ``n! / z ** (n + 1)`` times the asymptotic series: erfcx's for sign -1, Dawson's for 1."""
     reciprocal = 1.0 / z
     ratios = [sign * (2 * k + n - 1) * (2 * k + n) / (4.0 * k) for k in range(1, 31)]
     return math.factorial(n) * reciprocal ** (n + 1) * horner(ratios, reciprocal * reciprocal, xp)
 
 
 def _gaussian(n: int, z: Any, sign: float, xp: Any) -> Any:
-    """The n-th derivative of exp(sign * z ** 2)."""
+    """Return the n-th derivative of exp(sign * z ** 2)."""
     before, found = 0.0, xp.exp(sign * (z * z))
     for k in range(n):
         before, found = found, 2.0 * sign * (z * found + k * before)
@@ -34,7 +34,7 @@ def _gaussian(n: int, z: Any, sign: float, xp: Any) -> Any:
 
 
 def _forwards(n: int, z: Any, value: Any, first: Callable[[Any], Any], sign: float) -> Any:
-    """The n-th derivative, where ``first(y)`` is y' and y'' is ``2 sign (z y' + y)``."""
+    """Return the n-th derivative, where ``first(y)`` is y' and y'' is ``2 sign (z y' + y)``."""
     if n == 0:
         return value
     before, found = value, first(value)
@@ -45,7 +45,7 @@ def _forwards(n: int, z: Any, value: Any, first: Callable[[Any], Any], sign: flo
 
 @by_order
 def erfcx_derivative(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
+    """Return the n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
     forwards = _forwards(
@@ -60,7 +60,7 @@ def erfcx_derivative(n: int, z: Any, *, xp: Any) -> Any:
 
 @by_order
 def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
+    """Return the n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
     forwards = _forwards(n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0)
@@ -177,7 +177,7 @@ ndtr = special(
 # The density over the probability, neither of which need be representable.
 @kernel
 def log_ndtr_derivative(x: Any, *, xp: Any) -> Any:
-    """exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))"""
+    """Return exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))."""
     return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
 
 
@@ -243,7 +243,10 @@ owens_t = special(
 
 # --- Voigt's profile ------------------------------------------------------------------------------
 def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
-    """The n-th derivative by x of wofz(z) / (sigma sqrt(2 pi)), z = (x + 1j gamma) / (sigma sqrt(2))."""
+    """Return the n-th derivative of wofz(z) / (sigma sqrt(2 pi)) with respect to x.
+
+    z is (x + 1j gamma) / (sigma sqrt(2)).
+    """
     scale = sigma * math.sqrt(2.0)
     narrow = scale == 0
     scale = xp.where(narrow, 1.0, scale)
@@ -256,17 +259,17 @@ def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
 
 @by_order
 def voigt_real(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
-    """The n-th derivative by x of Voigt's profile."""
+    """Return the n-th derivative of Voigt's profile with respect to x."""
     return xp.real(_voigt(n, x, sigma, gamma, xp))
 
 
 @by_order
 def voigt_imag(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
-    """The n-th derivative by x of the imaginary part beside Voigt's profile."""
+    """Return the n-th derivative with respect to x of the imaginary part that belongs to the profile."""
     return xp.imag(_voigt(n, x, sigma, gamma, xp))
 
 
-# Analytic in x + 1j gamma; and by sigma the heat equation.
+# The profile is analytic in x + 1j gamma, and solves the heat equation in sigma.
 PROFILE = [REAL, (0.3, 2.0), (0.2, 2.0)]
 special(
     "voigt_real",
@@ -305,32 +308,30 @@ voigt_profile = special(
 # --- Fresnel's integrals --------------------------------------------------------------------------
 @kernel
 def fresnel_s(z: Any, *, xp: Any) -> Any:
-    """Fresnel's sine integral."""
     return xp.special.fresnel(z)[0]
 
 
 @kernel
 def fresnel_c(z: Any, *, xp: Any) -> Any:
-    """Fresnel's cosine integral."""
     return xp.special.fresnel(z)[1]
 
 
 @kernel
 def modfresnel_f(z: Any, sign: Any, *, xp: Any) -> Any:
-    """The integral of exp(1j sign t ** 2) from z on."""
+    """Return the integral of exp(1j sign t ** 2) over t > z."""
     plus, minus = xp.special.modfresnelp(z)[0], xp.special.modfresnelm(z)[0]
     return xp.where(sign > 0, plus, minus)
 
 
 @kernel
 def modfresnel_k(z: Any, sign: Any, *, xp: Any) -> Any:
-    """erfcx(exp(-1j sign pi / 4) z) / 2"""
+    """Return erfcx(exp(-1j sign pi / 4) z) / 2."""
     plus, minus = xp.special.modfresnelp(z)[1], xp.special.modfresnelm(z)[1]
     return xp.where(sign > 0, plus, minus)
 
 
 def _turned(sign: Any, x: Any, xp: Any) -> Any:
-    """exp(-1j sign pi / 4)"""
+    """Return exp(-1j sign pi / 4)."""
     return math.sqrt(0.5) * (1.0 - 1j * sign)
 
 
@@ -373,7 +374,7 @@ _modfresnel_k = special(
 
 
 def fresnel(z: Any) -> tuple[Any, Any]:
-    """Fresnel's integrals S(z) and C(z).
+    """Return Fresnel's integrals S(z) and C(z).
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ def fresnel(z: Any) -> tuple[Any, Any]:
 
 
 def modfresnelp(x: Any) -> tuple[Any, Any]:
-    """The modified Fresnel integrals F+(x) and K+(x).
+    """Return the modified Fresnel integrals F+(x) and K+(x).
 
     Parameters
     ----------
@@ -405,7 +406,7 @@ def modfresnelp(x: Any) -> tuple[Any, Any]:
 
 
 def modfresnelm(x: Any) -> tuple[Any, Any]:
-    """The modified Fresnel integrals F-(x) and K-(x).
+    """Return the modified Fresnel integrals F-(x) and K-(x).
 
     Parameters
     ----------

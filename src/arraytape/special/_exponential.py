@@ -31,7 +31,7 @@ expi = special(
 
 @kernel
 def expn_below(n: Any, x: Any, *, xp: Any) -> Any:
-    """The generalised exponential integral, of negative order too.  Source: DLMF 8.19.8, 8.4.8."""
+    """Return the generalised exponential integral, for n < 0, too.  Source: DLMF 8.19.8, 8.4.8."""
     below = xp.where(n < 0, 1.0 - n, 1.0)
     found = xp.special.gammaincc(below, x) * xp.exp(xp.special.gammaln(below) - below * xp.log(x))
     return xp.where(n < 0, found, xp.special.expn(xp.where(n < 0, 0.0, n), x))
@@ -60,7 +60,7 @@ expn = special(
 
 @by_order
 def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, differentiated term by term."""
+    """Return the n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, term by term."""
     near = x < 45.0
     close, beyond = xp.where(near, x, 1.0), xp.where(near, 45.0, x)
     before, forwards = 0.0, xp.special._scaled_exp1(close)
@@ -99,25 +99,21 @@ _scaled_exp1 = special(
 # --- sine and cosine integrals --------------------------------------------------------------------
 @kernel
 def sine_integral(x: Any, *, xp: Any) -> Any:
-    """Si"""
     return xp.special.sici(x)[0]
 
 
 @kernel
 def cosine_integral(x: Any, *, xp: Any) -> Any:
-    """Ci"""
     return xp.special.sici(x)[1]
 
 
 @kernel
 def hyperbolic_sine_integral(x: Any, *, xp: Any) -> Any:
-    """Shi"""
     return xp.special.shichi(x)[0]
 
 
 @kernel
 def hyperbolic_cosine_integral(x: Any, *, xp: Any) -> Any:
-    """Chi"""
     return xp.special.shichi(x)[1]
 
 
@@ -165,7 +161,7 @@ _chi = special(
 
 
 def sici(x: Any) -> tuple[Any, Any]:
-    """The sine and the cosine integral.
+    """Return the sine and the cosine integral.
 
     Parameters
     ----------
@@ -181,7 +177,7 @@ def sici(x: Any) -> tuple[Any, Any]:
 
 
 def shichi(x: Any) -> tuple[Any, Any]:
-    """The hyperbolic sine and cosine integrals.
+    """Return the hyperbolic sine and cosine integrals.
 
     Parameters
     ----------

@@ -38,8 +38,10 @@ ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision
 
 # --- polygamma functions --------------------------------------------------------------------------
 def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
-    """The n-th derivative of the digamma function for large z as a sum of ``c / z ** m``, without the
-    logarithm of order 0.  Source: DLMF 5.15.8."""
+    """Return pairs (c, m): the n-th derivative of digamma is the sum of ``c / z ** m`` for large z.
+
+    The logarithm, which order 0 has in addition, is left out.  Source: DLMF 5.15.8.
+    """
     sign = -((-1.0) ** n)
     terms = [(sign * math.factorial(n) / 2.0, n + 1)]
     if n:
@@ -52,7 +54,7 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
 
 @by_order
 def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of the digamma function, of complex data too.
+    """Return the n-th derivative of the digamma function, of complex data, too.
 
     Source: DLMF 5.15.5, 5.15.8, 25.11.12.
     """
@@ -79,9 +81,9 @@ def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
 
 @by_order
 def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
-    """The n-th derivative of the digamma function at a + b less that at a.
+    """Return the n-th derivative of the digamma function at a + b less the derivative at a.
 
-    Differences of powers are sums of terms of one sign, also where b is small beside a.
+    Differences of powers are sums of terms of one sign, so nothing cancels where b is small next to a.
     """
     positive = (a > 0) & (a + b > 0)
     plain = xp.special.polygamma_of(n, a + b) - xp.special.polygamma_of(n, a)
@@ -146,7 +148,7 @@ polygamma = special(
 
 # --- the gamma function ---------------------------------------------------------------------------
 def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
-    """The derivative of 1 / gamma(x), which has no poles: by reflection where digamma has some."""
+    """Return the derivative of 1 / gamma(x), which has no poles: reflected where digamma has some."""
     left = (xp.real(x) if is_complex(x) else x) < 0.5
     turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (
         1.0 / math.pi
@@ -211,7 +213,7 @@ LANCZOS = 6.024680040776729583740234375
 
 
 def _lanczos(t: Any, x: Any, y: Any, xp: Any) -> Any:
-    """the sum is ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``"""
+    """``t`` times the derivative of ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``, which the sum is"""
     base = x + (LANCZOS - 0.5)
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
 
@@ -283,7 +285,7 @@ poch = special(
 # Taylor coefficients in the exponent: sums of powers, and the sum of Euler and Maclaurin for the rest.
 # Source: DLMF 2.10(i), 25.11.5.
 def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
-    """The Taylor coefficients of base ** -s."""
+    """Return the Taylor coefficients of base ** -s in s, up to order n."""
     found, factor = [base**-s], -xp.log(base)
     for i in range(1, n + 1):
         found.append(found[-1] * factor / i)
@@ -291,13 +293,13 @@ def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
 
 
 def _product(first: list[Any], second: list[Any]) -> list[Any]:
-    """The Taylor coefficients of a product."""
+    """Return the Taylor coefficients of a product."""
     pairs = range(len(first))
     return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in pairs]
 
 
 def _corrections(base: Any, s: Any, n: int) -> list[Any]:
-    """The Taylor coefficients of the sum of Bernoulli's numbers, over ``base ** -s``."""
+    """Return the Taylor coefficients of the sum of Bernoulli's numbers, over ``base ** -s``."""
     linear = [s, 1.0, *[0.0] * n][: n + 1]
     total, scale = [0.0] * (n + 1), 1.0 / base
     for j, b in enumerate(BERNOULLI, start=1):
@@ -314,7 +316,7 @@ TERMS = 16  # taken one by one
 
 @by_order
 def zeta_derivative(n: int, s: Any, q: Any, *, xp: Any) -> Any:
-    """The n-th derivative by s of Hurwitz's zeta function."""
+    """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
     if n < 0:
         return xp.zeros_like(s + q)
     total = sum(_power(q + k, s, n, xp)[n] for k in range(TERMS))
@@ -327,7 +329,7 @@ def zeta_derivative(n: int, s: Any, q: Any, *, xp: Any) -> Any:
 
 @by_order
 def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> Any:
-    """The n-th derivative by a of the sum of i ** -a from first to last."""
+    """Return the n-th derivative of the sum of i ** -a from first to last with respect to a."""
     total: Any = 0.0
     for i in range(TERMS):
         taken = first + i <= last
@@ -351,7 +353,7 @@ def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> An
 
 
 def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
-    """the derivative of ``-s * zeta(s + 1, q)``"""
+    """``t`` times the derivative of ``-s * zeta(s + 1, q)``"""
     following = s + 1.0
     return -t * (
         s * xp.special.zeta_derivative(n, following, q)
@@ -383,7 +385,7 @@ special(
 
 
 def _riemann_slope(x: Any, xp: Any) -> Any:
-    """The derivative of Riemann's zeta function.  Source: DLMF 25.4.1 where x is below -1."""
+    """Return the derivative of Riemann's zeta function.  Source: DLMF 25.4.1 where x is below -1."""
     left = (xp.real(x) if is_complex(x) else x) < -1.0
     other = xp.where(left, 1.0 - x, 3.0)
     sine, cosine = xp.special._sinpi(0.5 * x), xp.special._cospi(0.5 * x)
@@ -433,7 +435,7 @@ _gen_harmonic = special(
 
 
 def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any) -> Any:
-    """by the rule of quotients"""
+    """``t`` times the derivative by the rule of quotients"""
     part = xp.special.harmonic_derivative(1, j, k, a)
     whole = xp.special.harmonic_derivative(1, 1, n, a)
     return t * ((part - y * whole) / xp.special._gen_harmonic(n, a))
@@ -461,9 +463,9 @@ _stirling2_inexact = special(
 )
 
 
-# --- functions of these ---------------------------------------------------------------------------
+# --- compositions ---------------------------------------------------------------------------
 def zeta(x: Any, q: Any = None, out: None = None) -> Array:
-    """Riemann's zeta function, or Hurwitz's.
+    """Return Riemann's zeta function, or Hurwitz's.
 
     Parameters
     ----------
@@ -486,7 +488,7 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Array:
 
 @entrance
 def multigammaln(a: Any, d: int) -> Array:
-    """The logarithm of the multivariate gamma function of dimension d.
+    """Return the logarithm of the multivariate gamma function of dimension d.
 
     Parameters
     ----------

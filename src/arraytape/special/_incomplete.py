@@ -1,7 +1,7 @@
 """The incomplete gamma and beta functions, and their inverses.
 
-Their derivatives are functions of whole orders, each of which is stated with rules that ask for the
-next: so there are derivatives of all orders by all arguments.  ``_quadrature`` computes them.
+Their derivatives are functions of whole orders, and the rule of each order calls the next, so there
+are derivatives of all orders with respect to all arguments.  ``_quadrature`` computes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ gamma_density = special(
     lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n + 1, m, a, x),
     lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n, m + 1, a, x),
     domains=[ORDER, ORDER, SHAPE, POSITIVE], integers="n m", public=False,
-    summary="The derivative of x ** (a - 1) exp(-x) / gamma(a), n times by a and m times by x",
+    summary="The derivative of x ** (a - 1) exp(-x) / gamma(a), of order n in a and m in x",
     source="DLMF 8.8.13",
 )  # fmt: skip
 gammainc_by = special(
@@ -30,7 +30,7 @@ gammainc_by = special(
     lambda t, n, a, x, xp: t * xp.special.gammainc_by(n + 1, a, x),
     lambda t, n, a, x, xp: t * xp.special.gamma_density(n, 0, a, x),
     domains=[(1, 3), SHAPE, POSITIVE], integers="n", public=False,
-    summary="The derivative of gammainc(a, x), n > 0 times by a", source="DLMF 8.2.4",
+    summary="The n-th derivative of gammainc(a, x) in a, n > 0", source="DLMF 8.2.4",
 )  # fmt: skip
 beta_density = special(
     "beta_density", "i j m a b x complement", None, None, None,
@@ -45,7 +45,7 @@ beta_density = special(
     ),
     None,  # 1 - x, given for its accuracy: the rule of x is that of both
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, UNIT, UNIT], integers="i j m", public=False,
-    summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), i, j, m times by a, b, x",
+    summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), orders i, j, m in a, b, x",
     source="DLMF 8.17.22",
 )  # fmt: skip
 betainc_by = special(
@@ -61,36 +61,36 @@ betainc_by = special(
     ),
     None,
     domains=[(1, 3), (1, 3), SHAPE, SHAPE, UNIT, UNIT], integers="i j", public=False,
-    summary="The derivative of betainc(a, b, x), i + j > 0 times by a and b", source="DLMF 8.17.2",
+    summary="The derivative of betainc(a, b, x), orders i, j in a, b, i + j > 0", source="DLMF 8.17.2",
 )  # fmt: skip
 
 
 def gamma_pdf(a: Any, x: Any, xp: Any) -> Any:
-    """The derivative of gammainc(a, x) by x."""
+    """Return the derivative of gammainc(a, x) with respect to x."""
     return xp.special.gamma_density(0, 0, a, x)
 
 
 def gamma_by_a(a: Any, x: Any, xp: Any) -> Any:
-    """The derivative of gammainc(a, x) by a."""
+    """Return the derivative of gammainc(a, x) with respect to a."""
     return xp.special.gammainc_by(1, a, x)
 
 
 def beta_pdf(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) by x."""
+    """Return the derivative of betainc(a, b, x) with respect to x."""
     return xp.special.beta_density(0, 0, 0, a, b, x, complement)
 
 
 def beta_by_a(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) by a."""
+    """Return the derivative of betainc(a, b, x) with respect to a."""
     return xp.special.betainc_by(1, 0, a, b, x, complement)
 
 
 def beta_by_b(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) by b."""
+    """Return the derivative of betainc(a, b, x) with respect to b."""
     return xp.special.betainc_by(0, 1, a, b, x, complement)
 
 
-# --- the gamma function's -----------------------------------------------------------------------------
+# --- incomplete gamma functions ---------------------------------------------------------------------
 gammainc = special(
     "gammainc", "a x",
     lambda t, a, x, xp: t * gamma_by_a(a, x, xp),
@@ -120,7 +120,7 @@ gammainccinv = special(
     summary="The x at which gammaincc(a, x) is p",
 )  # fmt: skip
 
-# --- the beta function's ------------------------------------------------------------------------------
+# --- incomplete beta functions ----------------------------------------------------------------------
 betainc = special(
     "betainc", "a b x",
     lambda t, a, b, x, xp: t * beta_by_a(a, b, x, 1 - x, xp),
@@ -140,8 +140,10 @@ betaincc = special(
 
 
 def beta_quantile_rules(sign: int, complement: Any) -> list[Any]:
-    """The rules of the x at which betainc(a, b, x), or with the sign -1 its complement, is p.
-    ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1."""
+    """Return the rules of the x at which betainc(a, b, x), or its complement for sign -1, is p.
+
+    ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1.
+    """
 
     def by_a(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
         x = a, b, y, complement(a, b, p, xp), xp

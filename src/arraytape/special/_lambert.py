@@ -33,7 +33,7 @@ wrightomega = special(
 
 
 def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Array:
-    """Lambert's W function, which solves ``w * exp(w) == z``.
+    """Return Lambert's W function, which solves ``w * exp(w) == z``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The logarithm of a sum of exponentials: SciPy's values by ops, and its derivatives of all orders.
+"""The logarithm of a sum of exponentials, with SciPy's values and derivatives of all orders.
 
-SciPy takes the largest terms out of the sum by a mask, which has no derivative: so its program gives the
-value here, and a sum that knows no mask the derivatives.
+SciPy takes the largest terms out of the sum with a mask, which has no derivative.  So SciPy's steps
+give the value here, and a sum without a mask gives the derivatives.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ._statement import REAL, special
 
 @kernel
 def weighted_exp(b: Any, x: Any, *, xp: Any) -> Any:
-    """``b * exp(x)``, and 0 where b is 0, whatever x is."""
+    """Return ``b * exp(x)``, and 0 where b is 0, whatever x is."""
     return xp.where(b == 0, b, b * xp.exp(x))
 
 
@@ -60,7 +60,7 @@ _weighted_exp = special(
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    """The logarithm of the sum of exponentials, with SciPy's values.
+    """Return the logarithm of the sum of exponentials, with SciPy's values.
 
     SciPy's own function, called on Arrays under a tape, runs as this.
 
@@ -92,7 +92,7 @@ def logsumexp(
 
 
 def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Any]:
-    """The value along axes that stay, and the sign or phase of the sum."""
+    """Return the value and the sign or phase of the sum, with derivatives; axes stay, of length 1."""
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
     finite = isfinite(value)
@@ -117,7 +117,7 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
 
 
 def _promoted(a: Any, b: Any) -> tuple[Array, Array | None]:
-    """Both in one floating-point dtype and shape, of one dimension at least."""
+    """Return both operands in one floating-point dtype and shape, with at least one axis."""
     # Python numbers have no dtype of their own to bring in, as in SciPy.
     given = [x if type(x) in NUMBERS else asarray(x) for x in (a, b) if x is not None]
     dtype = result_type(*given)
@@ -138,7 +138,7 @@ def _terms(x: Array, b: Array | None) -> Array:
 
 
 def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Array | None]:
-    """The value along axes that stay, and the sign or phase of the sum, by the steps of SciPy."""
+    """Return the value and the sign or phase of the sum by SciPy's steps; axes stay, of length 1."""
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
     of_total = sign(total) if with_phase else None
     infinite = log(absolute(total) if with_phase else total)
@@ -169,7 +169,7 @@ def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Arra
 
 
 def _greatest(a: Array, axes: Any) -> tuple[Array, Array]:
-    """The element with the largest real part along axes, and where it is."""
+    """Return the element with the largest real part along axes, and a mask of where it stands."""
     largest = greatest(real(a), axis=axes, keepdims=True)
     found = real(a) == largest
     if a.dtype.kind != "c":
@@ -180,7 +180,7 @@ def _greatest(a: Array, axes: Any) -> tuple[Array, Array]:
 
 
 def _wrapped(angle: Array) -> Array:
-    """An angle in (-pi, pi]."""
+    """Return the angle reduced to (-pi, pi]."""
     wrapped = -(remainder(-angle + math.pi, 2 * math.pi) - math.pi)
     return where(absolute(angle) < math.pi, angle, wrapped)
 

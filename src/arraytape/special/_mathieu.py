@@ -1,4 +1,7 @@
-"""Mathieu and spheroidal wave functions: by the argument, with second derivatives from the equations."""
+"""Mathieu and spheroidal wave functions, differentiable with respect to the argument.
+
+Second derivatives come from the differential equations.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def mathieu(name: str, value: str, *, modified: bool) -> None:
-    """State a Mathieu function and its derivative: y'' is (2 q cos(2 x) - a) y, or for modified
-    functions (a - 2 q cosh(2 x)) y, with the characteristic value a (DLMF 28.2.1, 28.20.1)."""
+    """State a Mathieu function and its derivative.
+
+    y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y, with the characteristic
+    value a (DLMF 28.2.1, 28.20.1).
+    """
     scale = 1.0 if modified else DEGREE
 
     def second(m: Any, q: Any, x: Any, xp: Any) -> Any:
@@ -69,20 +75,22 @@ special(
 
 # --- spheroidal -------------------------------------------------------------------------------------
 def prolate(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
-    """S'' of (1 - x ** 2) S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / (1 - x ** 2)) S = 0, angular and
-    radial: DLMF 30.2.1, 30.11.1."""
+    """Return S'' of the angular and radial prolate equation.
+
+    (1 - x ** 2) S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / (1 - x ** 2)) S = 0: DLMF 30.2.1, 30.11.1.
+    """
     w = 1 - x * x
     return (2 * x * sp - (cv - (c * x) ** 2 - m * m / w) * s) / w
 
 
 def oblate_angular(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
-    """The same with -c ** 2."""
+    """Return S'' of the angular oblate equation: the prolate one with -c ** 2 for c ** 2."""
     w = 1 - x * x
     return (2 * x * sp - (cv + (c * x) ** 2 - m * m / w) * s) / w
 
 
 def oblate_radial(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
-    """The same at i x."""
+    """Return S'' of the radial oblate equation: the angular one at i x."""
     w = 1 + x * x
     return ((cv - (c * x) ** 2 - m * m / w) * s - 2 * x * sp) / w
 

@@ -1,9 +1,9 @@
-"""Noncentral chi-square and F distributions: Poisson mixtures of the central ones.
+"""Noncentral chi-square distribution, as a Poisson mixture of central distributions.
 
     F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
-The rate is half of the noncentrality.  A derivative by it is the mixture of the differences of
-neighbours, which is a density.
+The rate is half of the noncentrality.  A derivative with respect to the rate is the mixture of the
+differences of neighbouring terms, which is a density.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LAMBDA = (0.3, 3.0)
 
 # --- mixtures -----------------------------------------------------------------------------------------
 def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
-    """The terms about the largest one, and their Poisson weights, along a last axis."""
+    """Return the indices of the terms around the largest and their Poisson weights, on a last axis."""
     width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
     count = int(xp.max(2 * width)) if peak.shape[0] else 1
@@ -31,6 +31,7 @@ def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
 
 
 def finite(*operands: Any, xp: Any) -> Any:
+    """Return the mask of elements at which all operands are finite."""
     found = True
     for x in operands:
         found = found & xp.isfinite(x)
@@ -38,8 +39,10 @@ def finite(*operands: Any, xp: Any) -> Any:
 
 
 def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
-    """The terms of a sequence with F[s + 1] = F[s] - steps[s]: from the last one where ``lower``, else
-    from the first, so that nothing cancels."""
+    """Return the terms of a sequence with F[s + 1] = F[s] - steps[s].
+
+    Terms are summed from the last one where ``lower``, else from the first, so that nothing cancels.
+    """
     sums = xp.cumulative_sum(steps, axis=-1)
     backward = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=-1), axis=-1), axis=-1)
     down = last[:, None] + backward
@@ -47,12 +50,13 @@ def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
 
 
 def gamma_window(a: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
+    """Return the largest terms of a mixture of gamma distributions, as ``window`` does."""
     return window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
 @double_kernel
 def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
-    """The mixture of gamma densities, differentiated n times by a and m times by x."""
+    """Return the derivative of the mixture of gamma densities, of order n in a and m in x."""
     inside = finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
@@ -66,7 +70,7 @@ def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: A
 
 @double_kernel
 def noncentral_gamma_by(n: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
-    """The mixture of incomplete gamma functions, differentiated n > 0 times by a."""
+    """Return the n-th derivative in a, n > 0, of the mixture of incomplete gamma functions."""
     inside = finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
@@ -92,7 +96,7 @@ density = special(
     ),
     lambda t, n, m, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n, m + 1, a, rate, x),
     domains=[ORDER, ORDER, SHAPE, LAMBDA, POSITIVE], integers="n m", public=False,
-    summary="A Poisson mixture of gamma densities, n times by a and m times by x",
+    summary="A Poisson mixture of gamma densities, of order n in a and m in x",
 )  # fmt: skip
 cumulative = special(
     "noncentral_gamma_by", "n a rate x", None,
@@ -100,24 +104,24 @@ cumulative = special(
     lambda t, n, a, rate, x, xp: -t * xp.special.noncentral_gamma_density(n, 0, a + 1, rate, x),
     lambda t, n, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n, 0, a, rate, x),
     domains=[(1, 3), SHAPE, LAMBDA, POSITIVE], integers="n", public=False,
-    summary="A Poisson mixture of incomplete gamma functions, n > 0 times by a",
+    summary="A Poisson mixture of incomplete gamma functions, n > 0 times differentiated in a",
 )  # fmt: skip
 
 
 # --- chi-square ---------------------------------------------------------------------------------------
 def chi_density(x: Any, df: Any, nc: Any, xp: Any, n: int = 0, m: int = 0) -> Any:
-    """The derivative of chndtr by x, and its own, n times by df and m times by x."""
+    """Return the derivative of chndtr in x, and its own derivative of order n in df and m in x."""
     found = xp.special.noncentral_gamma_density(n, m, df / 2, nc / 2, x / 2)
     return 0.5 ** (1 + n + m) * found
 
 
 def chi_by_df(x: Any, df: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of chndtr by df."""
+    """Return the derivative of chndtr with respect to df."""
     return 0.5 * xp.special.noncentral_gamma_by(1, df / 2, nc / 2, x / 2)
 
 
 def chi_by_nc(x: Any, df: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of chndtr by nc."""
+    """Return the derivative of chndtr with respect to nc."""
     return -chi_density(x, df + 2, nc, xp)
 
 
@@ -149,7 +153,7 @@ special(
 
 
 def chi_quantile_rules(sign: int) -> list[Any]:
-    """The rules of the x at which chndtr, or with the sign -1 the survival function, is p."""
+    """Return the rules of the x at which chndtr, or the survival function for sign -1, is p."""
     return [
         lambda t, df, nc, y, xp: sign * t / chi_density(y, df, nc, xp),
         lambda t, df, nc, y, xp: -t * chi_by_df(y, df, nc, xp) / chi_density(y, df, nc, xp),

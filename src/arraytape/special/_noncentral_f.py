@@ -14,16 +14,19 @@ from ._statement import POSITIVE, UNIT, special
 
 # --- mixtures -----------------------------------------------------------------------------------------
 def beta_window(a: Any, b: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
-    """The largest terms: neighbours have the ratio rate x (a + b + s) / ((s + 1) (a + s))."""
+    """Return the largest terms of a mixture of beta distributions, as ``window`` does.
+
+    Neighbouring terms have the ratio rate x (a + b + s) / ((s + 1) (a + s)).
+    """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
     return window(xp.where(peak > 0, peak, 0.0), rate, xp)
 
 
 def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) - betainc(a + 1, b, x), i times by a and j times by b.
+    """Return the derivative of betainc(a, b, x) - betainc(a + 1, b, x) of order i in a and j in b.
 
-    DLMF 8.17.20: that is the density of a + 1 and b, times (1 - x) / (a + b).
+    The difference is the density of a + 1 and b, times (1 - x) / (a + b): DLMF 8.17.20.
     """
     total = 0.0
     for p, q in itertools.product(range(i + 1), range(j + 1)):
@@ -34,7 +37,7 @@ def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) 
 
 
 def finite_operands(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
-    """Where all operands are finite, and they with others elsewhere."""
+    """Return the mask of where all operands are finite, and the operands with 0.5 elsewhere."""
     inside = finite(*operands, xp=xp)
     return inside, [xp.where(inside, z, 0.5) for z in operands]
 
@@ -52,7 +55,7 @@ def noncentral_beta_density(
     *,
     xp: Any,
 ) -> Any:
-    """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
+    """Return the derivative of the mixture of beta densities, of orders i, j, m in a, b, x."""
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -77,7 +80,7 @@ def noncentral_beta_step(
     *,
     xp: Any,
 ) -> Any:
-    """The mixture of ``beta_step``: less the derivative of the mixture of betainc by rate."""
+    """Return the mixture of ``beta_step``: minus the derivative of the mixture of betainc in rate."""
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -100,7 +103,10 @@ def noncentral_beta_by(
     *,
     xp: Any,
 ) -> Any:
-    """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
+    """Return the derivative of the mixture of incomplete beta functions, of order i in a and j in b.
+
+    i + j is above 0.
+    """
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -134,7 +140,7 @@ special(
     ),
     None,
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j m", public=False,
-    summary="A Poisson mixture of beta densities, i, j, m times by a, b, x",
+    summary="A Poisson mixture of beta densities, of orders i, j, m in a, b, x",
 )  # fmt: skip
 special(
     "noncentral_beta_step", "i j a b rate x complement", None, None,
@@ -154,7 +160,7 @@ special(
     ),
     None,
     domains=[ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
-    summary="A Poisson mixture of betainc(a, b, x) - betainc(a + 1, b, x), i, j times by a, b",
+    summary="A Poisson mixture of betainc(a, b, x) - betainc(a + 1, b, x), of orders i, j in a, b",
 )  # fmt: skip
 special(
     "noncentral_beta_by", "i j a b rate x complement", None, None,
@@ -172,42 +178,42 @@ special(
     ),
     None,
     domains=[(1, 3), (1, 3), SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
-    summary="A Poisson mixture of incomplete beta functions, i + j > 0 times by a and b",
+    summary="A Poisson mixture of incomplete beta functions, of orders i, j in a, b",
 )  # fmt: skip
 
 
-# --- F, by its arguments ------------------------------------------------------------------------------
+# --- F, of its arguments ------------------------------------------------------------------------------
 def of_mixture(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, ...]:
-    """The arguments of the mixtures of which the noncentral F distribution is one."""
+    """Return the arguments of the mixture of betainc that is ncfdtr(dfn, dfd, nc, f)."""
     odds = dfn * f / dfd
     return dfn / 2, dfd / 2, nc / 2, xp.special.share(odds), 1 / (1 + odds)
 
 
 def ncf_density(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by f."""
+    """Return the derivative of ncfdtr with respect to f."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def ncf_by_dfn(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by dfn."""
+    """Return the derivative of ncfdtr with respect to dfn."""
     slope = xp.special.noncentral_beta_by(1, 0, *of_mixture(dfn, dfd, nc, f, xp))
     return 0.5 * slope + ncf_density(dfn, dfd, nc, f, xp) * f / dfn
 
 
 def ncf_by_dfd(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by dfd."""
+    """Return the derivative of ncfdtr with respect to dfd."""
     slope = xp.special.noncentral_beta_by(0, 1, *of_mixture(dfn, dfd, nc, f, xp))
     return 0.5 * slope - ncf_density(dfn, dfd, nc, f, xp) * f / dfd
 
 
 def ncf_by_nc(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by nc."""
+    """Return the derivative of ncfdtr with respect to nc."""
     return -0.5 * xp.special.noncentral_beta_step(0, 0, *of_mixture(dfn, dfd, nc, f, xp))
 
 
 def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, Any]:
-    """The density of the odds dfn f / dfd, and its derivative by them."""
+    """Return the density of the odds dfn f / dfd, and its derivative with respect to the odds."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     value = xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c
     slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, rate, x, c)
@@ -215,22 +221,24 @@ def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, 
 
 
 def pdf_by_f(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+    """Return the derivative of the density with respect to f."""
     return density_by_odds(dfn, dfd, nc, f, xp)[1] * (dfn / dfd) * (dfn / dfd)
 
 
 def pdf_by_ratio(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of the density by the logarithm of dfn / dfd."""
+    """Return the derivative of the density with respect to the logarithm of dfn / dfd."""
     value, slope = density_by_odds(dfn, dfd, nc, f, xp)
     return (value + slope * dfn * f / dfd) * dfn / dfd
 
 
 def pdf_by_shape(i: int, j: int, f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of the density by half of dfn and half of dfd, of equal odds."""
+    """Return the derivative of the density in dfn / 2 (i = 1) or dfd / 2 (j = 1) at equal odds."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def pdf_by_nc(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+    """Return the derivative of the density with respect to nc."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, rate, x, c)
     difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c)
@@ -272,7 +280,7 @@ special(
 
 
 def ncf_quotient(above: Any, below: Any) -> Any:
-    """A rule's slope of an inverse."""
+    """Return the slope of an inverse, -above / below, as a function of ncfdtr's arguments."""
 
     def inverse_slope(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
         return -above(dfn, dfd, nc, f, xp) / below(dfn, dfd, nc, f, xp)

@@ -2,7 +2,7 @@
 
     nctdtr(df, nc, t) = integral of x ** (a - 1) exp(-x) / gamma(a) ndtr(s sqrt(x) - nc) dx
 
-with a = df / 2 and s = t / sqrt(a).  Its derivatives are integrals of the same kind, computed by
+with a = df / 2 and s = t / sqrt(a).  Derivatives are integrals of the same kind, computed by
 quadrature in the logarithm of x.
 """
 
@@ -27,7 +27,7 @@ BISECTIONS = 40
 
 
 def normal_part(k: int, z: Any, xp: Any) -> Any:
-    """The k-th derivative of ndtr, k > 0, relative to the density."""
+    """Return the k-th derivative of ndtr, k > 0, relative to the density."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # Hermite polynomials: DLMF 18.9.1
         before, found = found, -(z * found + i * before)
@@ -35,14 +35,14 @@ def normal_part(k: int, z: Any, xp: Any) -> Any:
 
 
 def logarithm(k: int, v: Any, a: Any, nc: Any, s: Any, xp: Any) -> Any:
-    """The logarithm of the integrand in v = log(x), without its constants and polynomials."""
+    """Return the logarithm of the integrand in v = log(x), without its constants and polynomials."""
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
     return a * v - xp.exp(v) + normal
 
 
 def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
-    """The panels in v: about the maximum, to where the integrand has fallen by exp(-DEPTH)."""
+    """Return the panels' edges in v, from the maximum to where the integrand falls by exp(-DEPTH)."""
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
     peak, center = 2 * xp.log(peak), xp.log(a)
@@ -66,11 +66,13 @@ def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
 
 @double_kernel
 def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) -> Any:
-    """The derivative by a, n times, of the mean of x ** (r / 2) times the k-th derivative of ndtr at
-    s sqrt(x) - nc, where x has the gamma distribution of shape a; n + k > 0."""
+    """Return the n-th derivative with respect to a of a mean over the gamma distribution of shape a.
+
+    The mean is that of x ** (r / 2) times the k-th derivative of ndtr at s sqrt(x) - nc; n + k > 0.
+    """
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
     a, nc, s = (xp.where(inside, z, 1.0) for z in (a, nc, s))
-    # The derivatives by a of the mean of 1 are 0: of ndtr(z) the smaller one of it and -ndtr(-z).
+    # The mean of 1 has the derivatives 0 in a, so ndtr(z) or -ndtr(-z) may be taken: the smaller one.
     turned = s * xp.sqrt(a) > nc
     scale, center = -xp.special.gammaln(a), xp.special.digamma(a)[:, None]
 
@@ -112,30 +114,32 @@ def root_of_half(df: Any) -> Any:
 
 
 def nct_integral(n: int, r: int, k: int, df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """``normal_gamma`` by the distribution's arguments."""
+    """Return ``normal_gamma`` of the distribution's arguments."""
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
 def nct_density(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """The derivative of nctdtr by x."""
+    """Return the derivative of nctdtr with respect to x."""
     return nct_integral(0, 1, 1, df, nc, x, xp) / root_of_half(df)
 
 
 def nct_by_nc(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """The derivative of nctdtr by nc."""
+    """Return the derivative of nctdtr with respect to nc."""
     return -nct_integral(0, 0, 1, df, nc, x, xp)
 
 
 def nct_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """The derivative of nctdtr by df: by the shape, and through x / sqrt(df / 2)."""
+    """Return the derivative of nctdtr with respect to df: by the shape, and through x / sqrt(df / 2)."""
     return 0.5 * nct_integral(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
 
 
 def pdf_by_x(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+    """Return the derivative of the density with respect to x."""
     return nct_integral(0, 2, 2, df, nc, x, xp) / (df / 2)
 
 
 def pdf_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+    """Return the derivative of the density with respect to df."""
     by_shape = 0.5 * nct_integral(1, 1, 1, df, nc, x, xp) / root_of_half(df)
     scaled = nct_density(df, nc, x, xp) + x * pdf_by_x(df, nc, x, xp)
     return by_shape - scaled / (2 * df)

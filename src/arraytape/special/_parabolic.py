@@ -1,4 +1,7 @@
-"""Parabolic cylinder functions: by the argument, with the second derivatives from the equation."""
+"""Parabolic cylinder functions, differentiable with respect to the argument.
+
+Second derivatives come from the differential equation.
+"""
 
 from __future__ import annotations
 

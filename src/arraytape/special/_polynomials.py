@@ -1,8 +1,9 @@
-"""Orthogonal polynomials, by the argument and by parameters.
+"""Orthogonal polynomials, differentiable with respect to the argument and to parameters.
 
-The derivative of a polynomial is one of a lower degree of a related family (DLMF 18.9(iii)), which has
-no division: it is right at the ends of the interval too.  By a parameter it is a sum of polynomials of
-lower degrees (Szmytkowski 2009, Froehlich 1994), known for whole degrees.
+The derivative of a polynomial is a polynomial of lower degree of a related family (DLMF 18.9(iii)),
+without a division, so it is right at the ends of the interval, too.  The derivative with respect to
+a parameter is a sum of polynomials of lower degrees (Szmytkowski 2009, Froehlich 1994), known for
+whole degrees.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
 
 
 def lower(f: Callable[[Any], Any], n: Any, xp: Any) -> Any:
-    """``f(n - 1)``; 0 for n = 0, where SciPy's functions of degree -1 may be NaN."""
+    """Return ``f(n - 1)``; 0 for n = 0, where SciPy's functions of degree -1 may be NaN."""
     if not hasattr(n, "dtype"):
         return 0.0 if n == 0 else f(n - 1)
     zero = n == 0
@@ -31,7 +32,7 @@ def lower(f: Callable[[Any], Any], n: Any, xp: Any) -> Any:
 
 
 def legendre_slope(n: Any, x: Any, xp: Any) -> Any:
-    """The derivative of the Legendre polynomial; the degrees n and -1 - n have the same one."""
+    """Return the derivative of the Legendre polynomial; the degrees n and -1 - n have the same one."""
     if hasattr(n, "dtype"):
         n = xp.where(n < 0, -1 - n, n)
     elif n < 0:
@@ -40,7 +41,7 @@ def legendre_slope(n: Any, x: Any, xp: Any) -> Any:
 
 
 def chebyshev_slope(n: Any, x: Any, xp: Any) -> Any:
-    """The derivative of U of degree n, which is that of -2 - n but for the sign."""
+    """Return the derivative of U of degree n, which is minus the derivative of degree -2 - n."""
     sign = 1
     if hasattr(n, "dtype"):
         sign = xp.where(n < -1, -1, 1)
@@ -50,7 +51,7 @@ def chebyshev_slope(n: Any, x: Any, xp: Any) -> Any:
     return 2 * sign * lower(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp)
 
 
-# --- by the argument --------------------------------------------------------------------------------
+# --- without parameters --------------------------------------------------------------------------------
 special(
     "eval_chebyt", "n x", DEGREE,
     lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_chebyu(k, x), n, xp),
@@ -167,8 +168,11 @@ special(
 
 
 def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
-    """``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``; for m = 0 near the ends, where that
-    cancels, Legendre's polynomial's slope as a Jacobi polynomial; at the ends NaN for other m."""
+    """Return ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``.
+
+    For m = 0 near the ends, where this cancels, the slope of Legendre's polynomial is taken as a Jacobi
+    polynomial; at the ends the result is NaN for other m.
+    """
     near = (xp.abs(x) > 0.9) & (m + 0 * x == 0)
     end = xp.abs(x) >= 1
     w = xp.where(end, 1 + 0 * x, (1 - x) * (1 + x))
@@ -178,7 +182,7 @@ def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
 
 
 def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
-    """For k below the largest degree, from there down to 0: k, where it is below n, and n - k there."""
+    """Return (k, mask of k < n, n - k) for k from the largest degree - 1 down to 0."""
     found = []
     for k in range(greatest_of(n) - 1, -1, -1):
         used = xp.asarray(n) > k
@@ -187,13 +191,16 @@ def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
 
 
 def of_whole(n: Any, total: Any, xp: Any) -> Any:
-    """NaN for what is no whole degree: the sums over lower degrees do not hold."""
+    """Return the total where n is a whole number, else NaN: the sums over lower degrees do not hold."""
     return total if isinstance(n, int) else xp.where(n == xp.round(n), total, math.nan)
 
 
 def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The sum of (2 (1 + (-1) ** (n - k)) (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2 alpha) and of
-    2 (k + 1) C_n / ((k + 2 alpha) (2 k + 2 alpha + 1)), for k < n."""
+    """Return the derivative of the Gegenbauer polynomial C_n with respect to alpha.
+
+    It is the sum over k < n of (2 (1 + (-1) ** (n - k)) (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2
+    alpha) and of 2 (k + 1) C_n / ((k + 2 alpha) (2 k + 2 alpha + 1)).
+    """
     total = 0 * y
     for k, used, difference in lower_degrees(n, xp):
         even = xp.where(difference % 2 == 0, 4 / difference, 0.0)
@@ -206,7 +213,7 @@ def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
 
 
 def genlaguerre_by_alpha(n: Any, alpha: Any, x: Any, xp: Any) -> Any:
-    """The sum of L_k / (n - k), for k < n."""
+    """Return the sum of L_k / (n - k) over k < n."""
     total = 0 * x + 0 * alpha
     for k, used, difference in lower_degrees(n, xp):
         term = xp.special.eval_genlaguerre(k, alpha, x) / difference
@@ -215,21 +222,23 @@ def genlaguerre_by_alpha(n: Any, alpha: Any, x: Any, xp: Any) -> Any:
 
 
 def jacobi_by_alpha(n: Any, alpha: Any, beta: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by alpha, for whole n."""
+    """Return the derivative of the Jacobi polynomial with respect to alpha, for whole n."""
     return jacobi_by(n, (alpha, beta), beta, 1, x, y, xp)
 
 
 def jacobi_by_beta(n: Any, alpha: Any, beta: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by beta, for whole n."""
+    """Return the derivative of the Jacobi polynomial with respect to beta, for whole n."""
     return jacobi_by(n, (alpha, beta), alpha, -1, x, y, xp)
 
 
 def jacobi_by(
     n: Any, parameters: tuple[Any, Any], other: Any, sign: int, x: Any, y: Any, xp: Any
 ) -> Any:
-    """The sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) for k < n, where w_k is sign ** (n - k)
-    (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) / (alpha + beta + 1 + j)
-    for j from k to n - 1."""
+    """Return the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.
+
+    w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) /
+    (alpha + beta + 1 + j) for j from k to n - 1.
+    """
     alpha, beta = parameters
     both = alpha + beta + 1
     total, product = 0 * y, 1.0
@@ -247,20 +256,23 @@ def jacobi_by(
 
 
 def sh_jacobi_by_p(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by p of P_n(p - q, q - 1) at 2 x - 1 over the binomial of 2 n + p - 1 and n."""
+    """Return the derivative of the shifted Jacobi polynomial with respect to p.
+
+    The polynomial is P_n(p - q, q - 1) at 2 x - 1 over the binomial coefficient of 2 n + p - 1 and n.
+    """
     size, rate = leading(n, p, xp)
     return jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp) / size - rate * y
 
 
 def sh_jacobi_by_q(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by q of the same."""
+    """Return the derivative of the shifted Jacobi polynomial with respect to q."""
     size, _ = leading(n, p, xp)
     by_alpha = jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp)
     return (jacobi_by_beta(n, p - q, q - 1, 2 * x - 1, y * size, xp) - by_alpha) / size
 
 
 def leading(n: Any, p: Any, xp: Any) -> tuple[Any, Any]:
-    """The binomial coefficient of 2 n + p - 1 and n, and its logarithmic derivative by p."""
+    """Return the binomial coefficient of 2 n + p - 1 and n, and its logarithmic derivative in p."""
     size, rate = 1.0 + 0 * p, 0 * p
     for k, used, _ in lower_degrees(n, xp):
         size = xp.where(used, size * (n + p + k) / (k + 1), size)

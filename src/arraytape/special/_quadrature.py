@@ -1,9 +1,10 @@
-"""Derivatives of the incomplete gamma and beta functions by their parameters, of all orders.
+"""Derivatives of the incomplete gamma and beta functions with respect to their parameters.
 
-Both are integrals of a density, and a derivative by a parameter is the integral of the density times a
-polynomial of centred logarithms.  In the logarithm v of t relative to x, the density relative to that at
-x is exp(h(v)) with a concave h: Gauss-Legendre quadrature on a few panels has the accuracy of the
-arithmetic, in the tails too.  The integral is taken on the side of x where nothing cancels.
+Both functions are integrals of a density, and a derivative of any order with respect to a parameter
+is the integral of the density times a polynomial of centred logarithms.  In the logarithm v of t
+relative to x, the density relative to that at x is exp(h(v)) with a concave h: Gauss-Legendre
+quadrature on a few panels has the accuracy of the arithmetic, in the tails, too.  The integral is
+taken on the side of x where nothing cancels.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BENDING = (3.0, 12.0, 28.0)  # edges about where an exponential is 1: it is exp(
 
 
 def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of 1-d float64 operands, in blocks; the result has the dtype of the operands."""
+    """Register a kernel of 1-d float64 operands, called in blocks; the result has their own dtype."""
 
     @functools.wraps(function)
     def call_in_blocks(*operands: Any, xp: Any) -> Any:
@@ -43,7 +44,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> Any:
-    """``compute(*whole numbers)`` where the orders of the derivatives may differ by element."""
+    """Compute derivatives whose orders may differ by element, with a call for each set of orders."""
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
     for kind in itertools.product(*[range(n + 1) for n in highest]):
@@ -56,25 +57,25 @@ def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> An
 
 
 def zero_times(coefficient: Any, x: Any, xp: Any) -> Any:
-    """A product that is 0 where the coefficient is, though x be infinite there."""
+    """Return the product, and 0 where the coefficient is 0, even if x is infinite there."""
     return xp.where(coefficient == 0, 0.0, coefficient * x)
 
 
 def both_nonzero(x1: Any, x2: Any, xp: Any) -> Any:
-    """A product that is 0 where one of both is, though the other be infinite there."""
+    """Return the product, and 0 where either factor is 0, even if the other is infinite there."""
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
 
 # --- quadrature ---------------------------------------------------------------------------------------
 @functools.cache
 def legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of a Gauss-Legendre rule on [0, 1]."""
+    """Return the nodes and weights of a Gauss-Legendre rule on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
 def panels(edges: Sequence[Any], xp: Any) -> Iterator[tuple[Any, Any]]:
-    """The nodes and the weights of each panel that is not empty, along a last axis."""
+    """Yield the nodes and the weights of each panel that is not empty, along a last axis."""
     nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre(NODES)]
     for start, end in itertools.pairwise(edges):
         width = (end - start)[:, None]
@@ -83,7 +84,10 @@ def panels(edges: Sequence[Any], xp: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def cutoff(start: Any, height: Any, slope: Any, xp: Any) -> Any:
-    """Where the concave ``height`` is -DEPTH, by Newton's method from beyond, whence it is monotone."""
+    """Return where the concave ``height`` is -DEPTH, by Newton's method from beyond the root.
+
+    Newton's method is monotone from there.
+    """
     v = start
     for _ in range(NEWTON_STEPS):
         v = v - (height(v) + DEPTH) / slope(v)
@@ -95,7 +99,7 @@ def clip_edge(x: Any, low: Any, high: Any, xp: Any) -> Any:
 
 
 def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
-    """The derivatives, up to an order, of exp(f) at a zero of f, from those of f: f', f'', ..."""
+    """Return the derivatives of exp(f) at a zero of f, up to ``order``, from f', f'', ..."""
     found: list[Any] = [1.0]
     for n in range(1, order + 1):
         terms = [math.comb(n - 1, j) * derivatives[j] * found[n - 1 - j] for j in range(n)]
@@ -105,13 +109,13 @@ def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: Any, xp: Any) -> list[Any]:
-    """The derivatives by e of exp(loggamma(a) + digamma(a) e - loggamma(a + e)), at e = 0."""
+    """Return the derivatives of exp(loggamma(a) + digamma(a) e - loggamma(a + e)) in e, at e = 0."""
     return bell([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
 
 @double_kernel
 def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of x ** (a - 1) exp(-x) / gamma(a), n times by a and m times by x."""
+    """Return the derivative of x ** (a - 1) exp(-x) / gamma(a) of order n in a and m in x."""
     center = xp.log(x) - xp.special.digamma(a)
 
     def gamma_density_of_orders(n: int, m: int) -> Any:
@@ -140,7 +144,7 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
 
 
 def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
-    """The derivatives up to n of (a - 1) (a - 2) ... (a - k)."""
+    """Return the derivatives of (a - 1) (a - 2) ... (a - k) up to order n."""
     found = [1.0 + 0.0 * a, *[0.0 * a] * n]
     for j in range(1, k + 1):
         found = [
@@ -150,7 +154,7 @@ def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
 
 
 def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
-    """x ** (a - 1 - k) exp(-x) / gamma(a)."""
+    """Return x ** (a - 1 - k) exp(-x) / gamma(a)."""
     at_zero = xp.exp(xp.special.xlogy(a - 1 - k, x) - xp.special.gammaln(a))
     found = xp.where(x == 0, at_zero, xp.special._igam_fac(a, x) / x ** (k + 1))
     found = xp.where((x == math.inf) | (a == 0), 0.0, found)
@@ -159,7 +163,7 @@ def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
 
 @double_kernel
 def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of gammainc(a, x), n times by a."""
+    """Return the n-th derivative of gammainc(a, x) with respect to a."""
     upper = x > xp.exp(xp.special.digamma(a))
     inside = (x > 0) & (x < math.inf) & (a > 0)
     a1, x1 = xp.where(inside, a, 1.0), xp.where(inside, x, 1.0)
@@ -184,8 +188,11 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
 
 
 def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
-    """The panels in v = log(t / x): from 0 to where the density has fallen, with edges about the place
-    where x exp(v) becomes small."""
+    """Return the edges of the panels in v = log(t / x).
+
+    They go from 0 to where the density has fallen by exp(-DEPTH), with edges around the point where
+    x exp(v) becomes small.
+    """
     far = xp.log1p((a + 50.0) / x)
     start = xp.where(upper, xp.minimum(2.0 * far, far + math.log(4.0)), -(DEPTH + x) / a)
     end = cutoff(start, lambda v: a * v - x * xp.expm1(v), lambda v: a - x * xp.exp(v), xp)
@@ -198,9 +205,11 @@ def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
 
 # --- the beta function --------------------------------------------------------------------------------
 def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
-    """The derivatives of 1 / beta(a + d, b + e), relative to 1 / beta(a, b) and without what the
-    centred logarithms have, at d = e = 0: of exp(s(d + e) - p(d) - q(e)), where s, p, q are loggamma
-    without its value and slope."""
+    """Return the derivatives of 1 / beta(a + d, b + e) at d = e = 0, relative to 1 / beta(a, b).
+
+    The centred logarithms take the first-order terms, so this is exp(s(d + e) - p(d) - q(e)), where s, p
+    and q are loggamma at a + b, a and b without value and slope.
+    """
 
     def curved(x: Any, sign: float, n: int) -> list[Any]:
         return [0.0 * x, *[sign * xp.special.polygamma(k, x) for k in range(1, n)]]
@@ -222,17 +231,17 @@ def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
 
 @double_kernel
 def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
-    """The derivative of x ** (a - 1) y ** (b - 1) / beta(a, b), where y is 1 - x: i times by a, j times
-    by b, m times by x."""
+    """Return the derivative of x ** (a - 1) y ** (b - 1) / beta(a, b), where y is 1 - x.
+
+    The orders of the derivative are i in a, j in b and m in x.
+    """
     log_x = xp.log(x) + digamma_difference(a, b, xp)
     log_y = xp.log(y) + digamma_difference(b, a, xp)
 
     def beta_density_of_orders(i: int, j: int, m: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
 
-        def moment(
-            p: int, q: int
-        ) -> Any:  # the derivative of the density, p times by a, q times by b
+        def moment(p: int, q: int) -> Any:  # the density's derivative of order p in a and q in b
             total = 0.0
             for r, s in itertools.product(range(p + 1), range(q + 1)):
                 power = (log_x**r if r else 1.0) * (log_y**s if s else 1.0)
@@ -254,7 +263,7 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
 
 
 def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
-    """x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
+    """Return x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
     at_end = (
         xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
     )
@@ -265,14 +274,14 @@ def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
 
 
 def beta_pdf(a: Any, b: Any, x: Any, y: Any, xp: Any) -> Any:
-    """x ** (a - 1) y ** (b - 1) / beta(a, b), by the smaller one of x and y = 1 - x."""
+    """Return x ** (a - 1) y ** (b - 1) / beta(a, b), from the smaller one of x and y = 1 - x."""
     swap = x > y
     first, second = xp.where(swap, b, a), xp.where(swap, a, b)
     return xp.special._beta_pdf(xp.minimum(x, y), first, second)
 
 
 def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
-    """digamma(x + step) - digamma(x): of small steps the integral of trigamma."""
+    """Return digamma(x + step) - digamma(x), for small steps as the integral of trigamma."""
     nodes, weights = [xp.asarray(z, device=x.device) for z in legendre(10)]
     small = step < 0.5 * x
     step1 = xp.where(small, step, 0.0)[:, None]
@@ -283,7 +292,7 @@ def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
 
 @double_kernel
 def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x), i times by a and j times by b; y is 1 - x."""
+    """Return the derivative of betainc(a, b, x) of order i in a and j in b; y is 1 - x."""
     inside = (x > 0) & (y > 0) & (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
     limit = xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), 0.0, math.nan)
     a, b = xp.where(inside, a, 1.0), xp.where(inside, b, 1.0)
@@ -321,14 +330,16 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
 
 
 def log_complement(v: Any, x: Any, y: Any, xp: Any) -> Any:
-    """log(y + x exp(v)) for v < 0, where y is 1 - x."""
+    """Return log(y + x exp(v)) for v < 0, where y is 1 - x."""
     near = (v > -1.0) | (x < 0.5)
     return xp.where(near, xp.log1p(xp.where(near, x * xp.expm1(v), 0.0)), xp.log(y + x * xp.exp(v)))
 
 
 def beta_edges(a: Any, b: Any, x: Any, y: Any, xp: Any) -> list[Any]:
-    """The panels in v = logit(t) - logit(x) < 0, with edges about the places where x exp(v) is y, and
-    where one of them becomes small beside the other in the density."""
+    """Return the edges of the panels in v = logit(t) - logit(x) < 0.
+
+    There are edges around the points where x exp(v) is y, and where either becomes small in the density.
+    """
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a
 

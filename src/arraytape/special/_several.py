@@ -1,4 +1,4 @@
-"""Special functions of several results, each of which is an elementwise op."""
+"""Special functions of several results, each result an elementwise op."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def special_tuple(
     complex: bool = False,
     source: str = "",
 ) -> Callable[..., tuple[Array, ...]]:
-    """State a function of several results: their names, and for each a line for every operand.
+    """State a function of several results: for each result, its name and a rule for each operand.
 
-    Rules find a result alone as ``xp.special.name_result``.
+    Rules find a single result as ``xp.special.name_result``.
     """
     parts = []
     for place, (result, rules) in enumerate(results.items()):
@@ -55,7 +55,7 @@ tuple of Array
 
 
 def tuple_result(name: str, result: str, place: int) -> Callable[..., Any]:
-    """What computes one result of SciPy's function."""
+    """Return a kernel that computes one result of SciPy's function."""
 
     def compute_result(*operands: Any, xp: Any) -> Any:
         return getattr(xp.special, name)(*operands)[place]

@@ -1,7 +1,7 @@
-"""Functions of scipy.special without a public name, of which scipy.stats makes its distributions.
+"""Functions without a public name in scipy.special, from which scipy.stats makes its distributions.
 
-Boost's distributions are functions of real counts where the distribution is a smooth function of them:
-they have derivatives by counts, too.  Quantiles that are whole numbers have none.
+Boost's distributions take real counts where the distribution is a smooth function of them, so there
+are derivatives with respect to counts, too.  Quantiles that are whole numbers have none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _beta_pdf = special(
 
 
 def beta_ppf_rules() -> list[Any]:
-    """Those of betaincinv, for operands in another order."""
+    """Return the rules of betaincinv for operands in another order."""
     rules = beta_quantile_rules(1, lambda a, b, p, xp: xp.special.betainccinv(b, a, p))
     by_a, by_b, by_p = rules
     return [
@@ -53,12 +53,12 @@ _beta_ppf = special(
 
 # --- binomial: of real k and n ------------------------------------------------------------------------
 def binomial(i: int, j: int, m: int, k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivatives of the probability of k successes in n trials, times n + 1."""
+    """Return n + 1 times the derivatives of the probability of k successes in n trials."""
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
 
 
 def more(k: Any, n: Any, p: Any, xp: Any) -> tuple[Any, ...]:
-    """The arguments of betainc of which the probability of more than k successes is the value."""
+    """Return the arguments of betainc whose value is the probability of more than k successes."""
     return k + 1, n - k, p, 1 - p, xp
 
 
@@ -177,7 +177,7 @@ def standard(loc: Any, scale: Any, x: Any) -> Any:
 
 
 def cauchy_rules(sign: int) -> list[Any]:
-    """The rules of the quantile, or with the sign -1 of that of the survival function."""
+    """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
     def quantile(t: Any, p: Any, xp: Any) -> Any:
         return -sign / xp.tan(math.pi * as_floats(p, t, xp))
@@ -210,14 +210,19 @@ _cosine_invcdf = special(
 
 # --- inverse Gaussian ---------------------------------------------------------------------------------
 def inverse_gauss_by_mean(mu: Any, scale: Any, y: Any, xp: Any) -> Any:
-    """The derivative of the quantile by the mean: -F_mu / F_x, of which exponentials cancel."""
+    """Return the derivative of the quantile with respect to the mean, -F_mu / F_x.
+
+    The exponentials of numerator and denominator cancel.
+    """
     mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
     return (math.sqrt(2.0 * math.pi) * scale / (mu * mu)) * mills * xp.sqrt(y * y * y / scale)
 
 
 def inverse_gauss_rules(sign: int) -> list[Any]:
-    """The rules of the quantile, or with the sign -1 of that of the survival function.  By ``scale``
-    since the quantile has the degree 1 in it and the mean."""
+    """Return the rules of the quantile, or of the inverse survival function for sign -1.
+
+    The rule for ``scale`` follows from Euler's relation: the quantile has degree 1 in scale and mean.
+    """
 
     def by_p(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
         power = 0.5 * scale * (y / mu - 1) ** 2 / y
@@ -246,19 +251,19 @@ _invgauss_isf = special(
 
 # --- skew normal --------------------------------------------------------------------------------------
 def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
-    """The density at z; t is a tangent."""
+    """Return the density at z, in the dtype of the tangent t."""
     z = as_floats(z, t, xp)
     return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
 
 
 def skew_normal_by_shape(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
-    """The derivative of the cumulative function by its shape alpha: Owen 1956."""
+    """Return the derivative of the cumulative function with respect to its shape alpha: Owen 1956."""
     spread = 1 + alpha * alpha
     return -xp.exp(-0.5 * as_floats(z, t, xp) ** 2 * spread) / (math.pi * spread)
 
 
 def skew_normal_quantile_rules(sign: int) -> list[Any]:
-    """The rules of the quantile, or with the sign -1 of that of the survival function."""
+    """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
     def by_p(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
         return sign * t * scale / skew_normal_pdf(t, standard(loc, scale, y), alpha, xp)
@@ -340,12 +345,12 @@ _landau_isf = special(
 
 # --- moments of the noncentral distributions ----------------------------------------------------------
 def nct_mean_by_df(df: Any, xp: Any) -> Any:
-    """The derivative of the logarithm of the mean by df."""
+    """Return the derivative of the logarithm of the mean with respect to df."""
     return 0.5 * (1 / df + xp.special.digamma(0.5 * (df - 1)) - xp.special.digamma(0.5 * df))
 
 
 def nct_unit_mean(t: Any, df: Any, xp: Any) -> Any:
-    """The mean of noncentrality 1; t is a tangent."""
+    """Return the mean of noncentrality 1, in the dtype of the tangent t."""
     df = as_floats(df, t, xp)
     return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)
 

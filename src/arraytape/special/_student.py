@@ -1,7 +1,7 @@
-"""Student's t distribution: derivatives of its density and its cumulative function, of all orders.
+"""Student's t distribution: derivatives of all orders of its density and cumulative function.
 
-By the degrees of freedom as in ``_quadrature``: by the incomplete beta function they would be small
-differences of large terms where there are many degrees of freedom.
+Derivatives with respect to the degrees of freedom are computed as in ``_quadrature``: through the
+incomplete beta function they would be small differences of large terms where the degrees are many.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MIDDLE = 1.5  # about where the derivative of the density by the degrees of free
 
 
 def constant_parts(n: int, df: Any, xp: Any) -> list[Any]:
-    """The derivatives by df, up to order n, of the logarithm of the density at 0."""
+    """Return the derivatives of the logarithm of the density at 0 with respect to df, up to order n."""
     found = [0.5 * (digamma_difference(0.5 * df, 0.5 + 0.0 * df, xp) - 1 / df)]
     for k in range(2, n + 1):
         gammas = xp.special.polygamma(k - 1, 0.5 * (df + 1)) - xp.special.polygamma(k - 1, 0.5 * df)
@@ -35,8 +35,10 @@ def constant_parts(n: int, df: Any, xp: Any) -> list[Any]:
 
 
 def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
-    """The derivatives by df, up to order n, of the logarithm of the density relative to that at 0, of
-    ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df."""
+    """Return the derivatives, up to order n, of the logarithm of the density relative to that at 0.
+
+    The derivatives are those in df of ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
+    """
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     found = [0.5 * (share / df - (log1p_exp(log_odds, xp) - share))]
     for k in range(2, n + 1):
@@ -47,24 +49,22 @@ def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
 
 
 def log1p_exp(x: Any, xp: Any) -> Any:
-    """log(1 + exp(x))."""
     return xp.where(x > 0, x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
 def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
-    """The logarithm of the density."""
     tail = -0.5 * (df + 1) * log1p_exp(log_odds, xp)
     return tail - xp.special.betaln(0.5 * df, 0.5) - 0.5 * xp.log(df)
 
 
 @double_kernel
 def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of the density of Student's t, n times by df and m times by x."""
+    """Return the derivative of the density of Student's t of order n in df and m in x."""
     log_odds = 2 * xp.log(xp.abs(x)) - xp.log(df)
     density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
     def t_density_of_orders(n: int, m: int) -> Any:
-        # By x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.
+        # In x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.
         parts = zip(constant_parts(n, df, xp), variable_parts(n, df, log_odds, xp), strict=True)
         factors = bell([one + other for one, other in parts], n)
         table: dict[tuple[int, int], Any] = {(i, 0): density * f for i, f in enumerate(factors)}
@@ -91,7 +91,7 @@ def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
 
 @double_kernel
 def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of stdtr(df, x), n > 0 times by df: an odd function of x."""
+    """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0: an odd function of x."""
     inside = (x != 0) & xp.isfinite(x) & (df > 0) & xp.isfinite(df)
     limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
     df, size = xp.where(inside, df, 1.0), xp.where(inside, xp.abs(x), 1.0)
@@ -114,7 +114,7 @@ def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
 
 
 def student_height(v: Any, df: Any, log_odds: Any, xp: Any) -> Any:
-    """The logarithm of s times the density at s = x exp(v), relative to that at x."""
+    """Return the logarithm of s times the density at s = x exp(v), relative to that at x."""
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     inner = xp.log1p(share * xp.expm1(xp.minimum(2 * v, 0.0 * v)))
     outer = xp.maximum(2 * v, 0.0 * v) + xp.log1p(rest * xp.expm1(-xp.maximum(2 * v, 0.0 * v)))
@@ -122,7 +122,7 @@ def student_height(v: Any, df: Any, log_odds: Any, xp: Any) -> Any:
 
 
 def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
-    """The panels in v = log(s / x): outwards, or inwards to s = 0; with edges as those of betainc."""
+    """Return the edges of the panels in v = log(s / x), outwards or inwards to s = 0, as for betainc."""
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df
 
@@ -146,12 +146,12 @@ density = special(
     lambda t, n, m, df, x, xp: t * xp.special.t_density(n + 1, m, df, x),
     lambda t, n, m, df, x, xp: t * xp.special.t_density(n, m + 1, df, x),
     domains=[(0, 3), (0, 3), (0.5, 6.0), REAL], integers="n m", public=False,
-    summary="The derivative of the density of Student's t, n times by df and m times by x",
+    summary="The derivative of the density of Student's t, of order n in df and m in x",
 )  # fmt: skip
 cumulative = special(
     "stdtr_by", "n df x", None,
     lambda t, n, df, x, xp: t * xp.special.stdtr_by(n + 1, df, x),
     lambda t, n, df, x, xp: t * xp.special.t_density(n, 0, df, x),
     domains=[(1, 3), (0.5, 6.0), REAL], integers="n", public=False,
-    summary="The derivative of stdtr(df, x), n > 0 times by df",
+    summary="The n-th derivative of stdtr(df, x) in df, n > 0",
 )  # fmt: skip

@@ -1,7 +1,6 @@
-"""Kernels of functions that SciPy has and CuPy lacks, as far as gradients of CuPy's functions use them.
+"""Kernels of SciPy's functions that CuPy lacks, for gradients of CuPy's functions.
 
-The kernels call functions that CuPy has.  Data on the host does not use the kernels: see
-``_storage.special``.
+The kernels call functions that CuPy has.  They never run on host data: see ``_storage.special``.
 """
 
 from __future__ import annotations
@@ -128,7 +127,7 @@ def _riemann_zeta(x: Any, *, xp: Any) -> Any:
 # --- elliptic integrals -----------------------------------------------------------------------------
 @substitute
 def elliprd(x: Any, y: Any, z: Any, *, xp: Any) -> Any:
-    """Duplicate until the arguments are nearly equal.  Source: DLMF 19.36.2."""
+    """Compute Carlson's RD: duplicate until the arguments are nearly equal.  Source: DLMF 19.36.2."""
     x, y, z = xp.broadcast_arrays(x, y, z)
     infinite = xp.isinf(x) | xp.isinf(y) | xp.isinf(z)
     poles = ((x == 0) & (y == 0)) | (z == 0)
@@ -152,9 +151,9 @@ def elliprd(x: Any, y: Any, z: Any, *, xp: Any) -> Any:
 
 # --- functions of whole orders ----------------------------------------------------------------------
 def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
-    """Enter a substitute that gets its order as a Python int.
+    """Register a substitute that gets its order as a Python int.
 
-    Raises TypeError for complex data and for orders that are no whole numbers up to ``highest``.
+    The substitute raises TypeError for complex data and for orders other than 0, 1, ..., ``highest``.
     """
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -229,7 +228,7 @@ def of_first_kind(
 
 
 def bessel_of_order_sign(n: int, found: Any) -> Any:
-    """Return J or Y of order n from that of order abs(n)."""
+    """Return J or Y of order n, given its values for order abs(n)."""
     return -found if n < 0 and n % 2 else found
 
 
