@@ -29,21 +29,13 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 # --- exponentials, logarithms, roots --------------------------------------------------------------
 # The rule takes exp(x), not the result + 1: expm1 rounds to -1 where x is far below 0.
 expm1 = special(
-    "expm1",
-    "x",
-    lambda t, x, xp: t * xp.exp(x),
-    domains=[REAL],
-    complex=True,
+    "expm1", "x", lambda t, x, xp: t * xp.exp(x), domains=[REAL], complex=True,
     summary="exp(x) - 1, accurate near 0",
-)
+)  # fmt: skip
 log1p = special(
-    "log1p",
-    "x",
-    lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp),
-    domains=[(-0.8, 4.0)],
-    complex=True,
-    summary="log(1 + x), accurate near 0",
-)
+    "log1p", "x", lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)], complex=True, summary="log(1 + x), accurate near 0",
+)  # fmt: skip
 exp2 = special("exp2", "x", lambda t, y: t * (LN2 * y), domains=[REAL], summary="2 ** x")
 exp10 = special("exp10", "x", lambda t, y: t * (LN10 * y), domains=[REAL], summary="10 ** x")
 cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root")
@@ -60,13 +52,9 @@ def _exponent_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
 
 
 powm1 = special(
-    "powm1",
-    "x1 x2",
-    _base_of_powm1,
-    _exponent_of_powm1,
-    domains=[POSITIVE, REAL],
+    "powm1", "x1 x2", _base_of_powm1, _exponent_of_powm1, domains=[POSITIVE, REAL],
     summary="x1 ** x2 - 1, accurate near 0",
-)
+)  # fmt: skip
 
 
 @by_order
@@ -95,21 +83,14 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "exprel_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x),
-    domains=[(0, 3), (-6.0, 8.0)],
-    integers="n",
-    public=False,
-)
+    "exprel_derivative", "n x", None,
+    lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x), domains=[(0, 3), (-6.0, 8.0)],
+    integers="n", public=False,
+)  # fmt: skip
 exprel = special(
-    "exprel",
-    "x",
-    lambda t, x, xp: t * xp.special.exprel_derivative(1, x),
-    domains=[REAL],
+    "exprel", "x", lambda t, x, xp: t * xp.special.exprel_derivative(1, x), domains=[REAL],
     summary="(exp(x) - 1) / x, and 1 at 0",
-)
+)  # fmt: skip
 
 
 @by_order
@@ -131,115 +112,69 @@ def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "log1prel_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x),
-    domains=[(0, 3), (-0.9, 4.0)],
-    integers="n",
-    public=False,
-)
+    "log1prel_derivative", "n x", None,
+    lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x), domains=[(0, 3), (-0.9, 4.0)],
+    integers="n", public=False,
+)  # fmt: skip
 _log1pmx = special(
-    "_log1pmx",
-    "x",
-    lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp),
-    domains=[(-0.8, 4.0)],
-    summary="log(1 + x) - x",
-)
+    "_log1pmx", "x", lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)], summary="log(1 + x) - x",
+)  # fmt: skip
 _log1mexp = special(
-    "_log1mexp",
-    "x",
-    lambda t, x, y, xp: -t * xp.exp(x - y),
-    domains=[(-4.0, -0.1)],
+    "_log1mexp", "x", lambda t, x, y, xp: -t * xp.exp(x - y), domains=[(-4.0, -0.1)],
     summary="log(1 - exp(x))",
-)
+)  # fmt: skip
 
 # --- logistic -------------------------------------------------------------------------------------
 # 1 - y is expit(-x), also where y is next to 1.
 expit = special(
-    "expit",
-    "x",
-    lambda t, x, y, xp: t * (y * xp.special.expit(-x)),
-    domains=[REAL],
+    "expit", "x", lambda t, x, y, xp: t * (y * xp.special.expit(-x)), domains=[REAL],
     summary="The logistic function 1 / (1 + exp(-x))",
-)
+)  # fmt: skip
 logit = special(
-    "logit",
-    "x",
-    lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
-    domains=[UNIT],
-    summary="log(x / (1 - x)), the inverse of expit",
-)
+    "logit", "x", lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
+    domains=[UNIT], summary="log(x / (1 - x)), the inverse of expit",
+)  # fmt: skip
 log_expit = special(
-    "log_expit",
-    "x",
-    lambda t, x, xp: t * xp.special.expit(-x),
-    domains=[REAL],
+    "log_expit", "x", lambda t, x, xp: t * xp.special.expit(-x), domains=[REAL],
     summary="The logarithm of expit",
-)
+)  # fmt: skip
 
 # --- angles ---------------------------------------------------------------------------------------
 ANGLE = (-170.0, 170.0)
 sindg = special(
-    "sindg",
-    "x",
-    lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)),
-    domains=[ANGLE],
+    "sindg", "x", lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)), domains=[ANGLE],
     summary="The sine of an angle in degrees",
-)
+)  # fmt: skip
 cosdg = special(
-    "cosdg",
-    "x",
-    lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)),
-    domains=[ANGLE],
+    "cosdg", "x", lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)), domains=[ANGLE],
     summary="The cosine of an angle in degrees",
-)
+)  # fmt: skip
 tandg = special(
-    "tandg",
-    "x",
-    lambda t, y: t * (DEGREE * (1.0 + y * y)),
-    domains=[(-80.0, 80.0)],
+    "tandg", "x", lambda t, y: t * (DEGREE * (1.0 + y * y)), domains=[(-80.0, 80.0)],
     summary="The tangent of an angle in degrees",
-)
+)  # fmt: skip
 cotdg = special(
-    "cotdg",
-    "x",
-    lambda t, y: t * (-DEGREE * (1.0 + y * y)),
-    domains=[(10.0, 170.0)],
+    "cotdg", "x", lambda t, y: t * (-DEGREE * (1.0 + y * y)), domains=[(10.0, 170.0)],
     summary="The cotangent of an angle in degrees",
-)
+)  # fmt: skip
 radian = special(
-    "radian",
-    "d m s",
-    lambda t: t * DEGREE,
-    lambda t: t * (DEGREE / 60.0),
-    lambda t: t * (DEGREE / 3600.0),
-    domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
+    "radian", "d m s", lambda t: t * DEGREE, lambda t: t * (DEGREE / 60.0),
+    lambda t: t * (DEGREE / 3600.0), domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
     summary="An angle of degrees, minutes and seconds, in radians",
-)
+)  # fmt: skip
 cosm1 = special(
-    "cosm1",
-    "x",
-    lambda t, x, xp: -t * xp.sin(x),
-    domains=[REAL],
+    "cosm1", "x", lambda t, x, xp: -t * xp.sin(x), domains=[REAL],
     summary="cos(x) - 1, accurate near 0",
-)
+)  # fmt: skip
 _cospi = special(
-    "_cospi",
-    "x",
-    lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)),
-    domains=[REAL],
-    complex=True,
-    summary="cos(pi x)",
-)
+    "_cospi", "x", lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)), domains=[REAL],
+    complex=True, summary="cos(pi x)",
+)  # fmt: skip
 _sinpi = special(
-    "_sinpi",
-    "x",
-    lambda t, x, xp: t * (math.pi * xp.special._cospi(x)),
-    domains=[REAL],
-    complex=True,
-    summary="sin(pi x)",
-)
+    "_sinpi", "x", lambda t, x, xp: t * (math.pi * xp.special._cospi(x)), domains=[REAL],
+    complex=True, summary="sin(pi x)",
+)  # fmt: skip
 
 
 # --- entropies ------------------------------------------------------------------------------------
@@ -250,30 +185,19 @@ def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
 
 # An op of its own, so that its slope in x1 is 1 / x2 where it is 0.
 special(
-    "ratio",
-    "x1 x2",
-    lambda t, x2: t / x2,
-    lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
-    complex=True,
-    public=False,
-)
+    "ratio", "x1 x2", lambda t, x2: t / x2, lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
+    complex=True, public=False,
+)  # fmt: skip
 xlogy = special(
-    "xlogy",
-    "x1 x2",
-    lambda t, x2, xp: t * xp.log(as_floats(x2, t, xp)),
-    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp),
-    complex=True,
+    "xlogy", "x1 x2", lambda t, x2, xp: t * xp.log(as_floats(x2, t, xp)),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp), complex=True,
     summary="x1 log(x2), and 0 where x1 is 0",
-)
+)  # fmt: skip
 xlog1py = special(
-    "xlog1py",
-    "x1 x2",
-    lambda t, x2, xp: t * xp.special.log1p(as_floats(x2, t, xp)),
-    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp),
-    complex=True,
-    domains=[POSITIVE, (-0.8, 4.0)],
-    summary="x1 log(1 + x2), and 0 where x1 is 0",
-)
+    "xlog1py", "x1 x2", lambda t, x2, xp: t * xp.special.log1p(as_floats(x2, t, xp)),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp), complex=True,
+    domains=[POSITIVE, (-0.8, 4.0)], summary="x1 log(1 + x2), and 0 where x1 is 0",
+)  # fmt: skip
 entr = special(
     "entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)"
 )
@@ -301,19 +225,14 @@ def _divergence_by_second(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
 
 
 rel_entr = special(
-    "rel_entr",
-    "x1 x2",
-    lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
+    "rel_entr", "x1 x2", lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
     lambda t, x1, x2, xp: -t * _inside(t, x1, x2, xp.special.ratio(x1, x2), xp),
     summary="The relative entropy x1 log(x1 / x2)",
-)
+)  # fmt: skip
 kl_div = special(
-    "kl_div",
-    "x1 x2",
-    lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp),
-    _divergence_by_second,
+    "kl_div", "x1 x2", lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp), _divergence_by_second,
     summary="The Kullback-Leibler divergence x1 log(x1 / x2) - x1 + x2",
-)
+)  # fmt: skip
 
 
 # --- losses ---------------------------------------------------------------------------------------
@@ -362,30 +281,20 @@ def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
 
 # An op of its own, so that its slopes do not cancel.
 special(
-    "legs_over_hypotenuse",
-    "x1 x2",
-    lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
-    lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp),
-    public=False,
-)
+    "legs_over_hypotenuse", "x1 x2", lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
+    lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp), public=False,
+)  # fmt: skip
 
 
 huber = special(
-    "huber",
-    "delta r",
-    _huber_by_width,
-    _huber_by_residual,
-    domains=[POSITIVE, (-4.0, 4.0)],
+    "huber", "delta r", _huber_by_width, _huber_by_residual, domains=[POSITIVE, (-4.0, 4.0)],
     summary="The Huber loss",
-)
+)  # fmt: skip
 pseudo_huber = special(
-    "pseudo_huber",
-    "delta r",
-    _pseudo_huber_by_width,
-    _pseudo_huber_by_residual,
+    "pseudo_huber", "delta r", _pseudo_huber_by_width, _pseudo_huber_by_residual,
     domains=[POSITIVE, (-4.0, 4.0)],
     summary="The pseudo-Huber loss delta ** 2 (sqrt(1 + (r / delta) ** 2) - 1)",
-)
+)  # fmt: skip
 
 
 # --- Box-Cox --------------------------------------------------------------------------------------
@@ -398,17 +307,13 @@ def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
 
 
 special(
-    "power_integral",
-    "n logarithm lmbda",
-    None,
+    "power_integral", "n logarithm lmbda", None,
     lambda t, n, logarithm, lmbda, xp: (
         t * (logarithm**n * xp.exp(as_floats(lmbda, t, xp) * logarithm))
     ),
     lambda t, n, logarithm, lmbda, xp: t * xp.special.power_integral(n + 1, logarithm, lmbda),
-    domains=[(0, 3), REAL, REAL],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), REAL, REAL], integers="n", public=False,
+)  # fmt: skip
 
 
 def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
@@ -440,37 +345,22 @@ def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
 
 
 boxcox = special(
-    "boxcox",
-    "x lmbda",
+    "boxcox", "x lmbda",
     lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_floats(x, t, xp), lmbda - 1.0), y, xp),
-    _boxcox_by_exponent,
-    domains=[POSITIVE, REAL],
-    summary="The Box-Cox transformation",
-)
+    _boxcox_by_exponent, domains=[POSITIVE, REAL], summary="The Box-Cox transformation",
+)  # fmt: skip
 boxcox1p = special(
-    "boxcox1p",
-    "x lmbda",
-    _boxcox1p_by_value,
-    _boxcox1p_by_exponent,
-    domains=[(-0.8, 4.0), REAL],
+    "boxcox1p", "x lmbda", _boxcox1p_by_value, _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL],
     summary="The Box-Cox transformation of 1 + x",
-)
+)  # fmt: skip
 inv_boxcox = special(
-    "inv_boxcox",
-    "x lmbda",
-    _slope_of_inverse,
-    _inverse_by_exponent,
-    domains=[(0.1, 2.0), (-0.4, 2.0)],
-    summary="The inverse of the Box-Cox transformation",
-)
+    "inv_boxcox", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of the Box-Cox transformation",
+)  # fmt: skip
 inv_boxcox1p = special(
-    "inv_boxcox1p",
-    "x lmbda",
-    _slope_of_inverse,
-    _inverse_by_exponent,
-    domains=[(0.1, 2.0), (-0.4, 2.0)],
-    summary="The inverse of boxcox1p",
-)
+    "inv_boxcox1p", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of boxcox1p",
+)  # fmt: skip
 
 
 def _tukey_by_value(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
@@ -496,13 +386,9 @@ def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
 
 
 tklmbda = special(
-    "tklmbda",
-    "x lmbda",
-    _tukey_by_value,
-    _tukey_by_shape,
-    domains=[(-1.0, 1.0), (-0.5, 0.7)],
+    "tklmbda", "x lmbda", _tukey_by_value, _tukey_by_shape, domains=[(-1.0, 1.0), (-0.5, 0.7)],
     summary="The cumulative distribution function of the Tukey lambda distribution",
-)
+)  # fmt: skip
 
 
 # --- the arithmetic-geometric mean ----------------------------------------------------------------
@@ -539,33 +425,21 @@ def _agm_slope_by_first(t: Any, n: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
 
 
 special(
-    "agm_derivative",
-    "n a b",
-    None,
-    _agm_slope_by_first,
+    "agm_derivative", "n a b", None, _agm_slope_by_first,
     lambda t, n, a, b, xp: t * xp.special.agm_derivative(n + 1, a, b),
-    domains=[(0, 3), POSITIVE, POSITIVE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False,
+)  # fmt: skip
 agm = special(
-    "agm",
-    "a b",
-    lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
+    "agm", "a b", lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
     lambda t, a, b, xp: t * xp.special.agm_derivative(1, a, b),
-    summary="The arithmetic-geometric mean",
-    source="DLMF 19.8(i)",
-)
+    summary="The arithmetic-geometric mean", source="DLMF 19.8(i)",
+)  # fmt: skip
 
 # --- steps ----------------------------------------------------------------------------------------
 round = special(
-    "round",
-    "x",
-    None,
-    domains=[REAL],
-    continuous=False,
+    "round", "x", None, domains=[REAL], continuous=False,
     summary="The nearest integer, the even one in a tie",
-)
+)  # fmt: skip
 
 
 # --- compositions -----------------------------------------------------------------------------

@@ -73,105 +73,55 @@ def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
 
 
 special(
-    "erfcx_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.erfcx_derivative(n + 1, x),
-    domains=[(0, 3), (-3.0, 9.0)],
-    integers="n",
-    complex=True,
-    public=False,
-)
+    "erfcx_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.erfcx_derivative(n + 1, x),
+    domains=[(0, 3), (-3.0, 9.0)], integers="n", complex=True, public=False,
+)  # fmt: skip
 special(
-    "dawsn_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.dawsn_derivative(n + 1, x),
-    domains=[(0, 3), (-9.0, 9.0)],
-    integers="n",
-    complex=True,
-    public=False,
-)
+    "dawsn_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.dawsn_derivative(n + 1, x),
+    domains=[(0, 3), (-9.0, 9.0)], integers="n", complex=True, public=False,
+)  # fmt: skip
 
 # --- the error function ---------------------------------------------------------------------------
 erf = special(
-    "erf",
-    "x",
-    lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(-x * x)),
-    domains=[REAL],
-    complex=True,
-    summary="The error function",
-    source="DLMF 7.2.1",
-)
+    "erf", "x", lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(-x * x)), domains=[REAL],
+    complex=True, summary="The error function", source="DLMF 7.2.1",
+)  # fmt: skip
 erfc = special(
-    "erfc",
-    "x",
-    lambda t, x, xp: t * ((-2.0 / ROOT_PI) * xp.exp(-x * x)),
-    domains=[REAL],
-    complex=True,
-    summary="1 - erf(x), accurate where x is large",
-    source="DLMF 7.2.2",
-)
+    "erfc", "x", lambda t, x, xp: t * ((-2.0 / ROOT_PI) * xp.exp(-x * x)), domains=[REAL],
+    complex=True, summary="1 - erf(x), accurate where x is large", source="DLMF 7.2.2",
+)  # fmt: skip
 erfi = special(
-    "erfi",
-    "x",
-    lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(x * x)),
-    domains=[REAL],
-    complex=True,
-    summary="The imaginary error function -1j erf(1j x)",
-)
+    "erfi", "x", lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(x * x)), domains=[REAL],
+    complex=True, summary="The imaginary error function -1j erf(1j x)",
+)  # fmt: skip
 erfcx = special(
-    "erfcx",
-    "x",
-    lambda t, x, xp: t * xp.special.erfcx_derivative(1, x),
-    domains=[REAL],
-    complex=True,
-    summary="exp(x ** 2) erfc(x)",
-    source="DLMF 7.18(iv)",
-)
+    "erfcx", "x", lambda t, x, xp: t * xp.special.erfcx_derivative(1, x), domains=[REAL],
+    complex=True, summary="exp(x ** 2) erfc(x)", source="DLMF 7.18(iv)",
+)  # fmt: skip
 dawsn = special(
-    "dawsn",
-    "x",
-    lambda t, x, xp: t * xp.special.dawsn_derivative(1, x),
-    domains=[REAL],
-    complex=True,
-    summary="Dawson's integral",
-    source="DLMF 7.10.4",
-)
+    "dawsn", "x", lambda t, x, xp: t * xp.special.dawsn_derivative(1, x), domains=[REAL],
+    complex=True, summary="Dawson's integral", source="DLMF 7.10.4",
+)  # fmt: skip
 wofz = special(
-    "wofz",
-    "x",
-    lambda t, x, xp: t * (-1j * xp.special.erfcx_derivative(1, -1j * x)),
-    domains=[REAL],
-    complex=True,
-    summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
+    "wofz", "x", lambda t, x, xp: t * (-1j * xp.special.erfcx_derivative(1, -1j * x)),
+    domains=[REAL], complex=True, summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
     source="DLMF 7.10.2",
-)
+)  # fmt: skip
 # The inverse function theorem: the slope of the function itself at the result.
 erfinv = special(
-    "erfinv",
-    "x",
-    lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)),
-    domains=[(-0.95, 0.95)],
+    "erfinv", "x", lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(-0.95, 0.95)],
     summary="The inverse of the error function",
-)
+)  # fmt: skip
 erfcinv = special(
-    "erfcinv",
-    "x",
-    lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)),
-    domains=[(0.05, 1.95)],
+    "erfcinv", "x", lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(0.05, 1.95)],
     summary="The inverse of erfc",
-)
+)  # fmt: skip
 
 # --- normal probabilities -------------------------------------------------------------------------
 ndtr = special(
-    "ndtr",
-    "x",
-    lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI),
-    domains=[REAL],
-    complex=True,
-    summary="The cumulative distribution function of the normal distribution",
-)
+    "ndtr", "x", lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI), domains=[REAL],
+    complex=True, summary="The cumulative distribution function of the normal distribution",
+)  # fmt: skip
 
 
 # The density over the probability, neither of which need be representable.
@@ -192,27 +142,18 @@ def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
 
 special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)
 log_ndtr = special(
-    "log_ndtr",
-    "x",
-    lambda t, x, xp: t * xp.special.log_ndtr_derivative(x),
-    domains=[REAL],
-    complex=True,
-    summary="The logarithm of ndtr, accurate where x is far below 0",
-)
+    "log_ndtr", "x", lambda t, x, xp: t * xp.special.log_ndtr_derivative(x), domains=[REAL],
+    complex=True, summary="The logarithm of ndtr, accurate where x is far below 0",
+)  # fmt: skip
 ndtri = special(
-    "ndtri",
-    "x",
-    lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))),
-    domains=[UNIT],
+    "ndtri", "x", lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))), domains=[UNIT],
     summary="The inverse of ndtr",
-)
+)  # fmt: skip
 ndtri_exp = special(
-    "ndtri_exp",
-    "x",
+    "ndtri_exp", "x",
     lambda t, y, xp: t * (math.sqrt(math.pi / 2.0) * xp.special.erfcx(y * -math.sqrt(0.5))),
-    domains=[(-5.0, -0.05)],
-    summary="The inverse of log_ndtr",
-)
+    domains=[(-5.0, -0.05)], summary="The inverse of log_ndtr",
+)  # fmt: skip
 
 
 def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
@@ -232,13 +173,9 @@ def _owen_by_slope(t: Any, h: Any, a: Any, xp: Any) -> Any:
 
 
 owens_t = special(
-    "owens_t",
-    "h a",
-    _owen_by_height,
-    _owen_by_slope,
-    domains=[REAL, REAL],
+    "owens_t", "h a", _owen_by_height, _owen_by_slope, domains=[REAL, REAL],
     summary="Owen's T function",
-)
+)  # fmt: skip
 
 
 # --- Voigt's profile ------------------------------------------------------------------------------
@@ -272,37 +209,26 @@ def voigt_imag(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
 # The profile is analytic in x + 1j gamma, and solves the heat equation in sigma.
 PROFILE = [REAL, (0.3, 2.0), (0.2, 2.0)]
 special(
-    "voigt_real",
-    "n x sigma gamma",
-    None,
+    "voigt_real", "n x sigma gamma", None,
     lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
     lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(n + 2, x, sigma, gamma)),
     lambda t, n, x, sigma, gamma, xp: -t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
-    domains=[(0, 3), *PROFILE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), *PROFILE], integers="n", public=False,
+)  # fmt: skip
 special(
-    "voigt_imag",
-    "n x sigma gamma",
-    None,
+    "voigt_imag", "n x sigma gamma", None,
     lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
     lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_imag(n + 2, x, sigma, gamma)),
     lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
-    domains=[(0, 3), *PROFILE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), *PROFILE], integers="n", public=False,
+)  # fmt: skip
 voigt_profile = special(
-    "voigt_profile",
-    "x sigma gamma",
+    "voigt_profile", "x sigma gamma",
     lambda t, x, sigma, gamma, xp: t * xp.special.voigt_real(1, x, sigma, gamma),
     lambda t, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(2, x, sigma, gamma)),
-    lambda t, x, sigma, gamma, xp: -t * xp.special.voigt_imag(1, x, sigma, gamma),
-    domains=PROFILE,
-    summary="Voigt's profile",
-    source="DLMF 7.19",
-)
+    lambda t, x, sigma, gamma, xp: -t * xp.special.voigt_imag(1, x, sigma, gamma), domains=PROFILE,
+    summary="Voigt's profile", source="DLMF 7.19",
+)  # fmt: skip
 
 
 # --- Fresnel's integrals --------------------------------------------------------------------------
@@ -336,41 +262,24 @@ def _turned(sign: Any, x: Any, xp: Any) -> Any:
 
 
 _fresnel_s = special(
-    "fresnel_s",
-    "x",
-    lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)),
-    domains=[REAL],
-    complex=True,
-    public=False,
-)
+    "fresnel_s", "x", lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)), domains=[REAL],
+    complex=True, public=False,
+)  # fmt: skip
 _fresnel_c = special(
-    "fresnel_c",
-    "x",
-    lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)),
-    domains=[REAL],
-    complex=True,
-    public=False,
-)
+    "fresnel_c", "x", lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)), domains=[REAL],
+    complex=True, public=False,
+)  # fmt: skip
 _modfresnel_f = special(
-    "modfresnel_f",
-    "x sign",
-    lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))),
-    None,
-    domains=[POSITIVE, (1, 1.5)],
-    integers="sign",
-    public=False,
-)
+    "modfresnel_f", "x sign", lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))), None,
+    domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
+)  # fmt: skip
 _modfresnel_k = special(
-    "modfresnel_k",
-    "x sign",
+    "modfresnel_k", "x sign",
     lambda t, x, sign, xp: (
         t * (0.5 * _turned(sign, x, xp) * xp.special.erfcx_derivative(1, _turned(sign, x, xp) * x))
     ),
-    None,
-    domains=[POSITIVE, (1, 1.5)],
-    integers="sign",
-    public=False,
-)
+    None, domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
+)  # fmt: skip
 
 
 def fresnel(z: Any) -> tuple[Any, Any]:

@@ -12,21 +12,13 @@ from ._statement import POSITIVE, REAL, special
 
 # --- exponential integrals ------------------------------------------------------------------------
 exp1 = special(
-    "exp1",
-    "x",
-    lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp),
-    complex=True,
-    summary="The exponential integral E1",
-    source="DLMF 6.2.1",
-)
+    "exp1", "x", lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp), complex=True,
+    summary="The exponential integral E1", source="DLMF 6.2.1",
+)  # fmt: skip
 expi = special(
-    "expi",
-    "x",
-    lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp),
-    complex=True,
-    summary="The exponential integral Ei",
-    source="DLMF 6.2.5",
-)
+    "expi", "x", lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp), complex=True,
+    summary="The exponential integral Ei", source="DLMF 6.2.5",
+)  # fmt: skip
 
 
 @kernel
@@ -38,24 +30,15 @@ def expn_below(n: Any, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "expn_below",
-    "n x",
-    None,
-    lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
-    domains=[(-2, 4), POSITIVE],
-    integers="n",
-    public=False,
-)
+    "expn_below", "n x", None, lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
+    domains=[(-2, 4), POSITIVE], integers="n", public=False,
+)  # fmt: skip
 expn = special(
-    "expn",
-    "n x",
-    None,
+    "expn", "n x", None,
     lambda t, n, x, y, xp: -t * where_defined(xp.special.expn_below(n - 1, x), y, xp),
-    domains=[(0, 4), POSITIVE],
-    integers="n",
-    summary="The generalised exponential integral of order n",
-    source="DLMF 8.19.13",
-)
+    domains=[(0, 4), POSITIVE], integers="n",
+    summary="The generalised exponential integral of order n", source="DLMF 8.19.13",
+)  # fmt: skip
 
 
 @by_order
@@ -80,20 +63,14 @@ def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "scaled_exp1_derivative",
-    "n x",
-    None,
+    "scaled_exp1_derivative", "n x", None,
     lambda t, n, x, xp: t * xp.special.scaled_exp1_derivative(n + 1, x),
-    domains=[(0, 3), (0.2, 60.0)],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), (0.2, 60.0)], integers="n", public=False,
+)  # fmt: skip
 _scaled_exp1 = special(
-    "_scaled_exp1",
-    "x",
-    lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
+    "_scaled_exp1", "x", lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
     summary="x exp(x) E1(x)",
-)
+)  # fmt: skip
 
 
 # --- sine and cosine integrals --------------------------------------------------------------------
@@ -125,39 +102,21 @@ def _shi(t: Any, x: Any, xp: Any) -> Any:
 
 
 _si = special(
-    "sine_integral",
-    "x",
-    lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
-    domains=[REAL],
-    complex=True,
-    source="DLMF 6.2.9",
-    public=False,
-)
+    "sine_integral", "x", lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
+    domains=[REAL], complex=True, source="DLMF 6.2.9", public=False,
+)  # fmt: skip
 _ci = special(
-    "cosine_integral",
-    "x",
-    lambda t, x, xp: t * (xp.cos(x) / x),
-    complex=True,
-    source="DLMF 6.2.11",
-    public=False,
-)
+    "cosine_integral", "x", lambda t, x, xp: t * (xp.cos(x) / x), complex=True,
+    source="DLMF 6.2.11", public=False,
+)  # fmt: skip
 _shi_op = special(
-    "hyperbolic_sine_integral",
-    "x",
-    _shi,
-    domains=[REAL],
-    complex=True,
-    source="DLMF 6.2.15",
+    "hyperbolic_sine_integral", "x", _shi, domains=[REAL], complex=True, source="DLMF 6.2.15",
     public=False,
-)
+)  # fmt: skip
 _chi = special(
-    "hyperbolic_cosine_integral",
-    "x",
-    lambda t, x, xp: t * (xp.cosh(x) / x),
-    complex=True,
-    source="DLMF 6.2.16",
-    public=False,
-)
+    "hyperbolic_cosine_integral", "x", lambda t, x, xp: t * (xp.cosh(x) / x), complex=True,
+    source="DLMF 6.2.16", public=False,
+)  # fmt: skip
 
 
 def sici(x: Any) -> tuple[Any, Any]:
@@ -201,12 +160,8 @@ def _spence(t: Any, x: Any, xp: Any) -> Any:
 
 
 spence = special(
-    "spence",
-    "x",
-    _spence,
-    complex=True,
-    summary="Spence's function, the dilogarithm of 1 - x",
+    "spence", "x", _spence, complex=True, summary="Spence's function, the dilogarithm of 1 - x",
     source="DLMF 25.12.2",
-)
+)  # fmt: skip
 
 FUNCTIONS = {"shichi": shichi, "sici": sici}

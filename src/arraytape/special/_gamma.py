@@ -104,46 +104,27 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
 
 
 special(
-    "polygamma_of",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
-    domains=[(0, 3), POSITIVE],
-    integers="n",
-    complex=True,
-    public=False,
-)
+    "polygamma_of", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 3), POSITIVE], integers="n", complex=True, public=False,
+)  # fmt: skip
 special(
-    "polygamma_difference",
-    "n a b",
-    None,
+    "polygamma_difference", "n a b", None,
     lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
     lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_floats(a, t, xp) + b),
-    domains=[(0, 3), POSITIVE, POSITIVE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False,
+)  # fmt: skip
 
 
 # SciPy's polygamma gives double precision of single precision, and knows no complex data.
 digamma = special(
-    "digamma",
-    "x",
-    lambda t, x, xp: t * xp.special.polygamma_of(1, x),
-    complex=True,
-    summary="The logarithmic derivative of the gamma function",
-    source="DLMF 5.2.2",
-)
+    "digamma", "x", lambda t, x, xp: t * xp.special.polygamma_of(1, x), complex=True,
+    summary="The logarithmic derivative of the gamma function", source="DLMF 5.2.2",
+)  # fmt: skip
 polygamma = special(
-    "polygamma",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
-    domains=[(0, 4), POSITIVE],
-    integers="n",
-    summary="The n-th derivative of the digamma function",
+    "polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 4), POSITIVE], integers="n", summary="The n-th derivative of the digamma function",
     source="DLMF 5.15",
-)
+)  # fmt: skip
 
 
 # --- the gamma function ---------------------------------------------------------------------------
@@ -157,57 +138,35 @@ def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
 
 
 gamma = special(
-    "gamma",
-    "x",
-    lambda t, x, y, xp: t * (y * xp.special.digamma(x)),
-    complex=True,
-    summary="The gamma function",
-    source="DLMF 5.2.2",
-)
+    "gamma", "x", lambda t, x, y, xp: t * (y * xp.special.digamma(x)), complex=True,
+    summary="The gamma function", source="DLMF 5.2.2",
+)  # fmt: skip
 gammaln = special(
-    "gammaln",
-    "x",
-    lambda t, x, xp: t * xp.special.digamma(x),
-    summary="The logarithm of the absolute value of the gamma function",
-    source="DLMF 5.2.2",
-)
+    "gammaln", "x", lambda t, x, xp: t * xp.special.digamma(x),
+    summary="The logarithm of the absolute value of the gamma function", source="DLMF 5.2.2",
+)  # fmt: skip
 loggamma = special(
-    "loggamma",
-    "x",
-    lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp),
-    complex=True,
-    summary="The principal branch of the logarithm of the gamma function",
+    "loggamma", "x", lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp),
+    complex=True, summary="The principal branch of the logarithm of the gamma function",
     source="DLMF 5.2.2",
-)
+)  # fmt: skip
 rgamma = special(
-    "rgamma",
-    "x",
-    lambda t, x, y, xp: t * _rgamma_slope(x, y, xp),
-    complex=True,
-    summary="1 / gamma(x)",
-    source="DLMF 5.2.2, 5.5.3",
-)
+    "rgamma", "x", lambda t, x, y, xp: t * _rgamma_slope(x, y, xp), complex=True,
+    summary="1 / gamma(x)", source="DLMF 5.2.2, 5.5.3",
+)  # fmt: skip
 gammasgn = special(
-    "gammasgn",
-    "x",
-    lambda t, xp: xp.zeros_like(t),
-    summary="The sign of the gamma function",
+    "gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function",
     continuous=False,
-)
+)  # fmt: skip
 _lgam1p = special(
-    "_lgam1p",
-    "x",
-    lambda t, x, xp: t * xp.special.digamma(1.0 + x),
-    domains=[(-0.5, 2.0)],
+    "_lgam1p", "x", lambda t, x, xp: t * xp.special.digamma(1.0 + x), domains=[(-0.5, 2.0)],
     summary="gammaln(1 + x), accurate near 0",
-)
+)  # fmt: skip
 _factorial = special(
-    "_factorial",
-    "x",
+    "_factorial", "x",
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
-    summary="gamma(1 + x), and 0 where x is negative",
-    continuous=False,
-)
+    summary="gamma(1 + x), and 0 where x is negative", continuous=False,
+)  # fmt: skip
 # The shift and g of the sum that scales it.
 LANCZOS = 6.024680040776729583740234375
 
@@ -247,38 +206,25 @@ def _beta_slope(t: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
 
 
 beta = special(
-    "beta",
-    "a b",
-    _beta_slope,
-    lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
-    summary="The beta function",
-    source="DLMF 5.12.1",
-)
+    "beta", "a b", _beta_slope, lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
+    summary="The beta function", source="DLMF 5.12.1",
+)  # fmt: skip
 betaln = special(
-    "betaln",
-    "a b",
-    lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
+    "betaln", "a b", lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
     lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, b, a),
-    summary="The logarithm of the absolute value of the beta function",
-    source="DLMF 5.12.1",
-)
+    summary="The logarithm of the absolute value of the beta function", source="DLMF 5.12.1",
+)  # fmt: skip
 binom = special(
-    "binom",
-    "n k",
+    "binom", "n k",
     lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, n - k + 1.0, k)),
     lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, k + 1.0, n - 2.0 * k)),
-    domains=[(2.0, 6.0), (0.2, 3.0)],
-    summary="The binomial coefficient",
-    source="DLMF 1.2.6",
-)
+    domains=[(2.0, 6.0), (0.2, 3.0)], summary="The binomial coefficient", source="DLMF 1.2.6",
+)  # fmt: skip
 poch = special(
-    "poch",
-    "z m",
-    lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
+    "poch", "z m", lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
     lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_floats(z, t, xp) + m)),
-    summary="The Pochhammer symbol gamma(z + m) / gamma(z)",
-    source="DLMF 5.2.5",
-)
+    summary="The Pochhammer symbol gamma(z + m) / gamma(z)", source="DLMF 5.2.5",
+)  # fmt: skip
 
 
 # --- zeta functions -------------------------------------------------------------------------------
@@ -362,26 +308,15 @@ def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
 
 
 special(
-    "zeta_derivative",
-    "n s q",
-    None,
-    lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q),
-    _zeta_by_shift,
-    domains=[(0, 3), (1.3, 6.0), POSITIVE],
-    integers="n",
-    public=False,
-)
+    "zeta_derivative", "n s q", None,
+    lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q), _zeta_by_shift,
+    domains=[(0, 3), (1.3, 6.0), POSITIVE], integers="n", public=False,
+)  # fmt: skip
 special(
-    "harmonic_derivative",
-    "n first last a",
-    None,
-    None,
-    None,
+    "harmonic_derivative", "n first last a", None, None, None,
     lambda t, n, first, last, a, xp: t * xp.special.harmonic_derivative(n + 1, first, last, a),
-    domains=[(0, 3), (1, 9), (9, 90), REAL],
-    integers="n first last",
-    public=False,
-)
+    domains=[(0, 3), (1, 9), (9, 90), REAL], integers="n first last", public=False,
+)  # fmt: skip
 
 
 def _riemann_slope(x: Any, xp: Any) -> Any:
@@ -398,40 +333,25 @@ def _riemann_slope(x: Any, xp: Any) -> Any:
 
 
 _zeta = special(
-    "_zeta",
-    "s q",
+    "_zeta", "s q",
     lambda t, s, q, y, xp: t * where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
     lambda t, s, q, y, xp: -t * where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
-    domains=[(1.3, 6.0), POSITIVE],
-    summary="Hurwitz's zeta function",
+    domains=[(1.3, 6.0), POSITIVE], summary="Hurwitz's zeta function",
     source="DLMF 25.11.1, 25.11.17",
-)
+)  # fmt: skip
 _riemann_zeta = special(
-    "_riemann_zeta",
-    "x",
-    lambda t, x, xp: t * _riemann_slope(x, xp),
-    domains=[(1.3, 6.0)],
-    complex=True,
-    summary="Riemann's zeta function",
-    source="DLMF 25.2.1",
-)
+    "_riemann_zeta", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)],
+    complex=True, summary="Riemann's zeta function", source="DLMF 25.2.1",
+)  # fmt: skip
 zetac = special(
-    "zetac",
-    "x",
-    lambda t, x, xp: t * _riemann_slope(x, xp),
-    domains=[(1.3, 6.0)],
-    summary="Riemann's zeta function less 1",
-    source="DLMF 25.2.1",
-)
+    "zetac", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)],
+    summary="Riemann's zeta function less 1", source="DLMF 25.2.1",
+)  # fmt: skip
 _gen_harmonic = special(
-    "_gen_harmonic",
-    "n a",
-    None,
+    "_gen_harmonic", "n a", None,
     lambda t, n, a, y, xp: t * where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
-    domains=[(1, 60), REAL],
-    integers="n",
-    summary="The generalised harmonic number of order a",
-)
+    domains=[(1, 60), REAL], integers="n", summary="The generalised harmonic number of order a",
+)  # fmt: skip
 
 
 def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any) -> Any:
@@ -442,25 +362,14 @@ def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any
 
 
 _normalized_gen_harmonic = special(
-    "_normalized_gen_harmonic",
-    "j k n a",
-    None,
-    None,
-    None,
-    _normalized_by_order,
-    domains=[(1, 5), (5, 30), (30, 60), REAL],
-    integers="j k n",
+    "_normalized_gen_harmonic", "j k n a", None, None, None, _normalized_by_order,
+    domains=[(1, 5), (5, 30), (30, 60), REAL], integers="j k n",
     summary="The sum of i ** -a from j to k over that from 1 to n",
-)
+)  # fmt: skip
 _stirling2_inexact = special(
-    "_stirling2_inexact",
-    "n k",
-    None,
-    None,
-    domains=[(5, 9), (1, 5)],
-    integers="n k",
+    "_stirling2_inexact", "n k", None, None, domains=[(5, 9), (1, 5)], integers="n k",
     summary="Stirling's number of the second kind",
-)
+)  # fmt: skip
 
 
 # --- compositions ---------------------------------------------------------------------------

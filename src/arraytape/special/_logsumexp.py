@@ -47,14 +47,10 @@ def weighted_exp(b: Any, x: Any, *, xp: Any) -> Any:
 
 
 _weighted_exp = special(
-    "weighted_exp",
-    "b x",
-    lambda t, x, xp: t * xp.exp(x),
-    lambda t, b, x, xp: t * xp.special.weighted_exp(b, x),
-    domains=[REAL, REAL],
-    complex=True,
+    "weighted_exp", "b x", lambda t, x, xp: t * xp.exp(x),
+    lambda t, b, x, xp: t * xp.special.weighted_exp(b, x), domains=[REAL, REAL], complex=True,
     public=False,
-)
+)  # fmt: skip
 
 
 def logsumexp(
