@@ -99,11 +99,11 @@ class Adjoint:
         kinds = [dtype for _, dtype in self.layouts]
         self.dtype = xp.result_type(*kinds)
 
-    def packed(self, parts: Sequence[Array]) -> Array:
+    def pack_state(self, parts: Sequence[Array]) -> Array:
         """Arrays as one vector."""
         return xp.concat([xp.reshape(xp.astype(x, self.dtype), (-1,)) for x in parts])
 
-    def unpacked(self, z: Array) -> list[Array]:
+    def unpack_state(self, z: Array) -> list[Array]:
         """The Arrays of a vector."""
         found, start = [], 0
         for shape, dtype in self.layouts:
@@ -115,28 +115,28 @@ class Adjoint:
             start = stop
         return found
 
-    def slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
+    def adjoint_slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
         """Its right-hand side: dy/dt = f, da/dt = -a df/dy, dg/dt = -a df/dparameters."""
-        y, a = self.unpacked(z)[:2]
+        y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
         with xp.GradientTape() as tape:
             tape.watch([y, *leaves])
-            f = self.problem.field(t, y, arguments(self.problem, leaves))
+            f = self.problem.field(t, y, field_arguments(self.problem, leaves))
         found = tape.gradient(f, targets, output_gradients=a, unconnected_gradients=ZERO)
-        return self.packed([f, *(-g for g in found)])
+        return self.pack_state([f, *(-g for g in found)])
 
-    def solve(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
+    def solve_span(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
         """The state at the end of a span; RuntimeError when the solver does not get there."""
         problem = self.problem
         options = {
-            name: self.spread(value) if name in ("rtol", "atol") else value
+            name: self.spread_tolerance(value) if name in ("rtol", "atol") else value
             for name, value in problem.options.items()
             if name not in ("jac", "first_step")
         }
         method = problem.method.solver if problem.method.adaptive else problem.method.name
         try:
             found = self.odeint(
-                self.slope,
+                self.adjoint_slope,
                 span,
                 z,
                 method,
@@ -155,7 +155,9 @@ class Adjoint:
         end: Array = found.y[:, -1]
         return end
 
-    def check(self, back: Array, state: Array, known: Array, span: tuple[Array, Array]) -> None:
+    def check_return(
+        self, back: Array, state: Array, known: Array, span: tuple[Array, Array]
+    ) -> None:
         """RuntimeError where the state, solved backward, is not where it came from.
 
         It is solved along with the adjoint, which is only as good as it.  Where a system forgets its
@@ -184,7 +186,7 @@ class Adjoint:
             "tolerances"
         )
 
-    def spread(self, tolerance: Any) -> Any:
+    def spread_tolerance(self, tolerance: Any) -> Any:
         """A tolerance for all parts of the state: the smallest, where each of y has its own."""
         given = np.asarray(tolerance)
         if given.ndim == 0:
@@ -193,7 +195,7 @@ class Adjoint:
         return np.concat([given, np.full(rest, given.min(initial=np.inf))])
 
 
-def arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
+def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
     """The arguments of f with others in the place of those that have a derivative."""
     others = iter(leaves)
     given = nest.leaves(problem.args)
@@ -214,32 +216,34 @@ def by_adjoint(
 ) -> Array:
     """The outputs, rows of shape (T, n) at ``times``, with the derivative by the adjoint problem."""
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
-    start = problem.field.asarray(problem.ends[0], times.dtype)
+    start = problem.field.as_state_array(problem.ends[0], times.dtype)
 
-    def solved(y0: Array, t0: Array, times: Array, *leaves: Array) -> tuple[Array, Any]:
+    def odeint_outputs(y0: Array, t0: Array, times: Array, *leaves: Array) -> tuple[Array, Any]:
         for variable in variables:
             xp.positive(variable)  # so that it is known to be read
         y = xp.positive(rows)
         slopes = end_slopes(problem, (y0, y), (t0, times), leaves) if recorders() else []
 
-        def pull(dy: Array, variables: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
+        def pull_outputs(dy: Array, variables: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
             if slopes:
                 again = end_slopes(problem, (y0, y), (t0, times), leaves)
                 for now, before in zip(again, slopes, strict=True):
                     refuse_change(now, before, "it ran again for the gradient: the slope")
             adjoint = Adjoint(odeint, problem, leaves, variables)
-            return gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
+            return adjoint_gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
 
         def alone(dy: Array) -> list[Any]:
-            return pull(dy)[0]
+            return pull_outputs(dy)[0]
 
-        return y, pull if variables else alone
+        return y, pull_outputs if variables else alone
 
-    solved.__name__ = solved.__qualname__ = "odeint"  # as messages call it
-    return xp.custom_gradient(solved)(problem.y0, xp.astype(start, times.dtype), times, *chosen)
+    odeint_outputs.__name__ = odeint_outputs.__qualname__ = "odeint"  # as messages call it
+    return xp.custom_gradient(odeint_outputs)(
+        problem.y0, xp.astype(start, times.dtype), times, *chosen
+    )
 
 
-def gradients(
+def adjoint_gradients(
     adjoint: Adjoint,
     states: tuple[Array, Array],
     at: tuple[Array, Array],
@@ -255,17 +259,17 @@ def gradients(
     a = xp.zeros_like(y0)
     rest = [xp.zeros_like(x) for x in (*leaves, *adjoint.variables)]
     of_times = []
-    args = arguments(problem, leaves)
+    args = field_arguments(problem, leaves)
     for i in range(y.shape[0] - 1, -1, -1):
         t, state = times[i], y[i, :]
-        of_times.append(along(dy[i, :], problem.field(t, state, args), t))
+        of_times.append(time_derivative(dy[i, :], problem.field(t, state, args), t))
         a = a + dy[i, :]
-        z = adjoint.packed([state, a, *rest])
+        z = adjoint.pack_state([state, a, *rest])
         span = t, times[i - 1] if i else t0
-        back, a, *rest = adjoint.unpacked(adjoint.solve(z, span, leaves))
+        back, a, *rest = adjoint.unpack_state(adjoint.solve_span(z, span, leaves))
         if y0.shape[0]:
-            adjoint.check(back, state, y[i - 1, :] if i else y0, span)
-    of_start = -along(a, problem.field(t0, y0, args), t0)
+            adjoint.check_return(back, state, y[i - 1, :] if i else y0, span)
+    of_start = -time_derivative(a, problem.field(t0, y0, args), t0)
     by_time = xp.stack(of_times[::-1]) if of_times else xp.zeros_like(times)
     parts = rest[: len(leaves)]
     return [a, of_start, by_time, *parts], rest[len(leaves) :]
@@ -276,7 +280,7 @@ def end_slopes(
 ) -> list[Any]:
     """What f gives at the start and at the last output, to see whether it gives the same later."""
     (y0, y), (t0, times) = states, at
-    args, calls = arguments(problem, leaves), problem.field.calls
+    args, calls = field_arguments(problem, leaves), problem.field.calls
     ends = [(t0, y0)] + ([(times[-1], y[-1, :])] if y.shape[0] else [])
     with only_recorders():
         slopes = [problem.field(t, state, args) for t, state in ends]
@@ -284,7 +288,7 @@ def end_slopes(
     return [np.stack([value for (value,) in Examples(NAME, [slope])]) for slope in slopes]
 
 
-def along(g: Array, slope: Array, t: Array) -> Array:
+def time_derivative(g: Array, slope: Array, t: Array) -> Array:
     """The derivative by time of what has the gradient g and moves with ``slope``."""
     _, pull = xp.vjp(lambda s: s * slope, xp.zeros_like(t))
     found: Array = pull(g)[0]

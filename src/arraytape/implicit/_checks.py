@@ -43,16 +43,16 @@ class System(NamedTuple):
     inverse: Callable[[Vector], Vector] | None
     rcond: float
 
-    def solve(self, b: Vector) -> Vector:
+    def apply_inverse(self, b: Vector) -> Vector:
         """The Jacobian's inverse times b; NaN where there is none."""
         return np.full(b.shape, np.nan) if self.inverse is None else self.inverse(b)
 
     @property
-    def step(self) -> Vector:
-        return self.solve(self.residual)
+    def newton_correction(self) -> Vector:
+        return self.apply_inverse(self.residual)
 
 
-def system(residual: Vector, jacobian: Vector) -> System:
+def factor_system(residual: Vector, jacobian: Vector) -> System:
     """The system of a residual and its Jacobian, which may be singular."""
     if not jacobian.size:
         return System(residual, jacobian, np.copy, 1.0)

@@ -18,7 +18,7 @@ from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line
-from ._layouts import handles
+from ._layouts import own_handles
 
 Data = np.ndarray[Any, np.dtype[Any]]
 
@@ -45,9 +45,11 @@ class Field:
     def __call__(self, t: Any, y: Array, args: Any) -> Array:
         """The slope at y, of shape (n,); t is an Array or a float."""
         self.calls += 1
-        t = self.asarray(t, self.real)
+        t = self.as_state_array(t, self.real)
         state = private_handle(y if len(self.shape) == 1 else xp.reshape(y, self.shape))
-        slope = self.asarray(self.slope(private_handle(t), state, *own(args)), None)
+        slope = self.as_state_array(
+            self.call_field(private_handle(t), state, *own_arguments(args)), None
+        )
         if slope.shape != self.shape:
             raise ValueError(
                 f"odeint: f gave {describe(slope)} for a y of shape {self.shape}: it must give dy/dt in "
@@ -60,7 +62,7 @@ class Field:
         slope = slope if slope.dtype == self.dtype else xp.astype(slope, self.dtype)
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
-    def slope(self, t: Array, y: Array, *args: Any) -> Any:
+    def call_field(self, t: Array, y: Array, *args: Any) -> Any:
         """Return what f gives; at its first recorded call, warn if t is compared with a followed one."""
         if self.looked_at or not recorders():
             return self.f(t, y, *args)
@@ -77,7 +79,7 @@ class Field:
             break
         return found
 
-    def asarray(self, value: Any, dtype: Any) -> Array:
+    def as_state_array(self, value: Any, dtype: Any) -> Array:
         """An Array where y is; of a list of Arrays and numbers, too."""
         if isinstance(value, Array):
             return value
@@ -92,31 +94,31 @@ class Field:
     def of_data(self, args: Any) -> Callable[[float, Data], Data]:
         """The same on NumPy data; no recorder sees it."""
 
-        def function(t: float, y: Data) -> Data:
+        def field_on_data(t: float, y: Data) -> Data:
             with self.alone():
-                slope = self(float(t), self.asarray(y.copy(), self.dtype), args)
+                slope = self(float(t), self.as_state_array(y.copy(), self.dtype), args)
                 return for_solver(slope, "what f gives")
 
-        return function
+        return field_on_data
 
     def jacobian_of_data(self, jac: Callable[..., Any], args: Any) -> Callable[[float, Data], Any]:
         """The user's df/dy on NumPy data; a sparse matrix stays one."""
 
-        def function(t: float, y: Data) -> Any:
+        def jacobian_on_data(t: float, y: Data) -> Any:
             with self.alone():
-                state = xp.reshape(self.asarray(y.copy(), self.dtype), self.shape)
-                J = jac(self.asarray(float(t), self.real), state, *own(args))
-                return on_host(J, "what jac gives") if isinstance(J, Array) else J
+                state = xp.reshape(self.as_state_array(y.copy(), self.dtype), self.shape)
+                J = jac(self.as_state_array(float(t), self.real), state, *own_arguments(args))
+                return values_on_host(J, "what jac gives") if isinstance(J, Array) else J
 
-        return function
+        return jacobian_on_data
 
 
-def own(args: Any) -> Any:
+def own_arguments(args: Any) -> Any:
     """The further arguments, Arrays under handles of their own: writes to them stay there."""
-    return nest.pack(args, handles(nest.leaves(args))) if args else args
+    return nest.pack(args, own_handles(nest.leaves(args))) if args else args
 
 
-def on_host(x: Any, what: str) -> Data:
+def values_on_host(x: Any, what: str) -> Data:
     """The values of an Array as NumPy data; TypeError where there are others in each example."""
     if isinstance(x, Array):
         refuse_batched(x, what)
@@ -127,7 +129,7 @@ def on_host(x: Any, what: str) -> Data:
 
 def for_solver(x: Array, what: str) -> Data:
     """The values of an Array on which SciPy's steps depend: an ``xp.function`` does not replay them."""
-    values = on_host(x, what)
+    values = values_on_host(x, what)
     data = current(x)[1]
     storage_of(data).refuse_replay(data, "SciPy's solver runs in it (odeint)")
     return values

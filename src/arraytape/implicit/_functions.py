@@ -18,8 +18,8 @@ from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from .._util.options import unwrap_option
 from . import _solvers as solvers
-from ._layouts import Layout, Vector, handles, plain
-from ._op import arrays_of, solution
+from ._layouts import Layout, Vector, as_numpy, own_handles
+from ._op import arrays_of, solve_recorded
 from ._problem import Numbers, Problem, Residual
 
 Solver = Callable[..., Any]
@@ -155,10 +155,10 @@ def root(
         "preconditioner": preconditioner,
     }
 
-    def residual(layout: Layout, x: Any, args: Any) -> Array:
+    def root_residual(layout: Layout, x: Any, args: Any) -> Array:
         return layout.vector(F(x, *args), "the function's results")
 
-    return solve(name, residual, x0, theta, solver, solvers.find_root, settings)
+    return solve_problem(name, root_residual, x0, theta, solver, solvers.find_root, settings)
 
 
 @entrance
@@ -223,7 +223,7 @@ def minimum(
         "polish": polish,
         "preconditioner": preconditioner,
     }
-    return solve(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
+    return solve_problem(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
 
 
 @entrance
@@ -285,11 +285,13 @@ def fixed_point(
         "preconditioner": preconditioner,
     }
 
-    def residual(layout: Layout, x: Any, args: Any) -> Array:
-        before = layout.vector(nest.pack(layout.nesting, handles(nest.leaves(x))), "x")
+    def fixed_point_residual(layout: Layout, x: Any, args: Any) -> Array:
+        before = layout.vector(nest.pack(layout.nesting, own_handles(nest.leaves(x))), "x")
         return before - layout.vector(g(x, *args), "the function's results")
 
-    return solve(name, residual, x0, theta, solver, solvers.find_fixed_point, settings)
+    return solve_problem(
+        name, fixed_point_residual, x0, theta, solver, solvers.find_fixed_point, settings
+    )
 
 
 @entrance
@@ -352,11 +354,11 @@ def linear_solve(
     """
     name = f"implicit.linear_solve({display_name(matvec)})"
     layout = Layout(name, b, "b")
-    before = None
+    precondition = None
     if preconditioner is not None:
         check_callable(name, "preconditioner", preconditioner)
 
-        def before(r: Any, x: Any, b: Any, *args: Any) -> Any:
+        def precondition(r: Any, x: Any, b: Any, *args: Any) -> Any:
             return preconditioner(r, *args)
 
     settings = {
@@ -365,18 +367,20 @@ def linear_solve(
         "rcond": rcond,
         "rtol": rtol,
         "maxiter": maxiter,
-        "preconditioner": before,
+        "preconditioner": precondition,
         "linear": True,
     }
     if x0 is None:
         x0 = layout.host_nested(np.zeros(layout.size))
 
-    def residual(layout: Layout, x: Any, args: Any) -> Array:
+    def linear_residual(layout: Layout, x: Any, args: Any) -> Array:
         b, *rest = args
         product = layout.vector(matvec(x, *rest), "the operator's results")
         return product - layout.vector(b, "b")
 
-    return solve(name, residual, x0, (b, *theta), solver, solvers.find_linear, settings)
+    return solve_problem(
+        name, linear_residual, x0, (b, *theta), solver, solvers.find_linear, settings
+    )
 
 
 # --- one's own solver ---------------------------------------------------------------------------------
@@ -520,7 +524,7 @@ def decorator(
 
 
 # --- how a problem is put together ------------------------------------------------------------------
-def solve(
+def solve_problem(
     name: str,
     residual: Callable[[Layout, Any, Any], Array] | None,
     x0: Any,
@@ -540,26 +544,26 @@ def solve(
 
     def of_root(v: Array, leaves: Sequence[Any]) -> Array:
         assert residual is not None
-        return like(v, residual(layout, layout.nested(v), args_of(leaves)))
+        return cast_residual(v, residual(layout, layout.nested(v), args_of(leaves)))
 
-    def value(v: Array, leaves: Sequence[Any]) -> Array:
+    def minimized_value(v: Array, leaves: Sequence[Any]) -> Array:
         assert minimized is not None
         found: Array = minimized(layout.nested(v), *args_of(leaves))
         return found
 
     def of_minimum(v: Array, leaves: Sequence[Any]) -> Array:
-        return like(v, xp.grad(lambda v: value(v, handles(leaves)))(v))
+        return cast_residual(v, xp.grad(lambda v: minimized_value(v, own_handles(leaves)))(v))
 
     given = settings.pop("preconditioner", None)
     problem = Problem(
         name=name, layout=layout, residual=of_root if minimized is None else of_minimum,
-        value=None if minimized is None else value, **settings,
+        value=None if minimized is None else minimized_value, **settings,
     )  # fmt: skip
     if given is not None:
         problem.preconditioner = lambda r, x, leaves: given(r, x, *args_of(leaves))
     start = arrays_of(x0)
 
-    def find(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
+    def find_solution(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
         known = iter(starts)
         from_x0 = [next(known) if isinstance(x, Array) else x for x in nest.leaves(x0)]
         begin = nest.pack(x0, from_x0)
@@ -567,12 +571,12 @@ def solve(
             return default(numbers, layout.host_vector(begin))
         with only_recorders():
             found = solver(begin, *args_of(host))
-            return layout.host_vector(nest.pack(found, list(map(plain, nest.leaves(found)))))
+            return layout.host_vector(nest.pack(found, list(map(as_numpy, nest.leaves(found)))))
 
-    return layout.nested(solution(problem, start, leaves, find), cast=True)
+    return layout.nested(solve_recorded(problem, start, leaves, find_solution), cast=True)
 
 
-def like(v: Array, r: Array) -> Array:
+def cast_residual(v: Array, r: Array) -> Array:
     """A residual in the dtype of the vector."""
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 

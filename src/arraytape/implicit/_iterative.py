@@ -25,7 +25,9 @@ def scipys(name: str, module: str) -> Any:
         ) from error
 
 
-def solved(problem: Any, product: Product, b: Vector, preconditioner: Product | None) -> Vector:
+def solve_iteratively(
+    problem: Any, product: Product, b: Vector, preconditioner: Product | None
+) -> Vector:
     """The vector whose product is b; NotASolution where the iteration does not reach its tolerance."""
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))
     if not size:

@@ -28,7 +28,7 @@ class Leaf(NamedTuple):
     dtype: Any
 
     @property
-    def size(self) -> int:
+    def real_size(self) -> int:
         """How many real numbers it has."""
         return math.prod(self.shape) * (2 if self.dtype.kind == "c" else 1)
 
@@ -45,7 +45,7 @@ class Layout:
         self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
         self.dtype = np.result_type(np.float32, *[real_of(x.dtype) for x in self.leaves])
         self.dtype = self.dtype if self.leaves else np.dtype(np.float64)
-        ends = np.cumsum([0, *[x.size for x in self.leaves]])
+        ends = np.cumsum([0, *[x.real_size for x in self.leaves]])
         self.parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         self.size = int(ends[-1])
 
@@ -104,7 +104,7 @@ class Layout:
         for leaf, part in zip(self.leaves, self.parts, strict=True):
             flat = v if len(self.leaves) == 1 else v[part]
             if leaf.dtype.kind == "c":
-                half = leaf.size // 2
+                half = leaf.real_size // 2
                 flat = flat[:half] + 1j * flat[half:]
             if cast and flat.dtype != leaf.dtype:
                 flat = xp.astype(flat, leaf.dtype)
@@ -129,7 +129,7 @@ class Layout:
                     f"{self.name}: {what} must have the shape of {self.what}, {leaf.shape}, and be "
                     f"complex only where that is, got {describe(x)} [at {user_line()}]"
                 )
-            flat = xp.reshape(x, (-1,)) if x.shape != (leaf.size,) else x
+            flat = xp.reshape(x, (-1,)) if x.shape != (leaf.real_size,) else x
             if leaf.dtype.kind == "c":
                 flats += [xp.real(flat), xp.imag(flat)] if is_complex(x) else [flat, 0.0 * flat]
             else:
@@ -151,21 +151,21 @@ class Place(NamedTuple):
     storage: Any
     device: Any
 
-    def array(self, data: Vector) -> Array:
+    def place_array(self, data: Vector) -> Array:
         """An Array there, of its own, in double precision where it is a floating-point one."""
         wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
         own = np.array(data, dtype=wide)
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
 
 
-def place_of(x: Any) -> Place:
+def storage_place(x: Any) -> Place:
     """Where an Array lies, or its data."""
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data
     return Place(storage_of(sample), sample.device)
 
 
-HOST = place_of(np.zeros(()))
+HOST = storage_place(np.zeros(()))
 
 
 class Examples:
@@ -179,7 +179,7 @@ class Examples:
         for data in self.data:
             sample = data.sample if type(data) is Batched else data
             storage_of(sample).refuse_replay(sample, f"a solver runs in it ({name})")
-        self.places = [place_of(data) for data in self.data]
+        self.places = [storage_place(data) for data in self.data]
         self.home = self.places[0] if self.places else HOST
         lengths = lengths_of(self.data)
         self.axis_ids, self.shape = tuple(lengths), tuple(lengths.values())
@@ -196,14 +196,14 @@ class Examples:
             ]
         return np.array(storage_of(data).host(data), copy=True)
 
-    def array(self, values: Sequence[Vector], shape: Any, dtype: Any) -> Array:
+    def stack_examples(self, values: Sequence[Vector], shape: Any, dtype: Any) -> Array:
         """An Array, where the first of the arrays lies, of what was found for each example."""
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)
         return wrap(Batched(data, self.axis_ids) if self.axis_ids else data, 0, KEPT)
 
 
-def plain(x: Any) -> Any:
+def as_numpy(x: Any) -> Any:
     """An Array's values as NumPy's; anything else as it is."""
     if not isinstance(x, Array):
         return x
@@ -211,11 +211,11 @@ def plain(x: Any) -> Any:
     return storage_of(data).host(data)
 
 
-def on_host(x: Array) -> Vector:
+def doubles_on_host(x: Array) -> Vector:
     """An Array's values as a NumPy array of its own, in double precision."""
-    return np.array(plain(x), dtype=np.float64)
+    return np.array(as_numpy(x), dtype=np.float64)
 
 
-def handles(leaves: Sequence[Any]) -> list[Any]:
+def own_handles(leaves: Sequence[Any]) -> list[Any]:
     """The leaves with Arrays under handles of their own, so that writes to them stay there."""
     return [private_handle(x) if isinstance(x, Array) else x for x in leaves]

@@ -23,7 +23,7 @@ from .._record.stack import only_recorders, recorders
 from .._tape.arguments import differentiable
 from .._util import nest
 from .._util.errors import user_line
-from ._layouts import Examples, Layout, Vector, handles
+from ._layouts import Examples, Layout, Vector, own_handles
 from ._problem import Numbers, Problem
 
 REPEATED = (
@@ -32,7 +32,9 @@ REPEATED = (
 Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 
 
-def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find) -> Array:
+def solve_recorded(
+    problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find
+) -> Array:
     """The vector that solves a problem, followed where its parameters are.
 
     start : the Arrays in x0, whose values alone count.  leaves : of theta, Arrays and constants.
@@ -41,7 +43,7 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
 
     outside = recorders()
 
-    def with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:
+    def solve_with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:
         examples = examples_of(problem, start, given)
         vectors: list[Vector] = []
         matrices: list[Vector] = []
@@ -53,23 +55,25 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
                 found = numbers.newton(found)
             found = found.astype(problem.layout.dtype).astype(np.float64)
             with only_recorders():
-                J = numbers.check(found)
+                J = numbers.check_solution(found)
             matrices += [] if J is None else [J]
             vectors.append(found)
             probes += [numbers.probe(found)] if outside else []
         if vectors and outside:
             check_captures(numbers, found)
         n, dtype = problem.layout.size, problem.layout.dtype
-        v = examples.array(vectors, (n,), dtype)
-        made = examples.array(matrices, (n, n), dtype) if matrices else None
+        v = examples.stack_examples(vectors, (n,), dtype)
+        made = examples.stack_examples(matrices, (n, n), dtype) if matrices else None
 
-        def rule(g: Array) -> list[Array | None]:
+        def cotangent_rule(g: Array) -> list[Array | None]:
             check_repeats(problem, v, given, probes)
-            return pull(problem, v, given, g, made)
+            return pull_cotangents(problem, v, given, g, made)
 
-        return v, rule
+        return v, cotangent_rule
 
-    found: Array = call_with_rule(problem.name, with_rule, tuple(leaves), {}, signature_of=solution)
+    found: Array = call_with_rule(
+        problem.name, solve_with_rule, tuple(leaves), {}, signature_of=solve_recorded
+    )
     return found
 
 
@@ -101,7 +105,7 @@ def check_repeats(
     examples = examples_of(problem, [v], given)
     for values, (at, before) in zip(examples, probes, strict=True):
         numbers, _ = numbers_of(problem, examples, values[1:], given)
-        change = changed(before, numbers.residual(at))
+        change = relative_change(before, numbers.residual_at(at))
         if change > REPEATED:
             raise RuntimeError(
                 f"{problem.name}: the function gave something else when it ran again for the gradient: "
@@ -111,7 +115,7 @@ def check_repeats(
             )
 
 
-def changed(before: Vector, now: Vector) -> float:
+def relative_change(before: Vector, now: Vector) -> float:
     """How far two residuals are from each other, relative to the first; NaN counts as NaN."""
     if np.array_equal(before, now, equal_nan=True):
         return 0.0
@@ -126,7 +130,7 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
     """ValueError where the function uses what is followed outside, which is not among its arguments."""
     problem = numbers.problem
     (recorder,) = recorders()
-    problem.residual(numbers.point(v), handles(numbers.leaves))
+    problem.residual(numbers.point(v), own_handles(numbers.leaves))
     if isinstance(recorder, FunctionRecorder) and recorder.variables:
         names = ", ".join(repr(variable.name) for variable in recorder.variables)
         raise ValueError(
@@ -135,7 +139,9 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
         )
 
 
-def pull(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> list[Array | None]:
+def pull_cotangents(
+    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any
+) -> list[Array | None]:
     """The cotangents of the parameters for one of the solution."""
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
     chosen = [i for i in arrays if differentiable(given[i])]
@@ -143,13 +149,13 @@ def pull(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> 
         return [None] * len(arrays)
     weights = adjoint(problem, v, given, g, None if recorders() else J)
 
-    def residual(*some: Array) -> Array:
-        leaves = handles(given)
+    def residual_of_chosen(*some: Array) -> Array:
+        leaves = own_handles(given)
         for i, x in zip(chosen, some, strict=True):
             leaves[i] = x
-        return problem.residual(handles([v])[0], leaves)
+        return problem.residual(own_handles([v])[0], leaves)
 
-    _, back = xp.vjp(residual, *[given[i] for i in chosen])
+    _, back = xp.vjp(residual_of_chosen, *[given[i] for i in chosen])
     found = dict(zip(chosen, back(-weights), strict=True))
     return [found.get(i) for i in arrays]
 
@@ -162,9 +168,9 @@ def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) 
     if not problem.layout.size:
         return g
     if problem.matrix_free:
-        return solution(adjoint_problem(problem), [], (g, v, *given), from_zeros)
+        return solve_recorded(adjoint_problem(problem), [], (g, v, *given), from_zeros)
     if J is None:
-        J = xp.jacobian(lambda v: problem.residual(v, handles(given)))(v)
+        J = xp.jacobian(lambda v: problem.residual(v, own_handles(given)))(v)
     found: Array = xp.linalg.solve(xp.matrix_transpose(J), g)
     return found
 
@@ -173,9 +179,9 @@ def adjoint_problem(problem: Problem) -> Problem:
     """The linear equation of a cotangent, a solution and its parameters, to be solved in its turn."""
     name = problem.name
 
-    def residual(w: Array, leaves: Sequence[Any]) -> Array:
+    def adjoint_residual(w: Array, leaves: Sequence[Any]) -> Array:
         g, v, *rest = leaves
-        _, back = xp.vjp(lambda v: problem.residual(v, handles(rest)), v)
+        _, back = xp.vjp(lambda v: problem.residual(v, own_handles(rest)), v)
         product: Array = back(w)[0] - g
         return product
 
@@ -189,7 +195,7 @@ def adjoint_problem(problem: Problem) -> Problem:
     return Problem(
         name=name if problem.base else f"the adjoint of {name}",
         layout=Layout(name, np.zeros(problem.layout.size, problem.layout.dtype)),
-        residual=residual,
+        residual=adjoint_residual,
         symmetric=problem.symmetric,
         matrix_free=True,
         linear=True,
@@ -204,7 +210,7 @@ def adjoint_problem(problem: Problem) -> Problem:
 def from_zeros(numbers: Numbers, start: Any, host: Any) -> Vector:
     """The solution of a linear problem, by an iteration that starts at zero."""
     v = np.zeros(numbers.problem.layout.size)
-    return -numbers.newton_step(v, numbers.residual(v))
+    return -numbers.newton_step(v, numbers.residual_at(v))
 
 
 def arrays_of(x0: Any) -> list[Array]:

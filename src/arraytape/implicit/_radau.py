@@ -34,7 +34,7 @@ class Collocation(Explicit):
         """What SciPy's iteration found for the last step."""
         return None if solver.Z is None else solver.Z.copy()
 
-    def step(
+    def take_step(
         self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
     ) -> tuple[Any, ...]:
         """The state after one step, the differences to y at the three points, and the exact state.
@@ -45,11 +45,11 @@ class Collocation(Explicit):
         if hint is None:  # there is nothing in y
             return y, [y, y, y], y
         exact = root(equations(self, field), hint, y, t, h, args, solver=as_given, polish=True)
-        known = field.asarray(hint, y.dtype)
+        known = field.as_state_array(hint, y.dtype)
         Z = xp.grad_pass_through(lambda exact: known)(exact)
         return y + Z[2, :], [Z[i, :] for i in range(3)], y + exact[2, :]
 
-    def slopes(
+    def end_stages(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
     ) -> tuple[Any, list[Array]]:
         """Its curve is made of the stages alone."""
@@ -64,14 +64,14 @@ class Collocation(Explicit):
 def equations(method: Collocation, field: Field) -> Any:
     """What is zero at the differences of a step."""
 
-    def residual(Z: Array, y: Array, t: Any, h: Any, args: Any) -> Array:
+    def collocation_residual(Z: Array, y: Array, t: Any, h: Any, args: Any) -> Array:
         slopes = [
             field(t + float(c) * h, y + Z[i, :], args) for i, c in enumerate(method.C)
         ]  # fmt: skip
         found: Array = Z - h * xp.matmul(xp.asarray(method.A, device=y.device), xp.stack(slopes))
         return found
 
-    return residual
+    return collocation_residual
 
 
 RADAU = Collocation()

@@ -35,7 +35,7 @@ class Explicit:
         """What a step on Arrays needs to know of SciPy's: nothing."""
         return None
 
-    def step(
+    def take_step(
         self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
     ) -> tuple[Any, ...]:
         """The state after one step, its stages, and the state as it was computed here.
@@ -45,12 +45,12 @@ class Explicit:
         """
         stages = [field(t, y, args) if k is None else k]
         for s, c in enumerate(self.C[1:], start=1):
-            at = y + weighted(self.A[s, :s], stages) * h
+            at = y + weighted_stages(self.A[s, :s], stages) * h
             stages.append(field(t + float(c) * h, at, args))
-        new = y + h * weighted(self.B, stages)
+        new = y + h * weighted_stages(self.B, stages)
         return new, stages, new
 
-    def slopes(
+    def end_stages(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
     ) -> tuple[Array, list[Array]]:
         """The slope at the end of a step, and all stages of which its curve is made."""
@@ -59,10 +59,10 @@ class Explicit:
 
     def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
         """Coefficients of the curve in a step: an axis more in front."""
-        found: Array = h * weighted(self.solver.P.T, stages)
+        found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 
-    def value(self, y: Array, curve: Array, x: Any) -> Array:
+    def curve_value(self, y: Array, curve: Array, x: Any) -> Array:
         """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
@@ -74,25 +74,25 @@ class Explicit:
 class DormandPrince8(Explicit):
     """DOP853, whose curve takes three stages more."""
 
-    def slopes(
+    def end_stages(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
     ) -> tuple[Array, list[Array]]:
         """The slope at the end of a step, and all stages of which its curve is made."""
-        last, stages = super().slopes(field, t, y, h, new, stages, args)
+        last, stages = super().end_stages(field, t, y, h, new, stages, args)
         table = self.solver
         for a, c in zip(table.A_EXTRA, table.C_EXTRA, strict=True):
-            at = y + weighted(a[: len(stages)], stages) * h
+            at = y + weighted_stages(a[: len(stages)], stages) * h
             stages.append(field(t + float(c) * h, at, args))
         return last, stages
 
     def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
         """Coefficients of the curve in a step, as SciPy's: an axis more in front."""
         change, first, last = new - y, h * stages[0], h * stages[self.solver.n_stages]
-        rest = h * weighted(self.solver.D, stages)
+        rest = h * weighted_stages(self.solver.D, stages)
         start = [change, first - change, 2.0 * change - (last + first)]
         return xp.concat([xp.stack(start), rest])
 
-    def value(self, y: Array, curve: Array, x: Any) -> Array:
+    def curve_value(self, y: Array, curve: Array, x: Any) -> Array:
         """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
@@ -117,7 +117,7 @@ class FixedStep(Explicit):
         return xp.stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
 
 
-def weighted(weights: Data, stages: list[Array]) -> Array:
+def weighted_stages(weights: Data, stages: list[Array]) -> Array:
     """Sums of stages with weights (s,) or (p, s), in the order in which SciPy adds them."""
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)

@@ -12,7 +12,7 @@ from ._field import for_solver
 from ._steps import Problem
 
 
-def run(problem: Problem) -> tuple[Any, list[float], list[Any]]:
+def run_scipy(problem: Problem) -> tuple[Any, list[float], list[Any]]:
     """What ``solve_ivp`` gives, the nodes between accepted steps, and what each step found."""
     nodes, found = [problem.span[0]], []
 

@@ -26,7 +26,7 @@ def find_root(numbers: Numbers, start: Vector) -> Vector:
         optimize = scipys(numbers.problem.name, "scipy.optimize")
     except ImportError:
         return damped_newton(numbers, start)
-    found = optimize.root(numbers.residual, start, jac=numbers.jacobian, tol=1e-13)
+    found = optimize.root(numbers.residual_at, start, jac=numbers.jacobian_at, tol=1e-13)
     return numbers.newton(np.asarray(found.x))
 
 
@@ -35,7 +35,7 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
 
     Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
     """
-    r = numbers.residual(v)
+    r = numbers.residual_at(v)
     for _ in range(most):
         before = np.linalg.norm(r)
         step = numbers.newton_step(v, r)
@@ -43,7 +43,7 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
             break
         for halving in range(30):
             there = v - step / 2.0**halving
-            r = numbers.residual(there)
+            r = numbers.residual_at(there)
             if np.linalg.norm(r) < (1.0 - 1e-4 / 2.0**halving) * before:
                 break
         v = there
@@ -55,12 +55,12 @@ def find_minimum(numbers: Numbers, start: Vector) -> Vector:
     if numbers.solves(start):
         return start
     optimize = scipys(numbers.problem.name, "scipy.optimize")
-    options: dict[str, Any] = {"hess": numbers.jacobian, "method": "trust-exact"}
+    options: dict[str, Any] = {"hess": numbers.jacobian_at, "method": "trust-exact"}
     if numbers.problem.matrix_free:
         options = {"hessp": hessian_products(numbers), "method": "trust-ncg"}
     with Quiet():
         found = optimize.minimize(
-            numbers.value, start, jac=numbers.residual, options={"gtol": 1e-8}, **options
+            numbers.value_at, start, jac=numbers.residual_at, options={"gtol": 1e-8}, **options
         )
     return numbers.newton(np.asarray(found.x))
 
@@ -69,13 +69,13 @@ def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
     """The products of the Hessian at a point with vectors; one point is recorded once."""
     last: list[Any] = [None, None]
 
-    def product(v: Vector, w: Vector) -> Vector:
+    def hessian_product(v: Vector, w: Vector) -> Vector:
         if last[0] is None or not np.array_equal(last[0], v):
             last[:] = v.copy(), numbers.products(v)[0]
         found: Vector = last[1](w)
         return found
 
-    return product
+    return hessian_product
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
@@ -84,7 +84,7 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
         return start
     v = start
     for _ in range(SLOW):
-        step = numbers.residual(v)
+        step = numbers.residual_at(v)
         if not np.isfinite(step).all():
             raise NotASolution(
                 f"{numbers.problem.name}: the iteration leaves for what is not finite "
@@ -98,7 +98,7 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
 
 def find_linear(numbers: Numbers, start: Vector) -> Vector:
     """The solution of a linear system, by products or by its matrix."""
-    r = numbers.residual(start)
+    r = numbers.residual_at(start)
     if not r.any():
         return start
     return start - numbers.newton_step(start, r)

@@ -14,7 +14,7 @@ from .._array.array import Array
 from .._array.views import keep
 from .._util.blocks import Quiet
 from .._util.errors import user_line
-from ._field import Data, Field, on_host
+from ._field import Data, Field, values_on_host
 
 # How well steps that are taken again give the same state: rounding grows on the way.
 REPRODUCED = 1e-6
@@ -61,7 +61,7 @@ class Problem:
     dense: bool
 
     @property
-    def moving(self) -> bool:
+    def has_array_end(self) -> bool:
         """Whether an end of t_span is an Array, which may have a derivative."""
         return any(isinstance(end, Array) for end in self.ends)
 
@@ -97,14 +97,14 @@ class Mesh:
         nodes[-1] = span[1]
         return cls(nodes, 1.0 - last, last)
 
-    def as_array(self, problem: Problem) -> Array:
+    def node_array(self, problem: Problem) -> Array:
         """The nodes as an Array, to which the ends that are Arrays have a derivative."""
         field = problem.field
-        nodes = field.asarray(self.nodes, field.real)
+        nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
             if isinstance(end, Array):
                 moved = xp.astype(end, field.real) - xp.stop_gradient(xp.astype(end, field.real))
-                nodes = nodes + field.asarray(weights, field.real) * moved
+                nodes = nodes + field.as_state_array(weights, field.real) * moved
         return nodes
 
     def steps_of(self, at: Data) -> Data:
@@ -130,7 +130,7 @@ def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Repl
     again on its way back (Griewank 1992, "Achieving logarithmic growth...", the case of one level).
     """
     count = len(mesh.nodes) - 1
-    nodes = mesh.as_array(problem)
+    nodes = mesh.node_array(problem)
     where = None if problem.at is None else mesh.steps_of(problem.at)
     length = max(math.isqrt(count), 1)
     y, parts = problem.y0, []
@@ -138,8 +138,8 @@ def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Repl
         stop = min(start + length, count)
         piece = Piece(problem, start, stop, where, mesh, hints)
         inside = piece.points()
-        part = xp.recompute_grad(piece.run)(
-            y, nodes[start : stop + 1] if problem.moving else None, inside, problem.args
+        part = xp.recompute_grad(piece.run_steps)(
+            y, nodes[start : stop + 1] if problem.has_array_end else None, inside, problem.args
         )
         y = part["end"]
         parts.append(part)
@@ -157,7 +157,7 @@ def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Repl
 
 
 class Piece:
-    """Some steps after each other.  ``run`` gives the same each time, for the backward pass."""
+    """Some steps after each other.  ``run_steps`` gives the same each time, for the backward pass."""
 
     def __init__(
         self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh, hints: Any
@@ -174,27 +174,29 @@ class Piece:
             return None
         return self.problem.points[self.offset : self.offset + self.where.size]
 
-    def run(self, y: Array, nodes: Array | None, points: Array | None, args: Any) -> dict[str, Any]:
+    def run_steps(
+        self, y: Array, nodes: Array | None, points: Array | None, args: Any
+    ) -> dict[str, Any]:
         """The state at the end, and of states, values and curves what is asked for."""
         problem, method = self.problem, self.problem.method
         states, values, curves, slope = [], [], [], None
         for i in range(self.start, self.stop):
             t, h = self.time_and_step(nodes, i)
             hint = () if self.hints is None else (self.hints[i],)
-            new, stages, computed = method.step(problem.field, t, y, h, slope, args, *hint)
-            chosen = slice(0, 0) if points is None else self.chosen(i)
+            new, stages, computed = method.take_step(problem.field, t, y, h, slope, args, *hint)
+            chosen = slice(0, 0) if points is None else self.points_in_step(i)
             slope = None
             if problem.dense or chosen.stop > chosen.start:
-                slope, stages = method.slopes(problem.field, t, y, h, new, stages, args)
+                slope, stages = method.end_stages(problem.field, t, y, h, new, stages, args)
                 curve = method.curve(y, new, h, stages)
                 if problem.dense:
                     curves.append(curve)
                 if chosen.stop > chosen.start and points is not None:
                     x = xp.expand_dims((points[chosen] - t) / h, axis=-1)
-                    values.append(method.value(y, xp.expand_dims(curve, axis=1), x))
+                    values.append(method.curve_value(y, xp.expand_dims(curve, axis=1), x))
             states.append(new)
             y = new
-        self.check(computed)
+        self.check_repeated(computed)
         found: dict[str, Any] = {"end": y}
         if problem.at is None or problem.dense:
             found["states"] = xp.stack(states)
@@ -204,7 +206,7 @@ class Piece:
             found["curves"] = xp.stack(curves)
         return found
 
-    def check(self, end: Array) -> None:
+    def check_repeated(self, end: Array) -> None:
         """RuntimeError where the last step gave something else when it was taken first.
 
         Rounding may differ, where memory lies otherwise.  Only plain data on the host are compared.
@@ -223,7 +225,7 @@ class Piece:
         t = nodes[i - self.start]
         return t, nodes[i - self.start + 1] - t
 
-    def chosen(self, i: int) -> slice:
+    def points_in_step(self, i: int) -> slice:
         """Which of the points lie in step i."""
         ends = np.searchsorted(self.where, [i, i + 1]) if self.where is not None else (0, 0)
         return slice(int(ends[0]), int(ends[1]))
@@ -242,7 +244,7 @@ class OdeSolution:
 
     def __init__(self, problem: Problem, mesh: Mesh, found: Replayed) -> None:
         self._problem, self._nodes, self._found = problem, mesh.nodes, found
-        self.ts = mesh.as_array(problem)
+        self.ts = mesh.node_array(problem)
         self.t_min, self.t_max = float(mesh.nodes.min()), float(mesh.nodes.max())
 
     def __call__(self, t: Any) -> Array:
@@ -266,19 +268,19 @@ class OdeSolution:
         """
         problem, found = self._problem, self._found
         field = problem.field
-        times = field.asarray(t, field.real)
+        times = field.as_state_array(t, field.real)
         if times.ndim > 1:
             raise ValueError(
                 f"sol: t must have no or one dimension, got shape {times.shape} [at {user_line()}]"
             )
         flat = xp.reshape(times, (-1,))
-        i = field.asarray(self._steps(on_host(flat, "the time of sol(t)")), None)
+        i = field.as_state_array(self._steps(values_on_host(flat, "the time of sol(t)")), None)
         assert found.states is not None
         assert found.curves is not None
         start = xp.take(self.ts, i)
         x = xp.expand_dims((flat - start) / (xp.take(self.ts, i + 1) - start), axis=-1)
         curves = xp.moveaxis(xp.take(found.curves, i, axis=0), 1, 0)
-        y = problem.method.value(xp.take(found.states, i, axis=0), curves, x)
+        y = problem.method.curve_value(xp.take(found.states, i, axis=0), curves, x)
         y = xp.reshape(xp.moveaxis(y, 0, -1), (*field.shape, flat.shape[0]))
         return y if times.ndim else y[..., 0]
 

@@ -15,7 +15,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._record.stack import recorders
 from .._util.errors import TapeWarning, describe, entrance, shown, stacklevel, user_line
-from ._field import Field, on_host, refuse_batched
+from ._field import Field, refuse_batched, values_on_host
 
 FINISHED = "The solver successfully reached the end of the integration interval."
 
@@ -197,7 +197,7 @@ def problem_of(
     chosen = method_of(method, adjoint)
     start = state_of(y0, chosen.adaptive)
     field = Field(f, start)
-    ends, span = ends_of(t_span)
+    ends, span = span_ends(t_span)
     points, at = points_of(field, t_eval, span)
     from ._steps import Problem
 
@@ -243,7 +243,7 @@ def state_of(y0: Any, double: bool) -> Array:
     return start if start.dtype == wanted else xp.astype(start, wanted)
 
 
-def ends_of(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
+def span_ends(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
     """The two ends as they were given, and as floats."""
     try:
         first, last = t_span
@@ -253,7 +253,9 @@ def ends_of(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
         ) from error
     span = []
     for end in (first, last):
-        value = on_host(end, "an end of t_span") if isinstance(end, Array) else np.asarray(end)
+        value = (
+            values_on_host(end, "an end of t_span") if isinstance(end, Array) else np.asarray(end)
+        )
         if value.shape != () or value.dtype.kind not in "biuf" or not np.isfinite(value):
             raise ValueError(
                 f"odeint: the ends of t_span must be finite real numbers, got {shown(end)} "
@@ -267,8 +269,8 @@ def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any
     """t_eval as an Array and its values; ValueError for what ``solve_ivp`` refuses."""
     if t_eval is None:
         return None, None
-    points = xp.astype(field.asarray(t_eval, None), field.real)
-    at = on_host(points, "t_eval").astype(np.float64)
+    points = xp.astype(field.as_state_array(t_eval, None), field.real)
+    at = values_on_host(points, "t_eval").astype(np.float64)
     steps = np.diff(at) if at.ndim == 1 else at
     if at.ndim != 1:
         wrong = f"must be 1-dimensional, got shape {at.shape}"
@@ -320,12 +322,12 @@ def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
 # --- answers ------------------------------------------------------------------------------------------
 def adaptive(problem: Any, continuous: bool) -> Any:
     """SciPy's steps, once more on Arrays where a recorder may follow them."""
-    from ._scipy import run
+    from ._scipy import run_scipy
     from ._steps import Mesh, replay
 
     refuse_batched(problem.y0, "y0")
     refuse_batched(problem.args, "one of args")
-    result, nodes, hints = run(problem)
+    result, nodes, hints = run_scipy(problem)
     if result.status < 0 and recorders():
         warnings.warn(
             f"odeint stopped at t = {nodes[-1]} of {problem.span}: {result.message} The result, and its "
@@ -334,7 +336,7 @@ def adaptive(problem: Any, continuous: bool) -> Any:
             stacklevel=stacklevel(),
         )
     field, count = problem.field, len(result.t)
-    y = field.asarray(np.reshape(result.y, (problem.y0.shape[0], count)), problem.y0.dtype)
+    y = field.as_state_array(np.reshape(result.y, (problem.y0.shape[0], count)), problem.y0.dtype)
     if problem.at is not None:
         problem.points, problem.at = problem.points[:count], problem.at[:count]
     mesh = Mesh.of_steps(nodes, result.status == 0)
@@ -359,7 +361,7 @@ def by_adjoint_of(problem: Any, values: Array, mesh: Any) -> Array:
     """Values with the derivatives of the adjoint problem."""
     from ._adjoint import by_adjoint
 
-    times = mesh.as_array(problem) if problem.points is None else problem.points
+    times = mesh.node_array(problem) if problem.points is None else problem.points
     variables = problem.field.alone.collect()
     rows = by_adjoint(odeint, problem, xp.matrix_transpose(values), times, variables)
     return xp.matrix_transpose(rows)
@@ -386,18 +388,18 @@ def standing(problem: Any) -> Any:
 
     field, y0 = problem.field, problem.y0
     mesh = Mesh.of_steps([*problem.span], finished=True)
-    first, last = (field.asarray(end, field.real) for end in problem.ends)
+    first, last = (field.as_state_array(end, field.real) for end in problem.ends)
     slope = field(first, y0, problem.args)
 
-    def at(t: Any) -> Array:
+    def standing_state(t: Any) -> Array:
         y: Array = xp.expand_dims(y0, axis=-1) + (t - first) * xp.expand_dims(slope, axis=-1)
         return y
 
     def sol(t: Any) -> Array:
-        times = field.asarray(t, field.real)
-        return xp.reshape(at(xp.reshape(times, (-1,))), (*field.shape, *times.shape))
+        times = field.as_state_array(t, field.real)
+        return xp.reshape(standing_state(xp.reshape(times, (-1,))), (*field.shape, *times.shape))
 
-    y = at(xp.stack([first, last]) if problem.points is None else problem.points)
+    y = standing_state(xp.stack([first, last]) if problem.points is None else problem.points)
     found = answer(problem, y, mesh, None, None)
     found.sol = sol if problem.dense else None
     return found
@@ -415,7 +417,7 @@ def answer(problem: Any, y: Array, mesh: Any, found: Any, result: Any) -> Any:
     shape = (*problem.field.shape, y.shape[-1])
     of_scipy = {} if result is None else result
     return OptimizeResult(
-        t=mesh.as_array(problem) if problem.points is None else problem.points,
+        t=mesh.node_array(problem) if problem.points is None else problem.points,
         y=y if y.shape == shape else xp.reshape(y, shape),
         sol=OdeSolution(problem, mesh, found) if problem.dense and found is not None else None,
         t_events=None, y_events=None,

@@ -29,7 +29,7 @@ from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
 from ._iterative import scipys
-from ._layouts import Layout, Vector, handles, plain
+from ._layouts import Layout, Vector, as_numpy, own_handles
 
 # What SciPy's methods ask for; it warns of what they do not.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
@@ -95,16 +95,16 @@ def root(
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
     with_jacobian = method in ("hybr", "lm")
 
-    def solver(x0: Vector, *args: Any) -> Any:
+    def solve_root(x0: Vector, *args: Any) -> Any:
         given: Any = None
         if with_jacobian:
-            given = call.given(jac, args) or call.hosted(xp.jacobian(call.value), args)
+            given = call.given(jac, args) or call.hosted(xp.jacobian(call.checked_value), args)
         return scipys(name, "scipy.optimize").root(
-            call.hosted(call.value, args), x0, method=method, jac=given, tol=tol,
+            call.hosted(call.checked_value, args), x0, method=method, jac=given, tol=tol,
             callback=callback, options=options,
         )  # fmt: skip
 
-    return call.answer(solver, polish, F=call.value)
+    return call.answer(solve_root, polish, F=call.checked_value)
 
 
 @entrance
@@ -185,9 +185,9 @@ def minimize(
     optimize = scipys(name, "scipy.optimize")
     limits = Limits(name, bounds, call.size, pairs=True)
     chosen = method.lower() if isinstance(method, str) else method
-    value_of = scalar(name, call.value)
+    value_of = one_number(name, call.checked_value)
 
-    def solver(x0: Vector, *args: Any) -> Any:
+    def solve_minimum(x0: Vector, *args: Any) -> Any:
         given: dict[str, Any] = {}
         if chosen not in WITHOUT_GRADIENT:
             given["jac"] = call.given(jac, args) or call.hosted(xp.grad(value_of), args)
@@ -200,10 +200,10 @@ def minimize(
             lambda x: float(value(x)), x0, method=method, bounds=bounds, tol=tol,
             callback=callback, options=options, **given,
         )  # fmt: skip
-        limits.check(found.x, call.arrays(args), value_of)
+        limits.check_bounds(found.x, call.as_array_arguments(args), value_of)
         return found
 
-    found = call.answer(solver, polish, **limits.condition(value_of))
+    found = call.answer(solve_minimum, polish, **limits.condition(value_of))
     found.fun = value_of(found.x, *call.args)
     return found
 
@@ -294,22 +294,22 @@ def least_squares(
     optimize = scipys(name, "scipy.optimize")
 
     def cost(x: Array, *args: Any) -> Any:
-        squares = (call.value(x, *args) / f_scale) ** 2
+        squares = (call.checked_value(x, *args) / f_scale) ** 2
         return 0.5 * f_scale**2 * xp.sum(LOSSES[loss](squares))
 
-    def solver(x0: Vector, *args: Any) -> Any:
-        by_tape = call.hosted(xp.jacobian(call.value), args)
+    def solve_residuals(x0: Vector, *args: Any) -> Any:
+        by_tape = call.hosted(xp.jacobian(call.checked_value), args)
         found = optimize.least_squares(
-            call.hosted(call.value, args), x0, jac=call.given(jac, args) or by_tape, bounds=bounds,
-            method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
+            call.hosted(call.checked_value, args), x0, jac=call.given(jac, args) or by_tape,
+            bounds=bounds, method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
             x_scale=x_scale, tr_solver=tr_solver, tr_options=tr_options or {}, max_nfev=max_nfev,
             verbose=verbose,
         )  # fmt: skip
-        limits.check(found.x, call.arrays(args), cost)
+        limits.check_bounds(found.x, call.as_array_arguments(args), cost)
         return found
 
-    found = call.answer(solver, polish, **limits.condition(cost))
-    found.fun, found.cost = call.value(found.x, *call.args), cost(found.x, *call.args)
+    found = call.answer(solve_residuals, polish, **limits.condition(cost))
+    found.fun, found.cost = call.checked_value(found.x, *call.args), cost(found.x, *call.args)
     return found
 
 
@@ -378,9 +378,9 @@ def brentq(
     end = xp.asarray(b, dtype=xp.float64)
     seen = []
 
-    def solver(x0: Any, *args: Any) -> Any:
+    def solve_bracket(x0: Any, *args: Any) -> Any:
         *rest, end = args
-        value = call.hosted(call.value, rest)
+        value = call.hosted(call.checked_value, rest)
         x, result = scipys(name, "scipy.optimize").brentq(
             lambda x: float(value(x)), float(x0), float(end), xtol=xtol, rtol=rtol,
             maxiter=maxiter, full_output=True, disp=disp,
@@ -389,9 +389,9 @@ def brentq(
         return x
 
     def F(x: Any, *args: Any) -> Any:
-        return call.value(x, *args[:-1])
+        return call.checked_value(x, *args[:-1])
 
-    x = call.solution(solver, polish, xp.stop_gradient(end), F=F)
+    x = call.find_solution_of(solve_bracket, polish, xp.stop_gradient(end), F=F)
     return (x, seen[-1]) if full_output else x
 
 
@@ -469,43 +469,48 @@ def curve_fit(
         raise ValueError(f"{name}: nan_policy='omit' is not taken [at {user_line()}]; drop the NaN")
     if p0 is None:
         p0 = np.ones(parameter_count(name, f))
-    data = [as_array(x) for x in (xdata, ydata)] + ([] if sigma is None else [as_array(sigma)])
-    call = Call(name, lambda p, *args: weighted(f, p, *args), p0, tuple(data))
+    data = [stacked_array(x) for x in (xdata, ydata)] + (
+        [] if sigma is None else [stacked_array(sigma)]
+    )
+    call = Call(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
     limits = Limits(name, bounds, call.size)
     optimize = scipys(name, "scipy.optimize")
     seen: list[Any] = []
 
     def cost(p: Array, *args: Any) -> Any:
-        return 0.5 * xp.sum(call.value(p, *args) ** 2)
+        return 0.5 * xp.sum(call.checked_value(p, *args) ** 2)
 
-    def solver(p0: Vector, *args: Any) -> Any:
+    def solve_fit(p0: Vector, *args: Any) -> Any:
         x, y, *deviations = args
-        at, model = call.arrays(args), call.hosted(lambda p, x, *_: parameters(f, p, x), args)
-        slopes = call.hosted(xp.jacobian(lambda p, x, *_: parameters(f, p, x)), args)
+        at, model = (
+            call.as_array_arguments(args),
+            call.hosted(lambda p, x, *_: model_values(f, p, x), args),
+        )
+        slopes = call.hosted(xp.jacobian(lambda p, x, *_: model_values(f, p, x)), args)
         options = {} if full_output is False else {"full_output": True}
         seen[:] = optimize.curve_fit(
             lambda _, *p: model(np.asarray(p)), x, y, p0, sigma=next(iter(deviations), None),
             absolute_sigma=absolute_sigma, check_finite=check_finite, bounds=bounds, method=method,
             jac=lambda _, *p: slopes(np.asarray(p)), nan_policy=nan_policy, **options, **kwargs,
         )  # fmt: skip
-        limits.check(seen[0], at, cost)
+        limits.check_bounds(seen[0], at, cost)
         return seen[0]
 
-    popt = call.solution(solver, polish, **limits.condition(cost))
+    popt = call.find_solution_of(solve_fit, polish, **limits.condition(cost))
     pcov = covariance(call, popt, cost, absolute_sigma, seen)
     return (popt, pcov, *seen[2:])
 
 
-def parameters(f: Callable[..., Any], p: Array, x: Any) -> Any:
+def model_values(f: Callable[..., Any], p: Array, x: Any) -> Any:
     """A model's values for parameters in one Array."""
     own: Array
-    own, x = handles([p, x])
+    own, x = own_handles([p, x])
     return f(x, *[own[i] for i in range(own.shape[0])])
 
 
-def weighted(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
+def weighted_residuals(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
     """The residuals in units of their standard deviations."""
-    r = parameters(f, p, x) - y
+    r = model_values(f, p, x) - y
     if sigma is None:
         return r
     if sigma.ndim < 2:
@@ -532,16 +537,16 @@ def covariance(
     """The parameters' covariance matrix as SciPy estimates it: by the Jacobian at the solution."""
     if seen and not np.isfinite(seen[1]).all():  # SciPy has warned
         return xp.asarray(seen[1])
-    J = xp.jacobian(lambda p: call.value(p, *call.args))(popt)
+    J = xp.jacobian(lambda p: call.checked_value(p, *call.args))(popt)
     found: Array = xp.linalg.inv(xp.matrix_transpose(J) @ J)
     if not absolute:
         found = found * (2.0 * cost(popt, *call.args) / (J.shape[0] - J.shape[1]))
     return found
 
 
-def called(f: Callable[..., Any], *args: Any) -> Any:
+def call_on_handles(f: Callable[..., Any], *args: Any) -> Any:
     """What a user's function gives for arguments under handles of their own, to which it may write."""
-    return f(*nest.pack(args, handles(nest.leaves(args))))
+    return f(*nest.pack(args, own_handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
@@ -566,15 +571,15 @@ class Call:
             functions.check_callable(name, "callback", callback)
         self.name, self.fun, self.first = name, fun, first
         self.args = args if isinstance(args, tuple) else (args,)
-        start = xp.astype(as_array(x0), xp.float64)
+        start = xp.astype(stacked_array(x0), xp.float64)
         if not scalar:
             start = xp.reshape(start, (-1,))
         self.x0, self.size = xp.stop_gradient(start), int(start.size)
         self.results: list[Any] = []
 
-    def value(self, x: Array, *args: Any) -> Any:
+    def checked_value(self, x: Array, *args: Any) -> Any:
         """What counts of the function's result."""
-        found = called(self.fun, x, *args)
+        found = call_on_handles(self.fun, x, *args)
         found = found[0] if self.first else found
         if not isinstance(found, Array) or found.dtype.kind != "f":
             raise TypeError(
@@ -583,7 +588,7 @@ class Call:
             )
         return found
 
-    def arrays(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Arguments with Arrays in the place of NumPy arrays."""
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
@@ -593,20 +598,20 @@ class Call:
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
         """A function of Arrays as one of a NumPy array."""
-        arrays = self.arrays(args)
-        return lambda x, *more: plain(
+        arrays = self.as_array_arguments(args)
+        return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
         )
 
     def given(self, derivative: Any, args: Sequence[Any]) -> Any:
         """A derivative that the user gives, on NumPy arrays; None where it is none."""
         if self.first and derivative is True:
-            return self.hosted(lambda x, *args: called(self.fun, x, *args)[1], args)
+            return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
         if not callable(derivative):
             return None
-        return self.hosted(functools.partial(called, derivative), args)
+        return self.hosted(functools.partial(call_on_handles, derivative), args)
 
-    def solution(
+    def find_solution_of(
         self,
         solver: Callable[..., Any],
         polish: bool,
@@ -616,15 +621,15 @@ class Call:
     ) -> Any:
         """The root of F, or the minimum of f, that a solver of SciPy's finds."""
 
-        def residual(layout: Layout, x: Any, args: Any) -> Array:
+        def root_equations(layout: Layout, x: Any, args: Any) -> Array:
             assert F is not None
             return layout.vector(F(x, *args), "the function's results")
 
         theta, settings = (*self.args, *more), {"polish": polish, "symmetric": f is not None}
         find = solvers.find_root  # not asked for
         try:
-            return functions.solve(
-                self.name, residual, self.x0, theta, solver, find, settings, minimized=f
+            return functions.solve_problem(
+                self.name, root_equations, self.x0, theta, solver, find, settings, minimized=f
             )
         except NotASolution as error:
             said = next((r.message for r in self.results if not r.success), None)
@@ -635,11 +640,11 @@ class Call:
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
         """SciPy's result, with the solution as an Array."""
 
-        def kept(x0: Any, *args: Any) -> Any:
+        def solve_and_keep(x0: Any, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
             return self.results[-1].x
 
-        x = self.solution(kept, polish, **of)
+        x = self.find_solution_of(solve_and_keep, polish, **of)
         if len(self.results) == 1:
             self.results[0].x = x
             return self.results[0]
@@ -664,7 +669,7 @@ class Limits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """What the minimum of f within the bounds solves, as ``Call.solution`` takes it."""
+        """What the minimum of f within the bounds solves, as ``Call.find_solution_of`` takes it."""
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -684,12 +689,12 @@ class Limits:
         """Which elements are held at their lower, and at their upper bound, where the slope is g."""
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
-    def check(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
+    def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
         """NotASolution where an element is on its bound by accident, or the others are at no minimum."""
         if not self.any:
             return
         at = xp.asarray(np.asarray(x, dtype=float))
-        g, H = plain(xp.grad(f)(at, *args)), plain(xp.hessian(f)(at, *args))
+        g, H = as_numpy(xp.grad(f)(at, *args)), as_numpy(xp.hessian(f)(at, *args))
         near = (x <= self.from_low) | (x >= self.to_high)
         size = max(float(np.max(np.abs(x), initial=0.0)), NEAR)
         slack = np.abs(g) <= NEAR * np.abs(np.diagonal(H)) * size
@@ -725,10 +730,10 @@ def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
     return np.asarray(low, dtype=float), np.asarray(high, dtype=float)
 
 
-def scalar(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     """A function of one number, which may come in an Array of one element, as SciPy takes it."""
 
-    def value(*args: Any) -> Any:
+    def single_value(*args: Any) -> Any:
         y = f(*args)
         if y.size != 1:
             raise ValueError(
@@ -736,13 +741,13 @@ def scalar(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
             )
         return xp.reshape(y, ()) if y.shape else y
 
-    return value
+    return single_value
 
 
-def as_array(x: Any) -> Array:
+def stacked_array(x: Any) -> Array:
     """An Array as it is, one of a list of them, the rest converted."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
-        return xp.stack([as_array(part) for part in x])
+        return xp.stack([stacked_array(part) for part in x])
     return x if isinstance(x, Array) else xp.asarray(x)
 
 
