@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._util.errors import describe, shown, user_line
-from .libraries import inexact as as_floats
-from .libraries import kind_of, library_of, stopped
+from .libraries import as_library_floats, dtype_kind, library_of, stopped
 
 A = TypeVar("A")
 
@@ -39,7 +38,7 @@ def relu(x: A, /) -> A:
     >>> print(xp.grad(lambda x: xp.sum(xp.nn.relu(x)))(x))
     [0. 0. 1.]
     """
-    xp, given = real("relu", x)
+    xp, given = real_input("relu", x)
     return xp.where(given <= 0, 0, given)  # type: ignore[no-any-return]
 
 
@@ -65,7 +64,7 @@ def sigmoid(x: A, /) -> A:
     >>> print(xp.grad(lambda x: xp.sum(xp.nn.sigmoid(x)))(x))
     [0.         0.25       0.10499359]
     """
-    xp, given = inexact("sigmoid", x)
+    xp, given = floating_input("sigmoid", x)
     positive = given > 0
     e = xp.exp(xp.where(positive, -given, given))
     return xp.where(positive, 1, e) / (1 + e)  # type: ignore[no-any-return]
@@ -93,7 +92,7 @@ def softplus(x: A, /) -> A:
     >>> print(xp.grad(lambda x: xp.sum(xp.nn.softplus(x)))(x))
     [0.11920292 0.5        0.88079708]
     """
-    xp, given = inexact("softplus", x)
+    xp, given = floating_input("softplus", x)
     positive = given > 0
     # abs(x) in place of the first where would have no curvature at 0.
     below = xp.where(positive, -given, given)
@@ -183,7 +182,7 @@ def log_softmax(x: A, /, axis: int = -1) -> A:
 
 def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
     """``x`` less its maximum along the axis, of which the caller's result does not depend."""
-    xp, x = inexact(name, x)
+    xp, x = floating_input(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
     if not x.shape[axis]:
@@ -191,15 +190,15 @@ def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
     return xp, x - stopped(xp, xp.max(x, axis=axis, keepdims=True))
 
 
-def real(name: str, x: Any) -> tuple[Any, Any]:
+def real_input(name: str, x: Any) -> tuple[Any, Any]:
     """The namespace of ``x`` and ``x``, or a TypeError for what is no Array of real numbers."""
     xp = library_of(name, x)
-    if kind_of(xp, x) in "cb":
+    if dtype_kind(xp, x) in "cb":
         raise TypeError(f"{name} takes real numbers, got {describe(x)} [at {user_line()}]")
     return xp, x
 
 
-def inexact(name: str, x: Any) -> tuple[Any, Any]:
+def floating_input(name: str, x: Any) -> tuple[Any, Any]:
     """The namespace of ``x``, and ``x`` as floats."""
-    xp, x = real(name, x)
-    return xp, as_floats(xp, x)
+    xp, x = real_input(name, x)
+    return xp, as_library_floats(xp, x)

@@ -16,8 +16,8 @@ import numpy as np
 
 from .._util.errors import describe, shown, user_line
 from .initializers import one_of
-from .layers import Affine, Initial, Layer, Seed, flag, whole
-from .libraries import constant, inexact, library_of
+from .layers import Affine, Initial, Layer, Seed, flag, integer_option
+from .libraries import as_library_floats, library_constant, library_of
 
 Sizes = int | Sequence[int]
 
@@ -45,7 +45,7 @@ class Convolution(Affine):
         super().__init__(name, seed)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
-        self.filters = whole(owner, "filters", filters)
+        self.filters = integer_option(owner, "filters", filters)
         self.kernel_size = sizes_of(owner, "kernel_size", kernel_size, self._axes)
         self.strides = sizes_of(owner, "strides", strides, self._axes)
         self.padding = one_of(owner, "padding", padding, self._paddings)
@@ -60,7 +60,7 @@ class Convolution(Affine):
         x : Array
             Data whose last axis has the channels.
         """
-        self._make((*self.kernel_size, x.shape[-1], self.filters), x)
+        self._make_kernel((*self.kernel_size, x.shape[-1], self.filters), x)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -77,7 +77,7 @@ class Convolution(Affine):
         """
         library, x, kernel = self._operands(x)
         windows = Windows(self, self.kernel_size, self.strides, self.dilation_rate, self.padding)
-        pieces = list(windows.of(library, x, 0.0))
+        pieces = list(windows.window_elements(library, x, 0.0))
         # One product for all places: channels of all elements under the kernel side by side.
         shape = tuple(pieces[0].shape[:-1])
         width = math.prod(kernel.shape[:-1])
@@ -185,7 +185,9 @@ class MaxPooling(Pooling):
             With as many channels.  Elements that are all the greatest of a window share its gradient.
         """
         library = library_of(self.name, x)
-        pieces = list(self._windows().of(library, inexact(library, x), -math.inf))
+        pieces = list(
+            self._windows().window_elements(library, as_library_floats(library, x), -math.inf)
+        )
         return library.max(library.stack(pieces, axis=0), axis=0)
 
 
@@ -206,12 +208,12 @@ class AveragePooling(Pooling):
             With as many channels; what lies outside of the data does not count.
         """
         library = library_of(self.name, x)
-        x, windows = inexact(library, x), self._windows()
-        total = functools.reduce(operator.add, windows.of(library, x, 0.0))
+        x, windows = as_library_floats(library, x), self._windows()
+        total = functools.reduce(operator.add, windows.window_elements(library, x, 0.0))
         lengths = tuple(x.shape[-1 - self._axes : -1])
         there: Any = np.ones((*lengths, 1))
-        counts = functools.reduce(operator.add, windows.of(np, there, 0.0))
-        return total / library.astype(constant(library, counts, x), x.dtype)
+        counts = functools.reduce(operator.add, windows.window_elements(np, there, 0.0))
+        return total / library.astype(library_constant(library, counts, x), x.dtype)
 
 
 POOLING = """{title}
@@ -296,7 +298,7 @@ class GlobalPooling(Layer):
         library = library_of(self.name, x)
         over = tuple(range(-1 - self._axes, -1))
         return getattr(library, self._reduction)(
-            inexact(library, x), axis=over, keepdims=self.keepdims
+            as_library_floats(library, x), axis=over, keepdims=self.keepdims
         )
 
 
@@ -364,7 +366,7 @@ class Windows:
         self.layer, self.sizes, self.strides = layer, sizes, strides
         self.dilations, self.padding = dilations, padding
 
-    def of(self, library: Any, x: Any, outside: float) -> Iterator[Any]:
+    def window_elements(self, library: Any, x: Any, outside: float) -> Iterator[Any]:
         """For each place in a window, the elements of ``x`` that lie there: one of each window.
 
         outside : what there is beyond the data.
@@ -413,7 +415,7 @@ def padded(library: Any, x: Any, axis: int, before: int, after: int, value: floa
         shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
         if isinstance(x, np.ndarray):
             return np.full(shape, value)
-        return library.astype(constant(library, np.full(shape, value), x), x.dtype)
+        return library.astype(library_constant(library, np.full(shape, value), x), x.dtype)
 
     parts = [margin(before)] if before else []
     parts += [x] + ([margin(after)] if after else [])
@@ -428,4 +430,4 @@ def sizes_of(owner: str, name: str, given: Any, axes: int) -> tuple[int, ...]:
             f"{owner}: {name} must be an integer or {axes} of them, got {shown(given)} "
             f"[at {user_line()}]"
         )
-    return tuple(whole(owner, name, one) for one in several)
+    return tuple(integer_option(owner, name, one) for one in several)

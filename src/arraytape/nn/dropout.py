@@ -18,8 +18,8 @@ from .._define.define_op import unregistered
 from .._util.errors import describe, refuse, user_line
 from ..variable import Variable, detached
 from . import initializers
-from .layers import Layer, Seed, flag, whole
-from .libraries import constant, inexact
+from .layers import Layer, Seed, flag, integer_option
+from .libraries import as_library_floats, library_constant
 
 
 class Dropout(Layer):
@@ -73,10 +73,10 @@ class Dropout(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(name, seed)
-        self.rate = initializers.real("Dropout", "rate", rate, 0.0)
+        self.rate = initializers.finite_number("Dropout", "rate", rate, 0.0)
         if self.rate >= 1.0:
             raise ValueError(f"Dropout: rate must lie in [0, 1), got {rate} [at {user_line()}]")
-        self.noise_shape = shape_of(noise_shape)
+        self.noise_shape = noise_shape_of(noise_shape)
         key = np.random.default_rng(seed).integers(2**63 - 1)
         self.seed_generator_state = Variable(
             xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
@@ -96,16 +96,16 @@ class Dropout(Layer):
             Within ``jax.jit``.
         """
         try:
-            return self._dropped(x, training, key)
+            return self._drop_elements(x, training, key)
         except Exception as error:
             refuse(error, self.name, x, key=key)
 
-    def _dropped(self, x: Any, training: bool, key: Any) -> Any:
+    def _drop_elements(self, x: Any, training: bool, key: Any) -> Any:
         """The result, and a state that has moved on."""
         library = self._library(x)
         if not flag(self.name, "training", training):
             return x
-        x = inexact(library, x)
+        x = as_library_floats(library, x)
         if not self.rate:
             return x
         if type(x).__name__ == "DynamicJaxprTracer":
@@ -117,7 +117,7 @@ class Dropout(Layer):
         if isinstance(x, Array):
             kept = numbers.to_device(x.device) >= self.rate
         else:
-            kept = constant(library, np.asarray(numbers) >= self.rate, x)
+            kept = library_constant(library, np.asarray(numbers) >= self.rate, x)
         scale = 1.0 / (1.0 - self.rate)
         return library.where(kept, x * scale, library.zeros_like(x))
 
@@ -155,7 +155,7 @@ class Dropout(Layer):
         )
 
 
-def shape_of(given: Any) -> tuple[int | None, ...] | None:
+def noise_shape_of(given: Any) -> tuple[int | None, ...] | None:
     """A shape with None for some lengths; TypeError or ValueError else."""
     if given is None:
         return None
@@ -163,7 +163,7 @@ def shape_of(given: Any) -> tuple[int | None, ...] | None:
         raise TypeError(
             f"Dropout: noise_shape must be None or a tuple, got {describe(given)} [at {user_line()}]"
         )
-    return tuple(None if n is None else whole("Dropout", "noise_shape", n) for n in given)
+    return tuple(None if n is None else integer_option("Dropout", "noise_shape", n) for n in given)
 
 
 def draw(key: Any, shape: Any = ()) -> Any:

@@ -109,7 +109,7 @@ class Constant(Initializer):
 
     def __init__(self, value: float = 0.0) -> None:
         super().__init__()
-        self.value = real("Constant", "value", value)
+        self.value = finite_number("Constant", "value", value)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
@@ -167,8 +167,8 @@ class RandomNormal(Initializer):
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Seed = None) -> None:
         super().__init__(seed)
-        self.mean = real(type(self).__name__, "mean", mean)
-        self.stddev = real(type(self).__name__, "stddev", stddev, 0.0)
+        self.mean = finite_number(type(self).__name__, "mean", mean)
+        self.stddev = finite_number(type(self).__name__, "stddev", stddev, 0.0)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
@@ -225,8 +225,8 @@ class RandomUniform(Initializer):
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: Seed = None) -> None:
         super().__init__(seed)
-        self.minval = real("RandomUniform", "minval", minval)
-        self.maxval = real("RandomUniform", "maxval", maxval, self.minval)
+        self.minval = finite_number("RandomUniform", "minval", minval)
+        self.maxval = finite_number("RandomUniform", "maxval", maxval, self.minval)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
@@ -269,7 +269,7 @@ class VarianceScaling(Initializer):
         seed: Seed = None,
     ) -> None:
         super().__init__(seed)
-        self.scale = real(type(self).__name__, "scale", scale, 0.0)
+        self.scale = finite_number(type(self).__name__, "scale", scale, 0.0)
         self.mode = one_of(type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg"))
         kinds = ("truncated_normal", "untruncated_normal", "uniform")
         self.distribution = one_of(type(self).__name__, "distribution", distribution, kinds)
@@ -476,7 +476,7 @@ class Orthogonal(Initializer):
 
     def __init__(self, gain: float = 1.0, seed: Seed = None) -> None:
         super().__init__(seed)
-        self.gain = real("Orthogonal", "gain", gain)
+        self.gain = finite_number("Orthogonal", "gain", gain)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
@@ -549,7 +549,7 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return field * shape[-2], field * shape[-1]
 
 
-def real(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
+def finite_number(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
     """A finite number, not less than ``least``; TypeError or ValueError else."""
     try:
         given = float(value)

@@ -16,7 +16,15 @@ from .._util.errors import describe, entrance, refuse, shown, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations, initializers
-from .libraries import beside, flattened, host_dtype, inexact, is_looked_at, kind_of, library_of
+from .libraries import (
+    as_layer_operand,
+    as_library_floats,
+    dtype_kind,
+    flattened,
+    host_dtype,
+    is_looked_at,
+    library_of,
+)
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)
@@ -223,7 +231,7 @@ class Affine(Layer):
         self.bias_initializer = initializers.get(bias_initializer)
         self.kernel = self.bias = None
 
-    def _make(self, shape: Sequence[int], x: Any) -> None:
+    def _make_kernel(self, shape: Sequence[int], x: Any) -> None:
         """Make a kernel of this shape, whose last axis is that of the result, and the bias."""
         self.add_weight("kernel", shape, x, self.kernel_initializer)
         if self.use_bias:
@@ -231,16 +239,16 @@ class Affine(Layer):
 
     def _operands(self, x: Any) -> tuple[Any, Any, Any]:
         """The library of x, and x and the kernel as operands of a product."""
-        kernel, library = beside(self.kernel, x), library_of(self.name, x)
+        kernel, library = as_layer_operand(self.kernel, x), library_of(self.name, x)
         self._refuse_width(x, kernel.shape[-2])
-        if kind_of(library, x) not in "fc":
+        if dtype_kind(library, x) not in "fc":
             x = library.astype(x, kernel.dtype)
         return library, x, kernel
 
     def _activated(self, y: Any, x: Any) -> Any:
         """The result, of a product: with the bias and the activation."""
         if self.bias is not None:
-            y = y + beside(self.bias, x)
+            y = y + as_layer_operand(self.bias, x)
         return y if self.activation is None else self.activation(y)
 
 
@@ -299,7 +307,7 @@ class Dense(Affine):
         bias_initializer: Initial = "zeros",
     ) -> None:
         super().__init__(name, seed)
-        self.units = whole("Dense", "units", units)
+        self.units = integer_option("Dense", "units", units)
         self._set("Dense", activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
@@ -310,7 +318,7 @@ class Dense(Affine):
         x : Array
             Data whose last axis has the layer's inputs.
         """
-        self._make((x.shape[-1], self.units), x)
+        self._make_kernel((x.shape[-1], self.units), x)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -369,8 +377,8 @@ class Embedding(Layer):
         dtype: Any = np.float64,
     ) -> None:
         super().__init__(name, seed)
-        self.input_dim = whole("Embedding", "input_dim", input_dim)
-        self.output_dim = whole("Embedding", "output_dim", output_dim)
+        self.input_dim = integer_option("Embedding", "input_dim", input_dim)
+        self.output_dim = integer_option("Embedding", "output_dim", output_dim)
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         try:
             self.dtype = np.dtype(dtype)
@@ -404,7 +412,7 @@ class Embedding(Layer):
             Of the shape of ``x`` with one more axis.
         """
         library = library_of(self.name, x)
-        if kind_of(library, x) != "i":
+        if dtype_kind(library, x) != "i":
             raise TypeError(f"{self.name}: takes integers, got {describe(x)} [at {user_line()}]")
         known = (x >= 0) & (x < self.input_dim)
         visible = is_looked_at(x)
@@ -456,7 +464,11 @@ class Flatten(Layer):
 def table_beside(table: Any, x: Any) -> Any:
     """A table of floats as an operand beside integers of another library."""
     library = library_of("Embedding", x)
-    return beside(table, inexact(library, x)) if isinstance(table, Variable) else table
+    return (
+        as_layer_operand(table, as_library_floats(library, x))
+        if isinstance(table, Variable)
+        else table
+    )
 
 
 def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
@@ -476,7 +488,7 @@ def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
     return ACTIVATIONS[given]
 
 
-def whole(owner: str, name: str, given: Any, least: int = 1) -> int:
+def integer_option(owner: str, name: str, given: Any, least: int = 1) -> int:
     """An integer that is not less than ``least``; TypeError or ValueError else."""
     try:
         number = operator.index(given)

@@ -39,7 +39,7 @@ def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
     return found
 
 
-def kind_of(library: Any, x: Any) -> str:
+def dtype_kind(library: Any, x: Any) -> str:
     """NumPy's letter for the kind of an array's dtype: one of b, i, f, c."""
     if isinstance(x, Array):
         return "i" if x.dtype.kind == "u" else str(x.dtype.kind)
@@ -47,9 +47,9 @@ def kind_of(library: Any, x: Any) -> str:
     return next(letter for letter, kind in kinds.items() if library.isdtype(x.dtype, kind))
 
 
-def inexact(library: Any, x: Any) -> Any:
+def as_library_floats(library: Any, x: Any) -> Any:
     """``x`` as floats: float64 for bools and integers."""
-    return x if kind_of(library, x) in "fc" else library.astype(x, library.float64)
+    return x if dtype_kind(library, x) in "fc" else library.astype(x, library.float64)
 
 
 def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
@@ -57,24 +57,24 @@ def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
     if isinstance(x, Array):
         inexact_data = x.dtype.kind in "fc"
         return np.empty(0, x.dtype).real.dtype if inexact_data else np.dtype(np.float64)
-    if kind_of(library, x) not in "fc":
+    if dtype_kind(library, x) not in "fc":
         return np.dtype(np.float64)
     single = x.dtype in (library.float32, library.complex64)
     return np.dtype(np.float32 if single or library.finfo(x.dtype).bits <= 32 else np.float64)
 
 
-def beside(value: Any, x: Any) -> Any:
+def as_layer_operand(value: Any, x: Any) -> Any:
     """A layer's Variable as an operand beside ``x``: as it is, or as a constant of the library of x."""
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
     library = library_of("a layer", x)
     value._sync()  # it is read
     host = np.array(np.asarray(detached(value).to_device("cpu")))
-    found = constant(library, host, x)
-    return library.astype(found, x.dtype) if kind_of(library, x) in "fc" else found
+    found = library_constant(library, host, x)
+    return library.astype(found, x.dtype) if dtype_kind(library, x) in "fc" else found
 
 
-def constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
+def library_constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
     """NumPy's data as an array beside ``x``: of its library, on its device."""
     if isinstance(x, Array) or not is_jax_array(x):
         return library.asarray(host, device=x.device)

@@ -9,9 +9,8 @@ from array_api_compat import is_array_api_obj
 
 from .._array.array import Array
 from .._util.errors import describe, user_line
-from .activations import inexact, log_softmax
-from .libraries import constant, is_looked_at, kind_of, library_of
-from .libraries import inexact as as_floats
+from .activations import floating_input, log_softmax
+from .libraries import as_library_floats, dtype_kind, is_looked_at, library_constant, library_of
 
 
 def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
@@ -55,10 +54,10 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
     [[-0.11920292  0.11920292]
      [-0.88079708  0.88079708]]
     """
-    xp, logits = inexact("softmax_cross_entropy", logits)
+    xp, logits = floating_input("softmax_cross_entropy", logits)
     labels = asarray_like(xp, labels, logits)
     logarithms = log_softmax(logits, axis=axis)
-    kind = kind_of(xp, labels)
+    kind = dtype_kind(xp, labels)
     if kind == "i":
         loss: Array = -picked(xp, logarithms, labels, axis)
         return loss
@@ -138,10 +137,10 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
             f"{describe(predictions)} differ in shape [at {user_line()}]"
         )
     distance = predictions - labels
-    if kind_of(xp, distance) == "c":
+    if dtype_kind(xp, distance) == "c":
         squares = xp.real(distance) ** 2 + xp.imag(distance) ** 2
     else:
-        squares = as_floats(xp, distance) ** 2
+        squares = as_library_floats(xp, distance) ** 2
     found: Array = xp.mean(squares, axis=axis)
     return found
 
@@ -155,7 +154,7 @@ def asarray_like(xp: Any, labels: Any, predictions: Any) -> Any:
     if isinstance(predictions, Array):
         given = xp.asarray(labels, device=predictions.device)
     else:
-        given = constant(xp, np.asarray(labels), predictions)
-    if not hasattr(labels, "dtype") and kind_of(xp, given) == kind_of(xp, predictions):
+        given = library_constant(xp, np.asarray(labels), predictions)
+    if not hasattr(labels, "dtype") and dtype_kind(xp, given) == dtype_kind(xp, predictions):
         return xp.astype(given, predictions.dtype, copy=False)
     return given

@@ -26,8 +26,8 @@ from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, refuse, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
-from .initializers import one_of, real
-from .layers import check_name, flag, whole
+from .initializers import finite_number, one_of
+from .layers import check_name, flag, integer_option
 from .libraries import as_state
 
 __all__ = [
@@ -124,14 +124,15 @@ class Metric(Module):
     def _add(self, *pairs: tuple[Variable, Any]) -> None:
         """Add to Variables, to all or to none."""
         values = [
-            (variable, as_state(self.name, on_host(value), variable)) for variable, value in pairs
+            (variable, as_state(self.name, sum_on_host(value), variable))
+            for variable, value in pairs
         ]
 
-        def change() -> None:
+        def add_values() -> None:
             for variable, value in values:
                 variable.assign_add(value)
 
-        together([variable for variable, _ in pairs], change)
+        together([variable for variable, _ in pairs], add_values)
 
 
 class Sum(Metric):
@@ -201,7 +202,7 @@ class Averaged(Metric):
         Array
             The mean; NaN where there was nothing yet.
         """
-        return ratio(self.total, self.count, math.nan)
+        return ratio_or(self.total, self.count, math.nan)
 
 
 class Mean(Averaged):
@@ -276,7 +277,7 @@ class Accuracy(Compared):
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
-        return as_floats(xp.equal(*alike(self.name, y_true, y_pred)))
+        return as_doubles(xp.equal(*alike(self.name, y_true, y_pred)))
 
 
 class BinaryAccuracy(Compared):
@@ -300,12 +301,12 @@ class BinaryAccuracy(Compared):
 
     def __init__(self, name: str | None = None, threshold: float = 0.5) -> None:
         super().__init__(name)
-        self.threshold = real("BinaryAccuracy", "threshold", threshold)
+        self.threshold = finite_number("BinaryAccuracy", "threshold", threshold)
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
-        return as_floats(as_floats(predictions > self.threshold) == as_floats(labels))
+        return as_doubles(as_doubles(predictions > self.threshold) == as_doubles(labels))
 
 
 class CategoricalAccuracy(Compared):
@@ -328,7 +329,7 @@ class CategoricalAccuracy(Compared):
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred, 1)
-        return as_floats(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
+        return as_doubles(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
 
 
 class SparseCategoricalAccuracy(Compared):
@@ -356,7 +357,7 @@ class SparseCategoricalAccuracy(Compared):
                 f"{self.name}: labels {describe(labels)} are not one for each row of the predictions "
                 f"{describe(predictions)} [at {user_line()}]"
             )
-        return as_floats(xp.argmax(predictions, axis=-1) == labels)
+        return as_doubles(xp.argmax(predictions, axis=-1) == labels)
 
 
 class MeanSquaredError(Compared):
@@ -379,7 +380,7 @@ class MeanSquaredError(Compared):
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
-        return (as_floats(predictions) - as_floats(labels)) ** 2
+        return (as_doubles(predictions) - as_doubles(labels)) ** 2
 
 
 class RootMeanSquaredError(MeanSquaredError):
@@ -430,13 +431,13 @@ class MeanAbsoluteError(Compared):
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
-        return xp.abs(as_floats(predictions) - as_floats(labels))
+        return xp.abs(as_doubles(predictions) - as_doubles(labels))
 
 
 class Confusion(Metric):
     """Sums of true and false positives and negatives at thresholds."""
 
-    def _make(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
+    def _make_counts(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
         self.thresholds = thresholds
         for name in names:
             setattr(self, name, self.add_variable(thresholds.shape, name))
@@ -454,9 +455,9 @@ class Confusion(Metric):
             A weight for each.
         """
         labels, predictions = alike(self.name, y_true, y_pred)
-        labels, weights = weighed(self.name, as_floats(labels), sample_weight)
+        labels, weights = weighed(self.name, as_doubles(labels), sample_weight)
         columns = xp.asarray(self.thresholds, device=predictions.device)[:, None]
-        above = as_floats(as_floats(xp.reshape(predictions, (1, -1))) > columns)
+        above = as_doubles(as_doubles(xp.reshape(predictions, (1, -1))) > columns)
         positive = xp.reshape(labels * weights, (-1, 1))
         negative = xp.reshape((1.0 - labels) * weights, (-1, 1))
         sums = {
@@ -493,8 +494,8 @@ class Precision(Confusion):
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)
-        value = real("Precision", "thresholds", thresholds)
-        self._make(np.array([value]), "true_positives", "false_positives")
+        value = finite_number("Precision", "thresholds", thresholds)
+        self._make_counts(np.array([value]), "true_positives", "false_positives")
 
     def result(self) -> Array:
         """Give the precision.
@@ -505,7 +506,7 @@ class Precision(Confusion):
             From 0 to 1; 0 where nothing was predicted to be positive.
         """
         hits = detached(self.true_positives)
-        return ratio(hits, hits + detached(self.false_positives), 0.0)[0]
+        return ratio_or(hits, hits + detached(self.false_positives), 0.0)[0]
 
 
 class Recall(Confusion):
@@ -532,8 +533,8 @@ class Recall(Confusion):
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)
-        value = real("Recall", "thresholds", thresholds)
-        self._make(np.array([value]), "true_positives", "false_negatives")
+        value = finite_number("Recall", "thresholds", thresholds)
+        self._make_counts(np.array([value]), "true_positives", "false_negatives")
 
     def result(self) -> Array:
         """Give the recall.
@@ -544,7 +545,7 @@ class Recall(Confusion):
             From 0 to 1; 0 where nothing is positive.
         """
         hits = detached(self.true_positives)
-        return ratio(hits, hits + detached(self.false_negatives), 0.0)[0]
+        return ratio_or(hits, hits + detached(self.false_negatives), 0.0)[0]
 
 
 class AUC(Confusion):
@@ -591,7 +592,7 @@ class AUC(Confusion):
         from_logits: bool = False,
     ) -> None:
         super().__init__(name)
-        count = whole("AUC", "num_thresholds", num_thresholds, 2)
+        count = integer_option("AUC", "num_thresholds", num_thresholds, 2)
         self.curve = one_of("AUC", "curve", curve, ("ROC", "PR"))
         self.from_logits = flag("AUC", "from_logits", from_logits)
         try:
@@ -599,7 +600,7 @@ class AUC(Confusion):
         except Exception as error:
             refuse(error, "AUC", num_thresholds)
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
-        self._make(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
+        self._make_counts(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch.
@@ -614,7 +615,7 @@ class AUC(Confusion):
             A weight for each.
         """
         if self.from_logits:
-            y_pred = xp.nn.sigmoid(as_floats(numbers(self.name, y_pred)))
+            y_pred = xp.nn.sigmoid(as_doubles(numbers(self.name, y_pred)))
         super().update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> Array:
@@ -629,7 +630,7 @@ class AUC(Confusion):
         missed, right = detached(self.false_negatives), detached(self.true_negatives)
         if self.curve == "PR":
             return precision_by_recall(hits, wrong, missed)
-        x, y = ratio(wrong, wrong + right, 0.0), ratio(hits, hits + missed, 0.0)
+        x, y = ratio_or(wrong, wrong + right, 0.0), ratio_or(hits, hits + missed, 0.0)
         return xp.sum((x[:-1] - x[1:]) * (y[:-1] + y[1:]) / 2.0)
 
 
@@ -637,15 +638,15 @@ def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
     """The area under precision by recall, interpolated in the counts: Davis and Goadrich 2006."""
     positives = hits + wrong
     steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
-    slope = ratio(steps, more, 0.0)
+    slope = ratio_or(steps, more, 0.0)
     offset = hits[1:] - slope * positives[1:]
     both = (positives[:-1] > 0) & (positives[1:] > 0)
-    quotient = xp.where(both, ratio(positives[:-1], positives[1:], 1.0), 1.0)
+    quotient = xp.where(both, ratio_or(positives[:-1], positives[1:], 1.0), 1.0)
     parts = slope * (steps + offset * xp.log(quotient))
-    return xp.sum(ratio(parts, hits[1:] + missed[1:], 0.0))
+    return xp.sum(ratio_or(parts, hits[1:] + missed[1:], 0.0))
 
 
-def ratio(a: Array, b: Array, otherwise: float) -> Array:
+def ratio_or(a: Array, b: Array, otherwise: float) -> Array:
     """``a / b``, and a number where b is 0."""
     a, b = detached(a), detached(b)
     nothing = b == 0
@@ -677,10 +678,10 @@ def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, 
 
 def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]:
     """Values in double precision, and a weight for each: those of a row, where there are fewer axes."""
-    values = as_floats(given)
+    values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)
-    weights = as_floats(numbers(owner, sample_weight))
+    weights = as_doubles(numbers(owner, sample_weight))
     if weights.shape != values.shape[: weights.ndim]:
         raise ValueError(
             f"{owner}: sample_weight {describe(weights)} is not one for each of {describe(values)} "
@@ -690,12 +691,12 @@ def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]
     return values, xp.ones_like(values) * rows.to_device(values.device)
 
 
-def as_floats(x: Array) -> Array:
+def as_doubles(x: Array) -> Array:
     """In double precision."""
     return xp.astype(x, xp.float64, copy=False)
 
 
-def on_host(x: Array) -> Array:
+def sum_on_host(x: Array) -> Array:
     """A sum that may lie on another device."""
     return detached(x).to_device("cpu")
 

@@ -10,8 +10,8 @@ from .._array.array import Array
 from .._util.errors import describe, refuse, shown, user_line
 from ..variable import Variable, together
 from . import initializers
-from .layers import Initial, Layer, flag, whole
-from .libraries import as_state, beside, inexact, library_of
+from .layers import Initial, Layer, flag, integer_option
+from .libraries import as_layer_operand, as_library_floats, as_state, library_of
 
 Axes = int | Sequence[int]
 
@@ -33,13 +33,13 @@ class Normalization(Layer):
         gamma_initializer: Initial,
     ) -> None:
         """Check and keep the options that they share."""
-        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
+        self.epsilon = initializers.finite_number(owner, "epsilon", epsilon, 0.0)
         self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.gamma = self.beta = None
 
-    def _make(self, shape: tuple[int, ...], x: Any) -> None:
+    def _make_gamma_beta(self, shape: tuple[int, ...], x: Any) -> None:
         """Make gamma and beta."""
         if self.scale:
             self.add_weight("gamma", shape, x, self.gamma_initializer)
@@ -51,7 +51,7 @@ class Normalization(Layer):
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
         for name in ("gamma", "beta"):
-            value = beside(getattr(self, name), y)
+            value = as_layer_operand(getattr(self, name), y)
             if value is None:
                 continue
             wanted = tuple(y.shape[i] for i in axes)
@@ -116,7 +116,7 @@ class LayerNormalization(Normalization):
         super().__init__(name)
         several = axis if isinstance(axis, list | tuple) else (axis,)
         owner = "LayerNormalization"
-        self.axis = tuple(whole(owner, "axis", one, -64) for one in several)
+        self.axis = tuple(integer_option(owner, "axis", one, -64) for one in several)
         self._set(owner, epsilon, center, scale, beta_initializer, gamma_initializer)
 
     def make(self, x: Any) -> None:
@@ -127,7 +127,9 @@ class LayerNormalization(Normalization):
         x : Array
             The first data.
         """
-        self._make(tuple(x.shape[i] for i in axes_of(self.name, x, self.axis)), x)
+        self._make_gamma_beta(
+            tuple(x.shape[i] for i in normalized_axes(self.name, x, self.axis)), x
+        )
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -143,7 +145,7 @@ class LayerNormalization(Normalization):
             Of the same shape.
         """
         library = library_of(self.name, x)
-        x, over = inexact(library, x), axes_of(self.name, x, self.axis)
+        x, over = as_library_floats(library, x), normalized_axes(self.name, x, self.axis)
         return self._result(library, x, *moments(library, x, over), over)
 
 
@@ -217,8 +219,8 @@ class BatchNormalization(Normalization):
     ) -> None:
         super().__init__(name)
         owner = "BatchNormalization"
-        self.axis = (whole(owner, "axis", axis, -64),)
-        self.momentum = initializers.real(owner, "momentum", momentum, 0.0)
+        self.axis = (integer_option(owner, "axis", axis, -64),)
+        self.momentum = initializers.finite_number(owner, "momentum", momentum, 0.0)
         if self.momentum > 1.0:
             raise ValueError(
                 f"{owner}: momentum must lie in [0, 1], got {shown(momentum)} [at {user_line()}]"
@@ -236,9 +238,9 @@ class BatchNormalization(Normalization):
         x : Array
             The first data.
         """
-        (axis,) = axes_of(self.name, x, self.axis)
+        (axis,) = normalized_axes(self.name, x, self.axis)
         shape = (x.shape[axis],)
-        self._make(shape, x)
+        self._make_gamma_beta(shape, x)
         self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
@@ -261,8 +263,8 @@ class BatchNormalization(Normalization):
         """The result, and running statistics that have moved on."""
         library = self._library(x)
         self.build(x)
-        (axis,) = axes_of(self.name, x, self.axis)
-        x = inexact(library, x)
+        (axis,) = normalized_axes(self.name, x, self.axis)
+        x = as_library_floats(library, x)
         state: tuple[Any, Any] = (self.moving_mean, self.moving_variance)
         if x.shape[axis] != state[0].shape[0]:
             raise ValueError(
@@ -280,7 +282,7 @@ class BatchNormalization(Normalization):
             mean, variance = moments(library, x, over)
             self._move(library, state, (mean, variance))
         else:
-            mean, variance = (library.reshape(beside(one, x), shape) for one in state)
+            mean, variance = (library.reshape(as_layer_operand(one, x), shape) for one in state)
         return self._result(library, x, mean, variance, (axis,))
 
     def _move(self, library: Any, state: Sequence[Any], current: Sequence[Any]) -> None:
@@ -295,11 +297,11 @@ class BatchNormalization(Normalization):
             flat = as_state(self.name, library.reshape(value, variable.shape), variable)
             values.append(variable.value() * self.momentum + flat * (1.0 - self.momentum))
 
-        def change() -> None:
+        def move_statistics() -> None:
             for variable, value in zip(state, values, strict=True):
                 variable.assign(value)
 
-        together(state, change)
+        together(state, move_statistics)
 
 
 def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
@@ -308,7 +310,7 @@ def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
 
 
-def axes_of(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
+def normalized_axes(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
     """Axes as non-negative numbers, in order; ValueError for one that is not there, or there twice."""
     found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
     if len(found) < len(axes):
