@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._storage.special import kernel
@@ -13,6 +13,9 @@ from ._bessel import is_complex_operand
 from ._bessel_scaled import real_data
 from ._several import special_tuple
 from ._statement import STATEMENTS, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
 
 ARGUMENTS = (-4.0, 4.0)
 
@@ -47,7 +50,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {"airy": airy, "itairy": itairy}
 THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
-def slope_of_ai(z: Any, xp: Any) -> Any:
+def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's eai, ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
     large, far, s = where_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
@@ -56,7 +59,7 @@ def slope_of_ai(z: Any, xp: Any) -> Any:
     return xp.where(large, bessel, near)
 
 
-def slope_of_aip(z: Any, xp: Any) -> Any:
+def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's eaip, ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
     large, far, s = where_large(z, xp)
     bessel = xp.special.kve(TWO_THIRDS, s)
@@ -65,7 +68,7 @@ def slope_of_aip(z: Any, xp: Any) -> Any:
     return xp.where(large, -bessel / (math.pi * math.sqrt(3)), near)
 
 
-def slope_of_bi(z: Any, xp: Any) -> Any:
+def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's ebi for real z.
 
     Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``.
@@ -77,7 +80,7 @@ def slope_of_bi(z: Any, xp: Any) -> Any:
     return xp.where(large, bessel, near)
 
 
-def slope_of_bip(z: Any, xp: Any) -> Any:
+def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's ebip for real z.
 
     Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``.
@@ -89,20 +92,20 @@ def slope_of_bip(z: Any, xp: Any) -> Any:
     return xp.where(large, bessel / math.sqrt(3), near)
 
 
-def rate(z: Any, xp: Any) -> Any:
+def rate(z: RawArray, xp: Namespace) -> Any:
     """Return ds/dz for real z; 0 for z < 0, where nothing is scaled."""
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
-def where_large(z: Any, xp: Any) -> tuple[Any, Any, Any]:
+def where_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
     """Return the mask of real(z) > 1, z with the other elements replaced by 1, and its s."""
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)
 
 
-def of_both_signs(n: int, v: float, s: Any, xp: Any) -> Any:
+def of_both_signs(n: int, v: float, s: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of ``ive(-v, s) + ive(v, s)`` with respect to s."""
     return xp.special.ive_derivative(n, -v, s) + xp.special.ive_derivative(n, v, s)
 
@@ -121,16 +124,16 @@ airye = special_tuple(
 
 # Of complex z, Bi and Bi' are scaled by exp(-s) for an s of its own, which is real.
 @kernel
-def bi_scaled(z: Any, s: Any, *, xp: Any) -> Any:
+def bi_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 @kernel
-def bip_scaled(z: Any, s: Any, *, xp: Any) -> Any:
+def bip_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
-def real_exponent(z: Any, xp: Any) -> Any:
+def real_exponent(z: RawArray, xp: Namespace) -> Any:
     """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent with which SciPy scales."""
     if not is_complex_operand(z):
         z = xp.where(z > 0, z, 0 * z)
@@ -149,7 +152,7 @@ OF_COMPLEX = (
 )  # fmt: skip
 
 
-def airye_of_any(z: Any, /) -> tuple[Array, ...]:
+def airye_of_any(z: Array | complex, /) -> tuple[Array, ...]:
     if not is_complex_operand(z):
         return airye(z)
     s = elements.abs(elements.real(TWO_THIRDS * z * elements.sqrt(z)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,17 +24,23 @@ from ._bessel_orders import iv_by_order, kv_by_order
 from ._several import special_tuple
 from ._statement import STATEMENTS, special
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import Namespace, RawArray, RawOperand
+    from ._rules import Real
+
 ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")
 PARAMETER = Unknown("no closed form of the derivative by this parameter is known")
 ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
 
 
-def falling(f: Any, v: Any, z: Any) -> Any:
+def falling(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
     """Return the derivative of J, Y or a Hankel function with respect to z."""
     return (f(v - 1.0, z) - f(v + 1.0, z)) * 0.5
 
 
-def rising(f: Any, v: Any, z: Any) -> Any:
+def rising(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
     """Return the derivative of I with respect to z, or that of K with the opposite sign."""
     return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
 
@@ -135,7 +141,7 @@ special(
 )  # fmt: skip
 
 
-def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
+def ratio_slope(v: Real, x: RawOperand, xp: Namespace) -> Any:
     """Return the derivative of ``iv(v, x) / iv(v - 1, x)`` with respect to x."""
     # At 0 the ratio is x / (2 v).  Elsewhere 1 - r ** 2 = c (1 + r), which does not cancel.
     r, c = xp.special._iv_ratio(v, x), xp.special._iv_ratio_c(v, x)
@@ -144,7 +150,7 @@ def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
 
 
 # --- spherical --------------------------------------------------------------------------------------
-def mean_of_neighbours(f: Any, n: Any, z: Any, sign: int) -> Any:
+def mean_of_neighbours(f: Callable[..., Any], n: RawOperand, z: RawOperand, sign: int) -> Any:
     """Return ``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``.
 
     The first term has weight 0 at degree 0, where degree -1 would be out of range.
@@ -204,7 +210,7 @@ special(
 )  # fmt: skip
 
 
-def is_complex_operand(z: Any) -> bool:
+def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
     """Return True if an Array, NumPy's array or a number is complex."""
     dtype = getattr(z, "dtype", None)
     return isinstance(z, complex) if dtype is None else dtype.kind == "c"
@@ -217,7 +223,9 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
     sign of 0 the complex function is called instead.
     """
 
-    def spherical_bessel(n: Any, z: Any, derivative: bool = False) -> Array:
+    def spherical_bessel(
+        n: Array | npt.ArrayLike, z: Array | npt.ArrayLike, derivative: bool = False
+    ) -> Array:
         f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
         n = astype(n, np.int64) if isinstance(n, Array) else np.asarray(n, dtype=np.int64)
         if is_complex_operand(z):
@@ -263,19 +271,19 @@ SPHERICAL: dict[str, Callable[..., Any]] = {
 TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
 
 
-def second_of_first_kind(x: Any, xp: Any) -> Any:
+def second_of_first_kind(x: RawArray, xp: Namespace) -> Any:
     """Return the second derivative of ber + i bei."""
     z = TURN_J * x
     return -0.5j * (xp.special.jv(2, z) - xp.special.jv(0, z))
 
 
-def second_of_second_kind(x: Any, xp: Any) -> Any:
+def second_of_second_kind(x: RawArray, xp: Namespace) -> Any:
     """Return the second derivative of ker + i kei."""
     z = TURN_K * x
     return 0.5j * (xp.special.kv(2, z) + xp.special.kv(0, z))
 
 
-def first_of_second_kind(name: str, part: str, x: Any, xp: Any) -> Any:
+def first_of_second_kind(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of ker, kei or ker + i kei.
 
     The derivative is not SciPy's for x > 2, where the errors of SciPy's grow to 1e-10.
@@ -344,7 +352,7 @@ special(
 )  # fmt: skip
 
 
-def struve_slope(f: Any, v: Any, x: Any, xp: Any) -> Any:
+def struve_slope(f: Callable[..., Any], v: RawOperand, x: RawOperand, xp: Namespace) -> Any:
     """Return ``f(v - 1, x) - v / x f(v, x)``.
 
     At 0, where f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5)), the limit is taken.

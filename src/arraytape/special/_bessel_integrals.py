@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._bessel import ARGUMENTS, PARAMETER
 from ._several import special_tuple
 from ._statement import special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
+
 TERMS = 12  # of a series in x ** 2 / 4 for x up to 1: the last one is 1e-24 of the first
 
 
-def without_its_one(f: Any, x: Any, sign: int, xp: Any) -> Any:
+def without_its_one(f: Callable[..., Any], x: RawArray, sign: int, xp: Namespace) -> Any:
     """Return ``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1), by the series for small x."""
     small = xp.abs(x) < 1
     quarter = sign * 0.25 * x * x
@@ -77,7 +81,7 @@ special(
 )  # fmt: skip
 
 
-def over_argument(h: Any, x: Any, xp: Any) -> Any:
+def over_argument(h: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``h / x`` for h = struve(0, x), which is 2 x / pi near 0."""
     zero = x == 0
     return xp.where(zero, 2 / math.pi + 0 * h, h / xp.where(zero, 1 + 0 * x, x))
@@ -90,10 +94,11 @@ special(
 )  # fmt: skip
 
 
-def by_scale(a: Any, lmb: Any, nu: Any, y: Any, xp: Any) -> Any:
+def by_scale(a: RawArray, lmb: Real, nu: Real, y: RawArray, xp: Namespace) -> Any:
     """Return ``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``, with the limit at a = 0."""
     zero = a == 0
     at_zero = xp.where(nu == 1, 1 / (lmb + 2.0), 0.0) + 0 * y
-    at_zero = xp.where((nu > 0) & (nu < 1), math.inf + 0 * y, at_zero)
+    positive: Any = nu > 0
+    at_zero = xp.where(positive & (nu < 1), math.inf + 0 * y, at_zero)
     upper = xp.special.besselpoly(a, lmb + 1.0, nu + 1.0)
     return xp.where(zero, at_zero, nu / xp.where(zero, 1 + 0 * a, a) * y - 2 * upper)

@@ -9,7 +9,8 @@ Neither cancels, so the relative error stays small where the function itself is 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from .._storage.storage import is_complex
 from .._util.errors import user_line
 from ._rules import by_order, greatest_of
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 KNOWN_FOR = "the derivative by the order of a modified Bessel function is known for real arguments"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
@@ -26,7 +31,7 @@ MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
 
 
 @by_order
-def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
+def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the derivative of exp(x) K_v(x) of order n in v and m in x."""
     refuse_complex(x)
     sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)  # K is even in v
@@ -49,7 +54,7 @@ def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
 
 
 @by_order
-def ive_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
+def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(-abs(x)) I_v(x) with respect to v, for n up to 4."""
     refuse_complex(x)
     shape = np.broadcast_shapes(v.shape, x.shape)
@@ -67,12 +72,12 @@ def ive_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
     return xp.reshape(xp.concat(parts), shape)
 
 
-def refuse_complex(x: Any) -> None:
+def refuse_complex(x: RawArray) -> None:
     if is_complex(x):
         raise LookupError(f"{KNOWN_FOR}, not for {x.dtype} [at {user_line()}]")
 
 
-def _series(n: int, v: Any, x: Any, peak: Any, count: int, xp: Any) -> Any:
+def _series(n: int, v: RawArray, x: RawArray, peak: RawArray, count: int, xp: Namespace) -> Any:
     """Return the sum of ``count`` terms of the series around its greatest term."""
     first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
     v, half = v[:, None], (x / 2.0)[:, None]
@@ -113,23 +118,23 @@ special(
 )  # fmt: skip
 
 
-def _neighbours(family: Any, n: Any, v: Any, x: Any) -> Any:
+def _neighbours(family: Callable[..., Any], n: Real, v: Real, x: Real) -> Any:
     """Return exp(-x) times the derivative of the unscaled function in x.  Source: DLMF 10.29.1."""
     return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
 
 
 # --- the rules of the functions themselves ------------------------------------------------------------
-def iv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
+def iv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
     """``t`` times the derivative of iv(v, z) with respect to v"""
     return t * xp.special.ive_by_order(1, v, z) * xp.exp(xp.abs(z))
 
 
-def kv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
+def kv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
     """``t`` times the derivative of kv(v, z) with respect to v"""
     return t * xp.special.kve_by_order(1, 0, v, z) * xp.exp(-z)
 
 
-def ive_slope_by_order(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
+def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) -> Any:
     """``t`` times the derivative with respect to v of the n-th derivative of ive with respect to x: half
     a second difference in v, n times; NaN for n above 3"""
     if not hasattr(n, "dtype"):
@@ -140,7 +145,7 @@ def ive_slope_by_order(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
     return t * slope
 
 
-def central_difference(n: int, v: Any, x: Any, xp: Any) -> Any:
+def central_difference(n: int, v: Real, x: Real, xp: Namespace) -> Any:
     """Return the central difference of order 2 n in v of the derivative of ive in v, over 2 ** n."""
     if n > MOST_DIFFERENCES:
         return math.nan * (v + x)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import Array
 from .._storage.special import kernel
@@ -17,6 +17,11 @@ from ..ops import elementwise_functions as elements
 from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex_operand, rising
 from ._bessel_orders import ive_slope_by_order
 from ._statement import special
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
 SMALL_ORDERS = (0, 3)
 
@@ -50,14 +55,14 @@ FAMILIES = {
 TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v ** 2
 
 
-def real_data(x: Any, xp: Any) -> Any:
+def real_data(x: RawOperand, xp: Namespace) -> Any:
     """Return the real part of complex data: kernels get all operands in one dtype."""
     if isinstance(x, int | float | complex):  # an operand may be a Python number
         return x.real
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
-def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
+def derivative_of(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of a scaled function with respect to z; n has few different values."""
     n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
@@ -69,7 +74,7 @@ def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
     return found
 
 
-def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
+def from_neighbours(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return ``d^n (exp(-rate z) B)`` by Leibniz' rule, from B of neighbouring orders."""
     f = getattr(xp.special, family.name)
     total = 0
@@ -80,7 +85,7 @@ def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
     return total
 
 
-def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
+def from_expansion(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of Hankel's expansion, term by term."""
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
@@ -91,7 +96,7 @@ def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
 
 
 @kernel
-def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
+def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
     right = derivative_of(FAMILIES["ive"], n, v, xp.abs(x), xp)
     whole = v == xp.round(v)
@@ -101,17 +106,17 @@ def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
 
 
 @kernel
-def kve_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
+def kve_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
     return derivative_of(FAMILIES["kve"], n, v, z, xp)
 
 
 @kernel
-def hankel1e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
+def hankel1e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
     return derivative_of(FAMILIES["hankel1e"], n, v, z, xp)
 
 
 @kernel
-def hankel2e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
+def hankel2e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
     return derivative_of(FAMILIES["hankel2e"], n, v, z, xp)
 
 
@@ -190,17 +195,17 @@ REAL_OF = {
 
 
 @kernel
-def jv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
+def jv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.jve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
-def yv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
+def yv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.yve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
-def iv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
+def iv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.ive(real_data(v, xp), z) * xp.exp(xp.abs(real_data(z, xp)) - real_data(s, xp))
 
 
@@ -227,7 +232,7 @@ def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Arr
     """Return the public function of real and complex z, scaled by the part of z that ``part`` takes."""
     of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
 
-    def scaled_bessel(v: Any, z: Any, /) -> Array:
+    def scaled_bessel(v: Array | npt.ArrayLike, z: Array | npt.ArrayLike, /) -> Array:
         if not is_complex_operand(z):
             return of_real(v, z)
         return of_complex(v, z, elements.abs(part(z)))

@@ -8,7 +8,7 @@ truncates to a whole number.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from ._incomplete import (
@@ -24,6 +24,10 @@ from ._quadrature import bell, double_kernel, of_orders
 from ._rules import as_floats
 from ._rules import by_order as rules_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 COUNT = (0, 5)  # of successes; of trials it is TRIALS
@@ -118,12 +122,12 @@ pdtrik = special(
 
 
 # --- binomial and negative binomial -------------------------------------------------------------------
-def successes(k: Any, n: Any, p: Any, xp: Any) -> Any:
+def successes(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of the probability of more than k successes in n trials of chance p."""
     return beta_pdf(k // 1 + 1, n - k // 1, p, 1 - p, xp)
 
 
-def failures(k: Any, n: Any, p: Any, xp: Any) -> Any:
+def failures(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of the probability of at most k failures before n successes of chance p."""
     return beta_pdf(n, k + 1, p, 1 - p, xp)
 
@@ -159,18 +163,18 @@ nbdtri = special(
 )  # fmt: skip
 
 
-def by_count(k: Any, n: Any, p: Any, xp: Any) -> Any:
+def by_count(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of bdtr, of real counts, with respect to k."""
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
-def by_trials(k: Any, n: Any, p: Any, xp: Any) -> Any:
+def by_trials(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of bdtr, of real counts, with respect to n."""
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
-def by_chance(k: Any, n: Any, p: Any, xp: Any) -> Any:
+def by_chance(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of bdtr, of real counts, with respect to p."""
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
@@ -231,7 +235,7 @@ btdtrib = special(
 
 # --- from odds to a probability -----------------------------------------------------------------------
 @kernel
-def share(odds: Any, *, xp: Any) -> Any:
+def share(odds: RawArray, *, xp: Namespace) -> Any:
     return xp.where(odds > 1, 1 / (1 + 1 / odds), odds / (1 + odds))
 
 
@@ -242,24 +246,24 @@ share_of_odds = special(
 
 
 # --- F ------------------------------------------------------------------------------------------------
-def of_beta(dfn: Any, dfd: Any, x: Any, xp: Any) -> tuple[Any, ...]:
+def of_beta(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
     """Return the arguments of betainc whose value is fdtr(dfn, dfd, x)."""
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 
 
-def f_pdf(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
+def f_pdf(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of fdtr with respect to x."""
     total = dfd + dfn * x
     return beta_pdf(*of_beta(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
 
 
-def f_by_dfn(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
+def f_by_dfn(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of fdtr with respect to dfn."""
     return 0.5 * beta_by_a(*of_beta(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
 
 
-def f_by_dfd(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
+def f_by_dfd(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of fdtr with respect to dfd."""
     return 0.5 * beta_by_b(*of_beta(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
 
@@ -295,12 +299,12 @@ fdtridfd = special(
 
 
 # --- Student's t --------------------------------------------------------------------------------------
-def t_pdf(df: Any, x: Any, xp: Any) -> Any:
+def t_pdf(df: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of stdtr with respect to x."""
     return xp.special.t_density(0, 0, df, x)
 
 
-def t_by_df(df: Any, x: Any, xp: Any) -> Any:
+def t_by_df(df: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of stdtr with respect to df."""
     return xp.special.stdtr_by(1, df, x)
 
@@ -327,7 +331,7 @@ stdtridf = special(
 
 
 # --- normal, for its parameters ------------------------------------------------------------------------
-def normal_slope(t: Any, p: Any, xp: Any) -> Any:
+def normal_slope(t: RawArray, p: Real, xp: Namespace) -> Any:
     """Return the derivative of ndtri(p), in the dtype of the tangent t."""
     quantile = xp.special.ndtri(as_floats(p, t, xp))
     return ROOT_2PI * xp.exp(0.5 * quantile * quantile)
@@ -353,7 +357,7 @@ nrdtrisd = special(
 
 # --- Kolmogorov and Smirnov ---------------------------------------------------------------------------
 @rules_by_order
-def kolmogorov_derivative(n: int, x: Any, *, xp: Any) -> Any:
+def kolmogorov_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of kolmogorov(x), n > 0, from one of two theta series."""
     near = x < 1.0
     small, large = xp.where(near & (x > 0), x, 1.0), xp.where(near, 1.0, x)
@@ -379,7 +383,7 @@ special(
 )  # fmt: skip
 
 
-def kolmogorov_slope(x: Any, xp: Any) -> Any:
+def kolmogorov_slope(x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of kolmogorov."""
     return xp.special.kolmogorov_derivative(1, x)
 
@@ -407,7 +411,7 @@ special(
 
 
 @double_kernel
-def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
+def smirnov_derivative(m: RawArray, n: RawArray, d: RawArray, *, xp: Namespace) -> Any:
     """Return the m-th derivative of smirnov(n, d) with respect to d, m > 0.
 
     The function is a sum of n terms, each a product of powers of d + j / n and 1 - d - j / n.  The
@@ -438,7 +442,7 @@ def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
     return of_orders((m,), smirnov_of_order, xp)
 
 
-def binomial_logarithm(n: Any, k: float, xp: Any) -> Any:
+def binomial_logarithm(n: RawArray, k: float, xp: Namespace) -> Any:
     """Return the logarithm of the binomial coefficient of n and k."""
     if k == 0:
         return 0.0 * n
@@ -453,7 +457,7 @@ special(
 )  # fmt: skip
 
 
-def smirnov_slope(n: Any, d: Any, xp: Any) -> Any:
+def smirnov_slope(n: Real, d: Real, xp: Namespace) -> Any:
     """Return the derivative of smirnov with respect to d."""
     return xp.special.smirnov_derivative(1, n, d)
 

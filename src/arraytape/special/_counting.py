@@ -19,7 +19,9 @@ from ..ops.searching_functions import where
 from ._gamma import binom, gamma, poch, rgamma
 
 
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Array:
+def comb(
+    N: Array | float, k: Array | float, *, exact: bool = False, repetition: bool = False
+) -> Array:
     """Return the number of combinations of N things taken k at a time, differentiable in both.
 
     Parameters
@@ -38,13 +40,13 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
     """
     refuse_exact("comb", exact)
     if repetition:
-        none = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
+        none: Any = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
         found: Array = where(none, 1.0, binom(N + k - 1, k))
         return found
     return where_countable(binom(N, k), N, k)
 
 
-def perm(N: Any, k: Any, exact: bool = False) -> Array:
+def perm(N: Array | float, k: Array | float, exact: bool = False) -> Array:
     """Return the number of ordered choices of k out of N things, differentiable in both.
 
     Parameters
@@ -63,7 +65,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Array:
     return where_countable(poch(N - k + 1, k), N, k)
 
 
-def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
+def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
     """Return the factorial: for real numbers the gamma function of n + 1.
 
     Parameters
@@ -85,11 +87,12 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
         raise ValueError(
             f"special.factorial: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
         )
-    found: Array = gamma_of_next(asarray(n))
-    return found if extend == "complex" else where(n < 0, 0.0, found)
+    number = asarray(n)
+    found: Array = gamma_of_next(number)
+    return found if extend == "complex" else where(number < 0, 0.0, found)
 
 
-def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
+def factorial2(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
     """Return the double factorial: ``factorialk`` of k = 2.
 
     Parameters
@@ -109,7 +112,7 @@ def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
     return multifactorial("factorial2", n, 2, exact, extend)
 
 
-def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Array:
+def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "zero") -> Array:
     """Return the multifactorial n (n - k) (n - 2 k) ..., differentiable with respect to n.
 
     Parameters
@@ -132,7 +135,7 @@ def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Arr
     return multifactorial("factorialk", n, k, exact, extend)
 
 
-def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array:
+def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: str) -> Array:
     """Compute SciPy's own function, which has no derivative; for ``extend="complex"`` by gamma."""
     refuse_exact(name, exact)
     if not isinstance(extend, str):
@@ -153,16 +156,16 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
     return found
 
 
-def gamma_of_next(n: Any) -> Any:
+def gamma_of_next(n: Array) -> Any:
     """Return ``gamma(n + 1)``; NaN at n = -1."""
     found = gamma(n + 1)
     return found if found.dtype.kind == "c" else where(n == -1, math.nan, found)
 
 
-def where_countable(value: Any, N: Any, k: Any) -> Array:
+def where_countable(value: Array, N: Array | float, k: Array | float) -> Array:
     """Return the value where 0 <= k <= N, else 0."""
-    found: Array = where((k <= N) & (N >= 0) & (k >= 0), value, 0.0)
-    return found
+    countable: Any = (k <= N) & (N >= 0) & (k >= 0)
+    return where(countable, value, 0.0)
 
 
 def refuse_exact(name: str, exact: bool) -> None:

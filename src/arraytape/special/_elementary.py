@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._array.exits import followers
@@ -23,6 +23,10 @@ from ..ops.statistical_functions import sum as sum_of
 from ._rules import as_floats, by_order, horner, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
+    from ._rules import Real
+
 DEGREE = math.pi / 180.0
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -41,12 +45,12 @@ exp10 = special("exp10", "x", lambda t, y: t * (LN10 * y), domains=[REAL], summa
 cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root")
 
 
-def _base_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _base_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
     return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 1, 0)
 
 
-def _exponent_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _exponent_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """``t * x1 ** x2 * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
     return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 0, 1)
 
@@ -58,11 +62,11 @@ powm1 = special(
 
 
 @by_order
-def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
+def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
     count = 30 + 6 * n
 
-    def series(x: Any) -> Any:
+    def series(x: RawArray) -> Any:
         # Both are sums of terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
         above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
         below = [-1.0 / (n + 1 + k) for k in range(1, count)]
@@ -72,7 +76,7 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
         )
         return xp.where(x > 0, high, xp.exp(x) * low) / (n + 1.0)
 
-    def recurrence(x: Any) -> Any:
+    def recurrence(x: RawArray) -> Any:
         found = xp.expm1(x) / x
         for k in range(1, n + 1):
             found = xp.where(found == math.inf, found, (xp.exp(x) - k * found) / x)
@@ -94,15 +98,16 @@ exprel = special(
 
 
 @by_order
-def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
+def log1prel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of log(1 + x) / x, which is 1 at 0."""
 
-    def series(x: Any) -> Any:
+    def series(x: RawArray) -> Any:
         ratios = [-(n + k) / k * (n + k) / (n + k + 1.0) for k in range(1, 40 + 6 * n)]
         return (-1.0) ** n * (math.factorial(n) / (n + 1.0)) * horner(ratios, x, xp)
 
-    def recurrence(x: Any) -> Any:
-        found, power = xp.log1p(x) / x, 1.0
+    def recurrence(x: RawArray) -> Any:
+        found: Any = xp.log1p(x) / x
+        power: Any = 1.0
         for k in range(1, n + 1):
             power = power / (1.0 + x)
             found = ((-1.0) ** (k - 1) * math.factorial(k - 1) * power - k * found) / x
@@ -179,7 +184,7 @@ _sinpi = special(
 
 # --- entropies ------------------------------------------------------------------------------------
 @kernel
-def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
+def ratio(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
 
 
@@ -203,19 +208,19 @@ entr = special(
 )
 
 
-def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """Return log(x1 / x2), accurate where x1 is next to x2."""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
 
 
-def _inside(t: Any, x1: Any, x2: Any, slope: Any, xp: Any) -> Any:
+def _inside(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
     """Return the slope where neither x1 nor x2 is negative, else NaN: the function is infinite there."""
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
-def _divergence_by_second(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _divergence_by_second(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """``t * (1 - x1 / x2)``"""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
@@ -236,24 +241,24 @@ kl_div = special(
 
 
 # --- losses ---------------------------------------------------------------------------------------
-def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
+def _within_width(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
     """Return the slope where the width is not negative, else NaN: the function is infinite there."""
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
-def _huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * (abs(r) - delta)`` where that is positive, else 0"""
     beyond = xp.abs(as_floats(r, t, xp)) - delta
     return t * _within_width(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
 
 
-def _huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``"""
     r = as_floats(r, t, xp)
     return t * _within_width(t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp)
 
 
-def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
     h = xp.hypot(as_floats(delta, t, xp), as_floats(r, t, xp))
     share = r / (delta + h)
@@ -262,18 +267,18 @@ def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     return t * _within_width(t, delta, at_tip, xp)
 
 
-def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _pseudo_huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * delta * r / h``, with h the hypotenuse"""
     return t * _within_width(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
 
 
-def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
+def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
     cosine = leg / xp.hypot(as_floats(leg, t, xp), as_floats(other, t, xp))
     return t * (cosine * cosine * cosine)
 
 
 @kernel
-def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
+def legs_over_hypotenuse(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     """Return x1 x2 / hypot(x1, x2), and 0 at 0."""
     h = xp.hypot(x1, x2)
     return x1 * (x2 / xp.where(h == 0, 1.0, h))
@@ -299,7 +304,7 @@ pseudo_huber = special(
 
 # --- Box-Cox --------------------------------------------------------------------------------------
 @by_order
-def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
+def power_integral(n: int, logarithm: RawArray, lmbda: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of (exp(lmbda L) - 1) / lmbda with respect to lmbda."""
     found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
     end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
@@ -316,28 +321,28 @@ special(
 )  # fmt: skip
 
 
-def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _boxcox_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t`` times the derivative with respect to the exponent"""
     return t * xp.special.power_integral(1, xp.log(as_floats(x, t, xp)), lmbda)
 
 
-def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _boxcox1p_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t`` times the derivative with respect to the exponent"""
     return t * xp.special.power_integral(1, xp.log1p(as_floats(x, t, xp)), lmbda)
 
 
-def _boxcox1p_by_value(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _boxcox1p_by_value(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t * (1 + x) ** (lmbda - 1)``"""
     return t * xp.exp(xp.special.xlog1py(as_floats(lmbda, t, xp) - 1.0, x))
 
 
-def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _slope_of_inverse(t: RawArray, x: RawOperand, lmbda: Real, xp: Namespace) -> Any:
     """``t * (1 + lmbda * x) ** (1 / lmbda - 1)``"""
     logarithm = x * xp.special.log1prel_derivative(0, as_floats(lmbda, t, xp) * x)
     return t * xp.exp((1.0 - lmbda) * logarithm)
 
 
-def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _inverse_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z"""
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     slope = x * x * xp.special.log1prel_derivative(1, lmbda * x)
@@ -363,18 +368,18 @@ inv_boxcox1p = special(
 )  # fmt: skip
 
 
-def _tukey_by_value(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+def _tukey_by_value(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
     """``t / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, 0 outside the support"""
     return t * _tukey_density(as_floats(x, t, xp), as_floats(lmbda, t, xp), y, xp)
 
 
-def _tukey_density(x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
     other = xp.special.tklmbda(-x, lmbda)  # 1 - y
     density = 1.0 / (xp.pow(y, lmbda - 1.0) + xp.pow(other, lmbda - 1.0))
     return xp.where((lmbda > 0) & (xp.abs(x) * lmbda > 1.0), 0.0, density)
 
 
-def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+def _tukey_by_shape(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
     """``t`` times the derivative of the quantile's inverse: the quantile is ``boxcox(y, lmbda) -
     boxcox(1 - y, lmbda)``"""
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
@@ -393,7 +398,7 @@ tklmbda = special(
 
 # --- the arithmetic-geometric mean ----------------------------------------------------------------
 @by_order
-def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
+def agm_derivative(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the arithmetic-geometric mean of a and b with respect to b.
 
     The mean's iteration runs on Taylor coefficients in b: it converges quadratically without cancelling.
@@ -409,7 +414,7 @@ def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     return math.factorial(n) * sign ** (n + 1) * first[n]
 
 
-def _root_of_product(first: list[Any], second: list[Any], xp: Any) -> list[Any]:
+def _root_of_product(first: list[Any], second: list[Any], xp: Namespace) -> list[Any]:
     """Return the Taylor coefficients of sqrt(first * second)."""
     root = [xp.sqrt(first[0]) * xp.sqrt(second[0])]
     for k in range(1, len(first)):
@@ -419,7 +424,7 @@ def _root_of_product(first: list[Any], second: list[Any], xp: Any) -> list[Any]:
     return root
 
 
-def _agm_slope_by_first(t: Any, n: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
+def _agm_slope_by_first(t: RawArray, n: Real, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
     # Euler's theorem: the n-th derivative is homogeneous of degree 1 - n.
     return t * (((1.0 - n) * y - b * xp.special.agm_derivative(n + 1, a, b)) / a)
 
@@ -443,7 +448,7 @@ round = special(
 
 
 # --- compositions -----------------------------------------------------------------------------
-def sinc(x: Any) -> Array:
+def sinc(x: Array) -> Array:
     """Return sin(pi x) / (pi x), and 1 at 0; derivatives of all orders are accurate near 0.
 
     Parameters
@@ -459,7 +464,7 @@ def sinc(x: Any) -> Array:
     return sinc_derivative(x, order=0)
 
 
-def softplus(x: Any) -> Array:
+def softplus(x: Array) -> Array:
     """Return log(1 + exp(x)) without overflow.
 
     Parameters
@@ -475,7 +480,7 @@ def softplus(x: Any) -> Array:
     return logaddexp(0.0, x)
 
 
-def softmax(x: Any, axis: Any = None) -> Array:
+def softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return the exponentials over their sum.
 
     Parameters
@@ -502,7 +507,7 @@ def softmax(x: Any, axis: Any = None) -> Array:
     return shares * one
 
 
-def log_softmax(x: Any, axis: Any = None) -> Array:
+def log_softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return the logarithm of ``softmax``.
 
     Parameters

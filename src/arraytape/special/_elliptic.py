@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from ._bessel_scaled import real_data
 from ._several import special_tuple
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
 PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.5, 1.5)
 
@@ -27,7 +30,17 @@ BLOCK = 1 << 16  # elements of a temporary array
 
 @kernel
 def carlson_integral(
-    e: Any, a: Any, b: Any, c: Any, d: Any, x: Any, y: Any, z: Any, p: Any, *, xp: Any
+    e: RawArray,
+    a: RawArray,
+    b: RawArray,
+    c: RawArray,
+    d: RawArray,
+    x: RawArray,
+    y: RawArray,
+    z: RawArray,
+    p: RawArray,
+    *,
+    xp: Namespace,
 ) -> Any:
     """Return the integral over t > 0 of t ** e (t + x) ** -a (t + y) ** -b (t + z) ** -c (t + p) ** -d.
 
@@ -62,7 +75,7 @@ def carlson_integral(
     return xp.where(good, found, xp.where(diverges, math.inf + 0 * unit, math.nan * unit))
 
 
-def maximum(values: list[Any], xp: Any) -> Any:
+def maximum(values: list[Any], xp: Namespace) -> Any:
     """Return the elementwise maximum of several arrays."""
     found = values[0]
     for value in values[1:]:
@@ -70,19 +83,26 @@ def maximum(values: list[Any], xp: Any) -> Any:
     return found
 
 
-def angle(z: Any, xp: Any) -> Any:
+def angle(z: RawArray, xp: Namespace) -> Any:
     """Return the phase of each element, of real data, too."""
     if xp.isdtype(z.dtype, "complex floating"):
         return xp.atan2(xp.imag(z), xp.real(z))
     return xp.where(z < 0, math.pi, 0.0)
 
 
-def largest_count(count: Any, xp: Any) -> int:
+def largest_count(count: RawArray, xp: Namespace) -> int:
     """Return the number of nodes that suffices for all elements."""
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 
-def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) -> Any:
+def trapezoid(
+    e: RawArray,
+    factors: list[tuple[Any, Any]],
+    start: RawArray,
+    step: RawArray,
+    count: int,
+    xp: Namespace,
+) -> Any:
     """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     for first in range(0, count, block):
@@ -97,7 +117,7 @@ def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) 
 
 
 def carlson_slope(
-    t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Any
+    t: RawArray, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Namespace
 ) -> Any:
     """Return the tangent of carlson_integral for the argument at ``at``."""
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
@@ -157,34 +177,41 @@ special(
 )  # fmt: skip
 
 
-def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any) -> Any:
+def of_three(
+    e: float,
+    powers: tuple[RawOperand, RawOperand, RawOperand],
+    x: RawOperand,
+    y: RawOperand,
+    z: RawOperand,
+    xp: Namespace,
+) -> Any:
     """Return carlson_integral with three factors."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 
 
 # A negative last argument is a Cauchy principal value; there the arguments differ, and partial
 # fractions give the derivative.  Elsewhere it is an integral of positive terms.
-def sides(last: Any, xp: Any) -> tuple[Any, Any, Any]:
+def sides(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
     """Return the mask of a negative last argument, and the argument made safe for either side."""
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
 
 
-def rc_by_x(x: Any, y: Any, xp: Any) -> Any:
+def rc_by_x(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprc with respect to x."""
     negative, below, above = sides(y, xp)
     fraction = (xp.special.elliprc(x, below) - 1 / xp.sqrt(x + 0 * y)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(above, above, x) / 6)
 
 
-def rc_by_y(x: Any, y: Any, xp: Any) -> Any:
+def rc_by_y(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprc with respect to y."""
     negative, below, above = sides(y, xp)
     fraction = (xp.sqrt(x + 0 * y) / below - xp.special.elliprc(x, below)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(x, above, above) / 3)
 
 
-def rj_by_first(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
+def rj_by_first(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprj with respect to x."""
     negative, below, above = sides(p + 0 * x, xp)
     fraction = xp.special.elliprj(x, y, z, below) - xp.special.elliprd(y, z, x)
@@ -192,7 +219,7 @@ def rj_by_first(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
     return xp.where(negative, fraction / (2 * (x - below)), 0.75 * integral)
 
 
-def rj_by_last(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
+def rj_by_last(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprj with respect to p.
 
     For negative p the derivative follows from Euler's relation, as RJ is homogeneous.
@@ -237,20 +264,22 @@ special(
 )  # fmt: skip
 
 
-def powers_of_sine(k: Any, q: Any, phi: Any, m: Any, xp: Any) -> Any:
+def powers_of_sine(
+    k: RawOperand, q: RawOperand, phi: RawOperand, m: RawOperand, xp: Namespace
+) -> Any:
     """Return ``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
     sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
     return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
 
 
-def base_of(sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
+def base_of(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace) -> Any:
     """Return ``1 - m sin ** 2`` without cancellation where m is near 1."""
     square = sine * sine
     return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
 
 
 @kernel
-def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
+def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Namespace) -> Any:
     """Return the integral of ``powers_of_sine`` from 0 to phi."""
     turns = xp.round(phi / math.pi)
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
@@ -258,7 +287,9 @@ def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
     return part + xp.where(turns == 0, 0.0, 2 * turns * whole)
 
 
-def integral_of_sines(k: Any, q: Any, sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
+def integral_of_sines(
+    k: RawArray, q: RawArray, sine: RawArray, cosine2: RawArray, m: RawArray, xp: Namespace
+) -> Any:
     """Return the integral of ``powers_of_sine`` up to an angle of at most pi / 2.
 
     For q = 1 and k = 0.5 or 1.5 the integral is Carlson's RD, else ``carlson_integral``.
@@ -280,13 +311,13 @@ special(
 
 
 # --- Jacobi's functions -----------------------------------------------------------------------------
-def amplitude_by_m(u: Any, m: Any, xp: Any) -> Any:
+def amplitude_by_m(u: RawOperand, m: RawOperand, xp: Namespace) -> Any:
     """Return the derivative of am(u, m) with respect to m, from u = ellipkinc(am, m)."""
     phi = xp.special.ellipj_ph(u, m)
     return -0.5 * xp.special.ellipj_dn(u, m) * xp.special.ellip_power(1.5, 1, phi, m)
 
 
-def dn_by_m(u: Any, m: Any, xp: Any) -> Any:
+def dn_by_m(u: RawOperand, m: RawOperand, xp: Namespace) -> Any:
     """Return the derivative of dn, the root of 1 - m sn ** 2, with respect to m."""
     sn, cn, dn = [getattr(xp.special, f"ellipj_{part}")(u, m) for part in ("sn", "cn", "dn")]
     return -sn * (0.5 * sn + m * cn * amplitude_by_m(u, m, xp)) / dn

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ._rules import as_floats, by_order, horner
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._array.array import Array
+    from .._util.protocols import Namespace, RawArray, RawOperand
+    from ._rules import Real
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 FAR = 7.0  # from here on the asymptotic series have the precision of float64
@@ -18,14 +23,14 @@ FAR = 7.0  # from here on the asymptotic series have the precision of float64
 # --- families of derivatives ----------------------------------------------------------------------
 # Forwards, each derivative follows from those before it, with cancellation where the argument is large:
 # there the asymptotic series is differentiated term by term.
-def _asymptotic(n: int, z: Any, sign: float, xp: Any) -> Any:
+def _asymptotic(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
     """Return ``n! / z ** (n + 1)`` times the asymptotic series: erfcx's for sign -1, Dawson's for 1."""
     reciprocal = 1.0 / z
     ratios = [sign * (2 * k + n - 1) * (2 * k + n) / (4.0 * k) for k in range(1, 31)]
     return math.factorial(n) * reciprocal ** (n + 1) * horner(ratios, reciprocal * reciprocal, xp)
 
 
-def _gaussian(n: int, z: Any, sign: float, xp: Any) -> Any:
+def _gaussian(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(sign * z ** 2)."""
     before, found = 0.0, xp.exp(sign * (z * z))
     for k in range(n):
@@ -33,7 +38,9 @@ def _gaussian(n: int, z: Any, sign: float, xp: Any) -> Any:
     return found
 
 
-def _forwards(n: int, z: Any, value: Any, first: Callable[[Any], Any], sign: float) -> Any:
+def _forwards(
+    n: int, z: RawArray, value: RawArray, first: Callable[[Any], Any], sign: float
+) -> Any:
     """Return the n-th derivative, where ``first(y)`` is y' and y'' is ``2 sign (z y' + y)``."""
     if n == 0:
         return value
@@ -44,7 +51,7 @@ def _forwards(n: int, z: Any, value: Any, first: Callable[[Any], Any], sign: flo
 
 
 @by_order
-def erfcx_derivative(n: int, z: Any, *, xp: Any) -> Any:
+def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
@@ -59,7 +66,7 @@ def erfcx_derivative(n: int, z: Any, *, xp: Any) -> Any:
 
 
 @by_order
-def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
+def dawsn_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
@@ -126,12 +133,12 @@ ndtr = special(
 
 # The density over the probability, neither of which need be representable.
 @kernel
-def log_ndtr_derivative(x: Any, *, xp: Any) -> Any:
+def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
     """Return exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))."""
     return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
 
 
-def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
+def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """``-t * y * (x + y)``, where that does not cancel"""
     # It cancels where x is negative; where x is positive, erfcx overflows sooner than its share is 0.
     positive = xp.real(x) > 0
@@ -156,7 +163,7 @@ ndtri_exp = special(
 )  # fmt: skip
 
 
-def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
+def _owen_by_height(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
     """``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``"""
     return (
         t
@@ -165,7 +172,7 @@ def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
     )
 
 
-def _owen_by_slope(t: Any, h: Any, a: Any, xp: Any) -> Any:
+def _owen_by_slope(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
     """``t * exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``"""
     h, a = as_floats(h, t, xp), as_floats(a, t, xp)
     product = h * a
@@ -179,7 +186,7 @@ owens_t = special(
 
 
 # --- Voigt's profile ------------------------------------------------------------------------------
-def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
+def _voigt(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of wofz(z) / (sigma sqrt(2 pi)) with respect to x.
 
     z is (x + 1j gamma) / (sigma sqrt(2)).
@@ -195,13 +202,13 @@ def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
 
 
 @by_order
-def voigt_real(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
+def voigt_real(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Voigt's profile with respect to x."""
     return xp.real(_voigt(n, x, sigma, gamma, xp))
 
 
 @by_order
-def voigt_imag(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
+def voigt_imag(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative with respect to x of the imaginary part that belongs to the profile."""
     return xp.imag(_voigt(n, x, sigma, gamma, xp))
 
@@ -233,30 +240,30 @@ voigt_profile = special(
 
 # --- Fresnel's integrals --------------------------------------------------------------------------
 @kernel
-def fresnel_s(z: Any, *, xp: Any) -> Any:
+def fresnel_s(z: RawArray, *, xp: Namespace) -> Any:
     return xp.special.fresnel(z)[0]
 
 
 @kernel
-def fresnel_c(z: Any, *, xp: Any) -> Any:
+def fresnel_c(z: RawArray, *, xp: Namespace) -> Any:
     return xp.special.fresnel(z)[1]
 
 
 @kernel
-def modfresnel_f(z: Any, sign: Any, *, xp: Any) -> Any:
+def modfresnel_f(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
     """Return the integral of exp(1j sign t ** 2) over t > z."""
     plus, minus = xp.special.modfresnelp(z)[0], xp.special.modfresnelm(z)[0]
     return xp.where(sign > 0, plus, minus)
 
 
 @kernel
-def modfresnel_k(z: Any, sign: Any, *, xp: Any) -> Any:
+def modfresnel_k(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
     """Return erfcx(exp(-1j sign pi / 4) z) / 2."""
     plus, minus = xp.special.modfresnelp(z)[1], xp.special.modfresnelm(z)[1]
     return xp.where(sign > 0, plus, minus)
 
 
-def _turned(sign: Any, x: Any, xp: Any) -> Any:
+def _turned(sign: RawOperand, x: RawArray, xp: Namespace) -> Any:
     """Return exp(-1j sign pi / 4)."""
     return math.sqrt(0.5) * (1.0 - 1j * sign)
 
@@ -282,7 +289,7 @@ _modfresnel_k = special(
 )  # fmt: skip
 
 
-def fresnel(z: Any) -> tuple[Any, Any]:
+def fresnel(z: Array | complex) -> tuple[Any, Any]:
     """Return Fresnel's integrals S(z) and C(z).
 
     Parameters
@@ -298,7 +305,7 @@ def fresnel(z: Any) -> tuple[Any, Any]:
     return _fresnel_s(z), _fresnel_c(z)
 
 
-def modfresnelp(x: Any) -> tuple[Any, Any]:
+def modfresnelp(x: Array | float) -> tuple[Any, Any]:
     """Return the modified Fresnel integrals F+(x) and K+(x).
 
     Parameters
@@ -314,7 +321,7 @@ def modfresnelp(x: Any) -> tuple[Any, Any]:
     return _modfresnel_f(x, 1), _modfresnel_k(x, 1)
 
 
-def modfresnelm(x: Any) -> tuple[Any, Any]:
+def modfresnelm(x: Array | float) -> tuple[Any, Any]:
     """Return the modified Fresnel integrals F-(x) and K-(x).
 
     Parameters

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ._rules import by_order, horner, where_defined
 from ._statement import POSITIVE, REAL, special
+
+if TYPE_CHECKING:
+    from .._array.array import Array
+    from .._util.protocols import Namespace, RawArray
 
 # --- exponential integrals ------------------------------------------------------------------------
 exp1 = special(
@@ -22,7 +26,7 @@ expi = special(
 
 
 @kernel
-def expn_below(n: Any, x: Any, *, xp: Any) -> Any:
+def expn_below(n: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the generalised exponential integral, for n < 0, too.  Source: DLMF 8.19.8, 8.4.8."""
     below = xp.where(n < 0, 1.0 - n, 1.0)
     found = xp.special.gammaincc(below, x) * xp.exp(xp.special.gammaln(below) - below * xp.log(x))
@@ -42,7 +46,7 @@ expn = special(
 
 
 @by_order
-def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
+def scaled_exp1_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, term by term."""
     near = x < 45.0
     close, beyond = xp.where(near, x, 1.0), xp.where(near, 45.0, x)
@@ -75,26 +79,26 @@ _scaled_exp1 = special(
 
 # --- sine and cosine integrals --------------------------------------------------------------------
 @kernel
-def sine_integral(x: Any, *, xp: Any) -> Any:
+def sine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.sici(x)[0]
 
 
 @kernel
-def cosine_integral(x: Any, *, xp: Any) -> Any:
+def cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.sici(x)[1]
 
 
 @kernel
-def hyperbolic_sine_integral(x: Any, *, xp: Any) -> Any:
+def hyperbolic_sine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.shichi(x)[0]
 
 
 @kernel
-def hyperbolic_cosine_integral(x: Any, *, xp: Any) -> Any:
+def hyperbolic_cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.shichi(x)[1]
 
 
-def _shi(t: Any, x: Any, xp: Any) -> Any:
+def _shi(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t * xp.sinh(x) / x``"""
     # sin(i x) / (i x), whose derivatives are accurate near 0.
     slope = xp.sinc_derivative(x * (1j / math.pi), order=0)
@@ -119,7 +123,7 @@ _chi = special(
 )  # fmt: skip
 
 
-def sici(x: Any) -> tuple[Any, Any]:
+def sici(x: Array | complex) -> tuple[Any, Any]:
     """Return the sine and the cosine integral.
 
     Parameters
@@ -135,7 +139,7 @@ def sici(x: Any) -> tuple[Any, Any]:
     return _si(x), _ci(x)
 
 
-def shichi(x: Any) -> tuple[Any, Any]:
+def shichi(x: Array | complex) -> tuple[Any, Any]:
     """Return the hyperbolic sine and cosine integrals.
 
     Parameters
@@ -152,7 +156,7 @@ def shichi(x: Any) -> tuple[Any, Any]:
 
 
 # --- the dilogarithm ------------------------------------------------------------------------------
-def _spence(t: Any, x: Any, xp: Any) -> Any:
+def _spence(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t * xp.log(x) / (1 - x)``"""
     beside = x - 1.0
     near = xp.abs(beside) < 0.3

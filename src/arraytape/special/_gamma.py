@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
 from ._rules import as_floats, by_order, where_defined
 from ._statement import POSITIVE, REAL, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 # Bernoulli's numbers of even order, from B2 on.
 BERNOULLI = (
@@ -53,7 +57,7 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
 
 
 @by_order
-def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
+def polygamma_of(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the digamma function, of complex data, too.
 
     Source: DLMF 5.15.5, 5.15.8, 25.11.12.
@@ -63,7 +67,7 @@ def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
     if not is_complex(z):
         return -((-1.0) ** n) * math.factorial(n) * xp.special._zeta(n + 1.0, z)
 
-    def is_low(z: Any) -> Any:
+    def is_low(z: RawArray) -> Any:
         return (xp.real(z) < ENOUGH + n) & (xp.abs(xp.imag(z)) < ENOUGH + n)
 
     total = xp.zeros_like(z)
@@ -80,7 +84,7 @@ def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
 
 
 @by_order
-def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
+def polygamma_difference(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the digamma function at a + b less the derivative at a.
 
     Differences of powers are sums of terms of one sign, so nothing cancels where b is small next to a.
@@ -89,7 +93,7 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     plain = xp.special.polygamma_of(n, a + b) - xp.special.polygamma_of(n, a)
     x, b = xp.where(positive, a, 1.0), xp.where(positive, b, 0.0)
 
-    def powers(x: Any, m: int) -> Any:
+    def powers(x: RawArray, m: int) -> Any:
         return xp.expm1(-m * xp.log1p(b / x)) / x**m
 
     total = xp.zeros_like(x + b)
@@ -128,7 +132,7 @@ polygamma = special(
 
 
 # --- the gamma function ---------------------------------------------------------------------------
-def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
+def _rgamma_slope(x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of 1 / gamma(x), which has no poles: reflected where digamma has some."""
     left = (xp.real(x) if is_complex(x) else x) < 0.5
     turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (
@@ -171,7 +175,7 @@ _factorial = special(
 LANCZOS = 6.024680040776729583740234375
 
 
-def _lanczos(t: Any, x: Any, y: Any, xp: Any) -> Any:
+def _lanczos(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """``t`` times the derivative of ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``, which the sum is"""
     base = x + (LANCZOS - 0.5)
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
@@ -182,12 +186,12 @@ _lanczos_sum_expg_scaled = special(
 )
 
 
-def _igam_fac_by_shape(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
+def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """``t * y * (xp.log(x) - xp.special.digamma(a))``"""
     return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
-def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
+def _igam_fac_by_place(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """``t * y * (a - x) / x``, at 0 its limit"""
     a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
@@ -200,7 +204,7 @@ _igam_fac = special(
 
 
 # --- the beta function ----------------------------------------------------------------------------
-def _beta_slope(t: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
+def _beta_slope(t: RawArray, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
     """``-t * y * (digamma(a + b) - digamma(a))``"""
     return -t * (y * xp.special.polygamma_difference(0, a, b))
 
@@ -230,7 +234,7 @@ poch = special(
 # --- zeta functions -------------------------------------------------------------------------------
 # Taylor coefficients in the exponent: sums of powers, and the sum of Euler and Maclaurin for the rest.
 # Source: DLMF 2.10(i), 25.11.5.
-def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
+def _power(base: RawArray, s: RawArray, n: int, xp: Namespace) -> list[Any]:
     """Return the Taylor coefficients of base ** -s in s, up to order n."""
     found, factor = [base**-s], -xp.log(base)
     for i in range(1, n + 1):
@@ -244,10 +248,11 @@ def _product(first: list[Any], second: list[Any]) -> list[Any]:
     return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in pairs]
 
 
-def _corrections(base: Any, s: Any, n: int) -> list[Any]:
+def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
     """Return the Taylor coefficients of the sum of Bernoulli's numbers, over ``base ** -s``."""
     linear = [s, 1.0, *[0.0] * n][: n + 1]
-    total, scale = [0.0] * (n + 1), 1.0 / base
+    total: list[Any] = [0.0] * (n + 1)
+    scale = 1.0 / base
     for j, b in enumerate(BERNOULLI, start=1):
         weight = b / math.factorial(2 * j) * scale
         total = [p + weight * q for p, q in zip(total, linear, strict=True)]
@@ -261,7 +266,7 @@ TERMS = 16  # taken one by one
 
 
 @by_order
-def zeta_derivative(n: int, s: Any, q: Any, *, xp: Any) -> Any:
+def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
     if n < 0:
         return xp.zeros_like(s + q)
@@ -274,7 +279,9 @@ def zeta_derivative(n: int, s: Any, q: Any, *, xp: Any) -> Any:
 
 
 @by_order
-def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> Any:
+def harmonic_derivative(
+    n: int, first: RawArray, last: RawArray, a: RawArray, *, xp: Namespace
+) -> Any:
     """Return the n-th derivative of the sum of i ** -a from first to last with respect to a."""
     total: Any = 0.0
     for i in range(TERMS):
@@ -298,7 +305,7 @@ def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> An
     return math.factorial(n) * (total + xp.where(more, rest, 0.0))
 
 
-def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
+def _zeta_by_shift(t: RawArray, n: Real, s: Real, q: Real, xp: Namespace) -> Any:
     """``t`` times the derivative of ``-s * zeta(s + 1, q)``"""
     following = s + 1.0
     return -t * (
@@ -319,7 +326,7 @@ special(
 )  # fmt: skip
 
 
-def _riemann_slope(x: Any, xp: Any) -> Any:
+def _riemann_slope(x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of Riemann's zeta function.  Source: DLMF 25.4.1 where x is below -1."""
     left = (xp.real(x) if is_complex(x) else x) < -1.0
     other = xp.where(left, 1.0 - x, 3.0)
@@ -354,7 +361,9 @@ _gen_harmonic = special(
 )  # fmt: skip
 
 
-def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any) -> Any:
+def _normalized_by_order(
+    t: RawArray, j: Real, k: Real, n: Real, a: Real, y: RawArray, xp: Namespace
+) -> Any:
     """``t`` times the derivative by the rule of quotients"""
     part = xp.special.harmonic_derivative(1, j, k, a)
     whole = xp.special.harmonic_derivative(1, 1, n, a)
@@ -373,7 +382,7 @@ _stirling2_inexact = special(
 
 
 # --- compositions ---------------------------------------------------------------------------
-def zeta(x: Any, q: Any = None, out: None = None) -> Array:
+def zeta(x: Array | float, q: Array | float | None = None, out: None = None) -> Array:
     """Return Riemann's zeta function, or Hurwitz's.
 
     Parameters
@@ -396,7 +405,7 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Array:
 
 
 @entrance
-def multigammaln(a: Any, d: int) -> Array:
+def multigammaln(a: Array | float, d: int) -> Array:
     """Return the logarithm of the multivariate gamma function of dimension d.
 
     Parameters

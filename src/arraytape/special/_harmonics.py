@@ -7,15 +7,20 @@ a division by the sine, which is 0 at the poles.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ._polynomials import chebyshev_slope
 from ._statement import special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
+
 DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)
 
 
-def neighbours(function: Any, n: Any, m: Any, xp: Any) -> Any:
+def neighbours(function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace) -> Any:
     """Return ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) / 2``.
 
     Where an order exceeds the degree the root is 0, and SciPy's function, too.
@@ -27,13 +32,13 @@ def neighbours(function: Any, n: Any, m: Any, xp: Any) -> Any:
     return 0.5 * (up - down)
 
 
-def as_numbers(t: Any, xp: Any, *counts: Any) -> list[Any]:
+def as_numbers(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
     """Return counts as integer data, Python's numbers converted."""
     zero = xp.astype(xp.zeros_like(xp.real(t)), xp.int64)
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
 
 
-def harmonic_by_angle(t: Any, n: Any, m: Any, theta: Any, phi: Any, xp: Any) -> Any:
+def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp: Namespace) -> Any:
     """``t`` times the derivative of the harmonic at phi = 0, times ``xp.exp(1j * m * phi)``"""
     n, m = as_numbers(t, xp, n, m)
     slope = neighbours(lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp)
@@ -56,7 +61,7 @@ special(
 )  # fmt: skip
 
 
-def dirichlet_slope(x: Any, n: Any, y: Any, xp: Any) -> Any:
+def dirichlet_slope(x: Real, n: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of Dirichlet's kernel, Chebyshev's U_(n - 1)(cos(x / 2)) / n."""
     whole = xp.asarray(n)
     whole = xp.where(y == y, xp.astype(whole, xp.int64), 1)

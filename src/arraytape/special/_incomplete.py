@@ -6,10 +6,15 @@ are derivatives of all orders with respect to all arguments.  ``_quadrature`` co
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from . import _quadrature  # noqa: F401  enters its kernels
 from ._statement import POSITIVE, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 ORDER = (0, 3)
 PROBABILITY = (0.02, 0.98)
@@ -65,27 +70,27 @@ betainc_by = special(
 )  # fmt: skip
 
 
-def gamma_pdf(a: Any, x: Any, xp: Any) -> Any:
+def gamma_pdf(a: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of gammainc(a, x) with respect to x."""
     return xp.special.gamma_density(0, 0, a, x)
 
 
-def gamma_by_a(a: Any, x: Any, xp: Any) -> Any:
+def gamma_by_a(a: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of gammainc(a, x) with respect to a."""
     return xp.special.gammainc_by(1, a, x)
 
 
-def beta_pdf(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+def beta_pdf(a: Real, b: Real, x: Real, complement: Real, xp: Namespace) -> Any:
     """Return the derivative of betainc(a, b, x) with respect to x."""
     return xp.special.beta_density(0, 0, 0, a, b, x, complement)
 
 
-def beta_by_a(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+def beta_by_a(a: Real, b: Real, x: Real, complement: Real, xp: Namespace) -> Any:
     """Return the derivative of betainc(a, b, x) with respect to a."""
     return xp.special.betainc_by(1, 0, a, b, x, complement)
 
 
-def beta_by_b(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+def beta_by_b(a: Real, b: Real, x: Real, complement: Real, xp: Namespace) -> Any:
     """Return the derivative of betainc(a, b, x) with respect to b."""
     return xp.special.betainc_by(0, 1, a, b, x, complement)
 
@@ -139,21 +144,21 @@ betaincc = special(
 )  # fmt: skip
 
 
-def beta_quantile_rules(sign: int, complement: Any) -> list[Any]:
+def beta_quantile_rules(sign: int, complement: Callable[..., Any]) -> list[Any]:
     """Return the rules of the x at which betainc(a, b, x), or its complement for sign -1, is p.
 
     ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1.
     """
 
-    def by_a(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+    def by_a(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_a(*x) / beta_pdf(*x)
 
-    def by_b(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+    def by_b(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_b(*x) / beta_pdf(*x)
 
-    def by_p(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+    def by_p(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
         return sign * t / beta_pdf(a, b, y, complement(a, b, p, xp), xp)
 
     return [by_a, by_b, by_p]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._array.array import Array
 from ._statement import REAL, special
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # exp(-y) / (1 + y) is y / (z (1 + y)), without 0 / 0 at z = 0.
 _lambertw = special(
@@ -21,7 +24,7 @@ wrightomega = special(
 )  # fmt: skip
 
 
-def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Array:
+def lambertw(z: Array | complex, k: Array | npt.ArrayLike = 0, tol: float = 1e-8) -> Array:
     """Return Lambert's W function, which solves ``w * exp(w) == z``.
 
     Parameters

@@ -7,7 +7,7 @@ give the value here, and a sum without a mask gives the derivatives.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,9 +39,14 @@ from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
 from ._statement import REAL, special
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import Namespace, RawArray
+
 
 @kernel
-def weighted_exp(b: Any, x: Any, *, xp: Any) -> Any:
+def weighted_exp(b: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return ``b * exp(x)``, and 0 where b is 0, whatever x is."""
     return xp.where(b == 0, b, b * xp.exp(x))
 
@@ -54,7 +59,11 @@ _weighted_exp = special(
 
 
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+    a: Array | npt.ArrayLike,
+    axis: int | tuple[int, ...] | None = None,
+    b: Array | npt.ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
 ) -> Any:
     """Return the logarithm of the sum of exponentials, with SciPy's values.
 
@@ -87,7 +96,9 @@ def logsumexp(
     return (y, phase) if return_sign else y
 
 
-def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Any]:
+def _with_slopes(
+    a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
+) -> tuple[Array, Any]:
     """Return the value and the sign or phase of the sum, with derivatives; axes stay, of length 1."""
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
@@ -112,28 +123,31 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
     return where(finite, value + moved, plain), phase
 
 
-def _promoted(a: Any, b: Any) -> tuple[Array, Array | None]:
+def _promoted(
+    a: Array | npt.ArrayLike, b: Array | npt.ArrayLike | None
+) -> tuple[Array, Array | None]:
     """Return both operands in one floating-point dtype and shape, with at least one axis."""
     # Python numbers have no dtype of their own to bring in, as in SciPy.
     given = [x if type(x) in NUMBERS else asarray(x) for x in (a, b) if x is not None]
     dtype = result_type(*given)
-    a = asarray(a)
-    b = None if b is None else asarray(b)
     if dtype.kind not in "fc":
         dtype = np.dtype(np.float64)
-    shape = a.shape if b is None else np.broadcast_shapes(a.shape, b.shape)
-    a, b = [
-        None if x is None else broadcast_to(astype(x, dtype, copy=False), shape or (1,))
-        for x in (a, b)
-    ]
-    return a, b
+    x, factors = asarray(a), None if b is None else asarray(b)
+    shape = x.shape if factors is None else np.broadcast_shapes(x.shape, factors.shape)
+
+    def in_common(x: Array) -> Array:
+        return broadcast_to(astype(x, dtype, copy=False), shape or (1,))
+
+    return in_common(x), None if factors is None else in_common(factors)
 
 
 def _terms(x: Array, b: Array | None) -> Array:
     return exp(x) if b is None else _weighted_exp(b, x)
 
 
-def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Array | None]:
+def _value(
+    a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
+) -> tuple[Array, Array | None]:
     """Return the value and the sign or phase of the sum by SciPy's steps; axes stay, of length 1."""
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
     of_total = sign(total) if with_phase else None
@@ -164,7 +178,7 @@ def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Arra
     return (real(y) + _wrapped(imag(y)) * 1j if a.dtype.kind == "c" else y), None
 
 
-def _greatest(a: Array, axes: Any) -> tuple[Array, Array]:
+def _greatest(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
     """Return the element with the largest real part along axes, and a mask of where it stands."""
     largest = greatest(real(a), axis=axes, keepdims=True)
     found = real(a) == largest

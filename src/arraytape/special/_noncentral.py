@@ -9,17 +9,21 @@ differences of neighbouring terms, which is a density.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, PROBABILITY, SHAPE
 from ._quadrature import double_kernel, of_orders
 from ._statement import POSITIVE, special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
+
 LAMBDA = (0.3, 3.0)
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
-def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
+def window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
     """Return the indices of the terms around the largest and their Poisson weights, on a last axis."""
     width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
@@ -30,7 +34,7 @@ def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
     return terms, xp.where((rate > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
 
 
-def finite(*operands: Any, xp: Any) -> Any:
+def finite(*operands: RawArray, xp: Namespace) -> Any:
     """Return the mask of elements at which all operands are finite."""
     found = True
     for x in operands:
@@ -38,7 +42,9 @@ def finite(*operands: Any, xp: Any) -> Any:
     return found
 
 
-def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
+def from_steps(
+    first: RawArray, last: RawArray, steps: RawArray, lower: RawArray, xp: Namespace
+) -> Any:
     """Return the terms of a sequence with F[s + 1] = F[s] - steps[s].
 
     Terms are summed from the last one where ``lower``, else from the first, so that nothing cancels.
@@ -49,13 +55,15 @@ def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
     return xp.where(lower, down, first[:, None] - (sums - steps))
 
 
-def gamma_window(a: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
+def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
     """Return the largest terms of a mixture of gamma distributions, as ``window`` does."""
     return window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
 @double_kernel
-def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
+def noncentral_gamma_density(
+    n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
+) -> Any:
     """Return the derivative of the mixture of gamma densities, of order n in a and m in x."""
     inside = finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
@@ -69,7 +77,9 @@ def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: A
 
 
 @double_kernel
-def noncentral_gamma_by(n: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
+def noncentral_gamma_by(
+    n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
+) -> Any:
     """Return the n-th derivative in a, n > 0, of the mixture of incomplete gamma functions."""
     inside = finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
@@ -109,18 +119,18 @@ cumulative = special(
 
 
 # --- chi-square ---------------------------------------------------------------------------------------
-def chi_density(x: Any, df: Any, nc: Any, xp: Any, n: int = 0, m: int = 0) -> Any:
+def chi_density(x: Real, df: Real, nc: Real, xp: Namespace, n: int = 0, m: int = 0) -> Any:
     """Return the derivative of chndtr in x, and its own derivative of order n in df and m in x."""
     found = xp.special.noncentral_gamma_density(n, m, df / 2, nc / 2, x / 2)
     return 0.5 ** (1 + n + m) * found
 
 
-def chi_by_df(x: Any, df: Any, nc: Any, xp: Any) -> Any:
+def chi_by_df(x: Real, df: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of chndtr with respect to df."""
     return 0.5 * xp.special.noncentral_gamma_by(1, df / 2, nc / 2, x / 2)
 
 
-def chi_by_nc(x: Any, df: Any, nc: Any, xp: Any) -> Any:
+def chi_by_nc(x: Real, df: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of chndtr with respect to nc."""
     return -chi_density(x, df + 2, nc, xp)
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, SHAPE
 from ._noncentral import LAMBDA, finite, from_steps, window
 from ._quadrature import double_kernel, of_orders
 from ._statement import POSITIVE, UNIT, special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
+
 
 # --- mixtures -----------------------------------------------------------------------------------------
-def beta_window(a: Any, b: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
+def beta_window(
+    a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
+) -> tuple[Any, Any]:
     """Return the largest terms of a mixture of beta distributions, as ``window`` does.
 
     Neighbouring terms have the ratio rate x (a + b + s) / ((s + 1) (a + s)).
@@ -23,7 +30,9 @@ def beta_window(a: Any, b: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
     return window(xp.where(peak > 0, peak, 0.0), rate, xp)
 
 
-def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+def beta_step(
+    i: int, j: int, a: RawArray, b: RawArray, x: RawArray, complement: RawArray, xp: Namespace
+) -> Any:
     """Return the derivative of betainc(a, b, x) - betainc(a + 1, b, x) of order i in a and j in b.
 
     The difference is the density of a + 1 and b, times (1 - x) / (a + b): DLMF 8.17.20.
@@ -36,7 +45,7 @@ def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) 
     return complement * total
 
 
-def finite_operands(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
+def finite_operands(*operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]:
     """Return the mask of where all operands are finite, and the operands with 0.5 elsewhere."""
     inside = finite(*operands, xp=xp)
     return inside, [xp.where(inside, z, 0.5) for z in operands]
@@ -44,16 +53,16 @@ def finite_operands(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
 
 @double_kernel
 def noncentral_beta_density(
-    i: Any,
-    j: Any,
-    m: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
+    i: RawArray,
+    j: RawArray,
+    m: RawArray,
+    a: RawArray,
+    b: RawArray,
+    rate: RawArray,
+    x: RawArray,
+    complement: RawArray,
     *,
-    xp: Any,
+    xp: Namespace,
 ) -> Any:
     """Return the derivative of the mixture of beta densities, of orders i, j, m in a, b, x."""
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
@@ -70,15 +79,15 @@ def noncentral_beta_density(
 
 @double_kernel
 def noncentral_beta_step(
-    i: Any,
-    j: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
+    i: RawArray,
+    j: RawArray,
+    a: RawArray,
+    b: RawArray,
+    rate: RawArray,
+    x: RawArray,
+    complement: RawArray,
     *,
-    xp: Any,
+    xp: Namespace,
 ) -> Any:
     """Return the mixture of ``beta_step``: minus the derivative of the mixture of betainc in rate."""
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
@@ -93,15 +102,15 @@ def noncentral_beta_step(
 
 @double_kernel
 def noncentral_beta_by(
-    i: Any,
-    j: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
+    i: RawArray,
+    j: RawArray,
+    a: RawArray,
+    b: RawArray,
+    rate: RawArray,
+    x: RawArray,
+    complement: RawArray,
     *,
-    xp: Any,
+    xp: Namespace,
 ) -> Any:
     """Return the derivative of the mixture of incomplete beta functions, of order i in a and j in b.
 
@@ -183,36 +192,36 @@ special(
 
 
 # --- F, of its arguments ------------------------------------------------------------------------------
-def of_mixture(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, ...]:
+def of_mixture(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[Any, ...]:
     """Return the arguments of the mixture of betainc that is ncfdtr(dfn, dfd, nc, f)."""
     odds = dfn * f / dfd
     return dfn / 2, dfd / 2, nc / 2, xp.special.share(odds), 1 / (1 + odds)
 
 
-def ncf_density(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+def ncf_density(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to f."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
-def ncf_by_dfn(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+def ncf_by_dfn(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to dfn."""
     slope = xp.special.noncentral_beta_by(1, 0, *of_mixture(dfn, dfd, nc, f, xp))
     return 0.5 * slope + ncf_density(dfn, dfd, nc, f, xp) * f / dfn
 
 
-def ncf_by_dfd(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+def ncf_by_dfd(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to dfd."""
     slope = xp.special.noncentral_beta_by(0, 1, *of_mixture(dfn, dfd, nc, f, xp))
     return 0.5 * slope - ncf_density(dfn, dfd, nc, f, xp) * f / dfd
 
 
-def ncf_by_nc(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+def ncf_by_nc(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to nc."""
     return -0.5 * xp.special.noncentral_beta_step(0, 0, *of_mixture(dfn, dfd, nc, f, xp))
 
 
-def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, Any]:
+def density_by_odds(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[Any, Any]:
     """Return the density of the odds dfn f / dfd, and its derivative with respect to the odds."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     value = xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c
@@ -220,24 +229,24 @@ def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, 
     return value, (slope * c * c - 2 * value / c) * c * c
 
 
-def pdf_by_f(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+def pdf_by_f(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the density with respect to f."""
     return density_by_odds(dfn, dfd, nc, f, xp)[1] * (dfn / dfd) * (dfn / dfd)
 
 
-def pdf_by_ratio(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+def pdf_by_ratio(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the density with respect to the logarithm of dfn / dfd."""
     value, slope = density_by_odds(dfn, dfd, nc, f, xp)
     return (value + slope * dfn * f / dfd) * dfn / dfd
 
 
-def pdf_by_shape(i: int, j: int, f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+def pdf_by_shape(i: int, j: int, f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the density in dfn / 2 (i = 1) or dfd / 2 (j = 1) at equal odds."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
-def pdf_by_nc(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+def pdf_by_nc(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the density with respect to nc."""
     a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
     above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, rate, x, c)
@@ -279,10 +288,10 @@ special(
 )  # fmt: skip
 
 
-def ncf_quotient(above: Any, below: Any) -> Any:
+def ncf_quotient(above: Callable[..., Any], below: Callable[..., Any]) -> Any:
     """Return the slope of an inverse, -above / below, as a function of ncfdtr's arguments."""
 
-    def inverse_slope(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    def inverse_slope(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
         return -above(dfn, dfd, nc, f, xp) / below(dfn, dfd, nc, f, xp)
 
     return inverse_slope

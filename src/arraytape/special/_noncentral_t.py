@@ -9,7 +9,7 @@ quadrature in the logarithm of x.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER
 from ._quadrature import (
@@ -23,10 +23,14 @@ from ._quadrature import (
 )
 from ._statement import REAL, special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
+
 BISECTIONS = 40
 
 
-def normal_part(k: int, z: Any, xp: Any) -> Any:
+def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
     """Return the k-th derivative of ndtr, k > 0, relative to the density."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # Hermite polynomials: DLMF 18.9.1
@@ -34,14 +38,14 @@ def normal_part(k: int, z: Any, xp: Any) -> Any:
     return found
 
 
-def logarithm(k: int, v: Any, a: Any, nc: Any, s: Any, xp: Any) -> Any:
+def logarithm(k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> Any:
     """Return the logarithm of the integrand in v = log(x), without its constants and polynomials."""
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
     return a * v - xp.exp(v) + normal
 
 
-def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
+def edges_of(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
     """Return the panels' edges in v, from the maximum to where the integrand falls by exp(-DEPTH)."""
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
@@ -65,7 +69,9 @@ def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
 
 
 @double_kernel
-def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) -> Any:
+def normal_gamma(
+    n: RawArray, r: RawArray, k: RawArray, a: RawArray, nc: RawArray, s: RawArray, *, xp: Namespace
+) -> Any:
     """Return the n-th derivative with respect to a of a mean over the gamma distribution of shape a.
 
     The mean is that of x ** (r / 2) times the k-th derivative of ndtr at s sqrt(x) - nc; n + k > 0.
@@ -106,39 +112,39 @@ special(
 )  # fmt: skip
 
 
-def root_of_half(df: Any) -> Any:
+def root_of_half(df: Real) -> Any:
     """Return sqrt(df / 2); NaN below 0, where a power of a Python number is complex."""
     if isinstance(df, int | float) and not df >= 0:
         return math.nan
     return (df / 2) ** 0.5
 
 
-def nct_integral(n: int, r: int, k: int, df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def nct_integral(n: int, r: int, k: int, df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return ``normal_gamma`` of the distribution's arguments."""
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
-def nct_density(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def nct_density(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of nctdtr with respect to x."""
     return nct_integral(0, 1, 1, df, nc, x, xp) / root_of_half(df)
 
 
-def nct_by_nc(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def nct_by_nc(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of nctdtr with respect to nc."""
     return -nct_integral(0, 0, 1, df, nc, x, xp)
 
 
-def nct_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def nct_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of nctdtr with respect to df: by the shape, and through x / sqrt(df / 2)."""
     return 0.5 * nct_integral(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
 
 
-def pdf_by_x(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def pdf_by_x(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of the density with respect to x."""
     return nct_integral(0, 2, 2, df, nc, x, xp) / (df / 2)
 
 
-def pdf_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
+def pdf_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of the density with respect to df."""
     by_shape = 0.5 * nct_integral(1, 1, 1, df, nc, x, xp) / root_of_half(df)
     scaled = nct_density(df, nc, x, xp) + x * pdf_by_x(df, nc, x, xp)

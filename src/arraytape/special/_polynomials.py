@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Unknown
 from ._rules import greatest_of
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 DEGREE = Unknown(
     "the degree of a polynomial is a whole number, and between them no closed form is known"
@@ -23,7 +27,7 @@ DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
 
 
-def lower(f: Callable[[Any], Any], n: Any, xp: Any) -> Any:
+def lower(f: Callable[[Any], Any], n: Real, xp: Namespace) -> Any:
     """Return ``f(n - 1)``; 0 for n = 0, where SciPy's functions of degree -1 may be NaN."""
     if not hasattr(n, "dtype"):
         return 0.0 if n == 0 else f(n - 1)
@@ -31,7 +35,7 @@ def lower(f: Callable[[Any], Any], n: Any, xp: Any) -> Any:
     return xp.where(zero, 0.0, f(xp.where(zero, 1, n) - 1))
 
 
-def legendre_slope(n: Any, x: Any, xp: Any) -> Any:
+def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of the Legendre polynomial; the degrees n and -1 - n have the same one."""
     if hasattr(n, "dtype"):
         n = xp.where(n < 0, -1 - n, n)
@@ -40,7 +44,7 @@ def legendre_slope(n: Any, x: Any, xp: Any) -> Any:
     return lower(lambda k: xp.special.eval_gegenbauer(k, 1.5, x), n, xp)
 
 
-def chebyshev_slope(n: Any, x: Any, xp: Any) -> Any:
+def chebyshev_slope(n: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of U of degree n, which is minus the derivative of degree -2 - n."""
     sign = 1
     if hasattr(n, "dtype"):
@@ -167,7 +171,7 @@ special(
 )  # fmt: skip
 
 
-def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
+def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
     """Return ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``.
 
     For m = 0 near the ends, where this cancels, the slope of Legendre's polynomial is taken as a Jacobi
@@ -181,7 +185,7 @@ def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
     return xp.where(near, polynomial, xp.where(end, math.nan, inside))
 
 
-def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
+def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
     """Return (k, mask of k < n, n - k) for k from the largest degree - 1 down to 0."""
     found = []
     for k in range(greatest_of(n) - 1, -1, -1):
@@ -190,12 +194,12 @@ def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
     return found
 
 
-def of_whole(n: Any, total: Any, xp: Any) -> Any:
+def of_whole(n: Real, total: Real, xp: Namespace) -> Any:
     """Return the total where n is a whole number, else NaN: the sums over lower degrees do not hold."""
     return total if isinstance(n, int) else xp.where(n == xp.round(n), total, math.nan)
 
 
-def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
+def gegenbauer_by_alpha(n: Real, alpha: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the Gegenbauer polynomial C_n with respect to alpha.
 
     It is the sum over k < n of (2 (1 + (-1) ** (n - k)) (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2
@@ -212,7 +216,7 @@ def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
     return of_whole(n, total, xp)
 
 
-def genlaguerre_by_alpha(n: Any, alpha: Any, x: Any, xp: Any) -> Any:
+def genlaguerre_by_alpha(n: Real, alpha: Real, x: Real, xp: Namespace) -> Any:
     """Return the sum of L_k / (n - k) over k < n."""
     total = 0 * x + 0 * alpha
     for k, used, difference in lower_degrees(n, xp):
@@ -221,18 +225,24 @@ def genlaguerre_by_alpha(n: Any, alpha: Any, x: Any, xp: Any) -> Any:
     return of_whole(n, total, xp)
 
 
-def jacobi_by_alpha(n: Any, alpha: Any, beta: Any, x: Any, y: Any, xp: Any) -> Any:
+def jacobi_by_alpha(n: Real, alpha: Real, beta: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the Jacobi polynomial with respect to alpha, for whole n."""
     return jacobi_by(n, (alpha, beta), beta, 1, x, y, xp)
 
 
-def jacobi_by_beta(n: Any, alpha: Any, beta: Any, x: Any, y: Any, xp: Any) -> Any:
+def jacobi_by_beta(n: Real, alpha: Real, beta: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the Jacobi polynomial with respect to beta, for whole n."""
     return jacobi_by(n, (alpha, beta), alpha, -1, x, y, xp)
 
 
 def jacobi_by(
-    n: Any, parameters: tuple[Any, Any], other: Any, sign: int, x: Any, y: Any, xp: Any
+    n: Real,
+    parameters: tuple[Any, Any],
+    other: Real,
+    sign: int,
+    x: Real,
+    y: RawArray,
+    xp: Namespace,
 ) -> Any:
     """Return the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.
 
@@ -255,7 +265,7 @@ def jacobi_by(
     return of_whole(n, total, xp)
 
 
-def sh_jacobi_by_p(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
+def sh_jacobi_by_p(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the shifted Jacobi polynomial with respect to p.
 
     The polynomial is P_n(p - q, q - 1) at 2 x - 1 over the binomial coefficient of 2 n + p - 1 and n.
@@ -264,14 +274,14 @@ def sh_jacobi_by_p(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
     return jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp) / size - rate * y
 
 
-def sh_jacobi_by_q(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
+def sh_jacobi_by_q(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the shifted Jacobi polynomial with respect to q."""
     size, _ = leading(n, p, xp)
     by_alpha = jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp)
     return (jacobi_by_beta(n, p - q, q - 1, 2 * x - 1, y * size, xp) - by_alpha) / size
 
 
-def leading(n: Any, p: Any, xp: Any) -> tuple[Any, Any]:
+def leading(n: Real, p: Real, xp: Namespace) -> tuple[Any, Any]:
     """Return the binomial coefficient of 2 n + p - 1 and n, and its logarithmic derivative in p."""
     size, rate = 1.0 + 0 * p, 0 * p
     for k, used, _ in lower_degrees(n, xp):

@@ -13,11 +13,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._storage.special import kernel
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
 NODES = 28  # of a panel
 BLOCK = 4096  # elements at a time
@@ -30,7 +33,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Register a kernel of 1-d float64 operands, called in blocks; the result has their own dtype."""
 
     @functools.wraps(function)
-    def call_in_blocks(*operands: Any, xp: Any) -> Any:
+    def call_in_blocks(*operands: RawArray, xp: Namespace) -> Any:
         operands = xp.broadcast_arrays(*operands)
         shape, dtype = operands[0].shape, operands[0].dtype
         flat = [xp.reshape(xp.astype(x, xp.float64), (-1,)) for x in operands]
@@ -43,7 +46,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel(call_in_blocks)
 
 
-def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> Any:
+def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Namespace) -> Any:
     """Compute derivatives whose orders may differ by element, with a call for each set of orders."""
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
@@ -56,12 +59,12 @@ def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> An
     return found
 
 
-def zero_times(coefficient: Any, x: Any, xp: Any) -> Any:
+def zero_times(coefficient: RawOperand, x: RawArray, xp: Namespace) -> Any:
     """Return the product, and 0 where the coefficient is 0, even if x is infinite there."""
     return xp.where(coefficient == 0, 0.0, coefficient * x)
 
 
-def both_nonzero(x1: Any, x2: Any, xp: Any) -> Any:
+def both_nonzero(x1: RawArray, x2: RawOperand, xp: Namespace) -> Any:
     """Return the product, and 0 where either factor is 0, even if the other is infinite there."""
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
@@ -74,7 +77,7 @@ def legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / 2
 
 
-def panels(edges: Sequence[Any], xp: Any) -> Iterator[tuple[Any, Any]]:
+def panels(edges: Sequence[Any], xp: Namespace) -> Iterator[tuple[Any, Any]]:
     """Yield the nodes and the weights of each panel that is not empty, along a last axis."""
     nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre(NODES)]
     for start, end in itertools.pairwise(edges):
@@ -83,7 +86,12 @@ def panels(edges: Sequence[Any], xp: Any) -> Iterator[tuple[Any, Any]]:
             yield start[:, None] + width * nodes, xp.abs(width) * weights
 
 
-def cutoff(start: Any, height: Any, slope: Any, xp: Any) -> Any:
+def cutoff(
+    start: RawArray,
+    height: Callable[[RawArray], Any],
+    slope: Callable[[RawArray], Any],
+    xp: Namespace,
+) -> Any:
     """Return where the concave ``height`` is -DEPTH, by Newton's method from beyond the root.
 
     Newton's method is monotone from there.
@@ -94,7 +102,7 @@ def cutoff(start: Any, height: Any, slope: Any, xp: Any) -> Any:
     return v
 
 
-def clip_edge(x: Any, low: Any, high: Any, xp: Any) -> Any:
+def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
     return xp.minimum(xp.maximum(x, low), high)
 
 
@@ -108,13 +116,13 @@ def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 
 # --- the gamma function -------------------------------------------------------------------------------
-def gamma_constants(n: int, a: Any, xp: Any) -> list[Any]:
+def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
     """Return the derivatives of exp(loggamma(a) + digamma(a) e - loggamma(a + e)) in e, at e = 0."""
     return bell([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
 
 @double_kernel
-def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
+def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the derivative of x ** (a - 1) exp(-x) / gamma(a) of order n in a and m in x."""
     center = xp.log(x) - xp.special.digamma(a)
 
@@ -143,7 +151,7 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
     return of_orders((n, m), gamma_density_of_orders, xp)
 
 
-def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
+def falling_factorial(a: RawArray, k: int, n: int) -> list[Any]:
     """Return the derivatives of (a - 1) (a - 2) ... (a - k) up to order n."""
     found = [1.0 + 0.0 * a, *[0.0 * a] * n]
     for j in range(1, k + 1):
@@ -153,7 +161,7 @@ def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
     return found
 
 
-def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
+def gamma_power(a: RawArray, x: RawArray, k: int, xp: Namespace) -> Any:
     """Return x ** (a - 1 - k) exp(-x) / gamma(a)."""
     at_zero = xp.exp(xp.special.xlogy(a - 1 - k, x) - xp.special.gammaln(a))
     found = xp.where(x == 0, at_zero, xp.special._igam_fac(a, x) / x ** (k + 1))
@@ -162,7 +170,7 @@ def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
 
 
 @double_kernel
-def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
+def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of gammainc(a, x) with respect to a."""
     upper = x > xp.exp(xp.special.digamma(a))
     inside = (x > 0) & (x < math.inf) & (a > 0)
@@ -187,7 +195,7 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
     return of_orders((n,), gammainc_of_orders, xp)
 
 
-def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
+def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> list[Any]:
     """Return the edges of the panels in v = log(t / x).
 
     They go from 0 to where the density has fallen by exp(-DEPTH), with edges around the point where
@@ -204,14 +212,14 @@ def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
 
 
 # --- the beta function --------------------------------------------------------------------------------
-def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
+def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
     """Return the derivatives of 1 / beta(a + d, b + e) at d = e = 0, relative to 1 / beta(a, b).
 
     The centred logarithms take the first-order terms, so this is exp(s(d + e) - p(d) - q(e)), where s, p
     and q are loggamma at a + b, a and b without value and slope.
     """
 
-    def curved(x: Any, sign: float, n: int) -> list[Any]:
+    def curved(x: RawArray, sign: float, n: int) -> list[Any]:
         return [0.0 * x, *[sign * xp.special.polygamma(k, x) for k in range(1, n)]]
 
     both = bell(curved(a + b, 1.0, i + j), i + j)
@@ -230,7 +238,17 @@ def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
 
 
 @double_kernel
-def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
+def beta_density(
+    i: RawArray,
+    j: RawArray,
+    m: RawArray,
+    a: RawArray,
+    b: RawArray,
+    x: RawArray,
+    y: RawArray,
+    *,
+    xp: Namespace,
+) -> Any:
     """Return the derivative of x ** (a - 1) y ** (b - 1) / beta(a, b), where y is 1 - x.
 
     The orders of the derivative are i in a, j in b and m in x.
@@ -262,7 +280,9 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
     return of_orders((i, j, m), beta_density_of_orders, xp)
 
 
-def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
+def beta_power(
+    a: RawArray, b: RawArray, x: RawArray, y: RawArray, k: int, r: int, xp: Namespace
+) -> Any:
     """Return x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
     at_end = (
         xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
@@ -273,14 +293,14 @@ def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
     return xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), found, math.nan)
 
 
-def beta_pdf(a: Any, b: Any, x: Any, y: Any, xp: Any) -> Any:
+def beta_pdf(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return x ** (a - 1) y ** (b - 1) / beta(a, b), from the smaller one of x and y = 1 - x."""
     swap = x > y
     first, second = xp.where(swap, b, a), xp.where(swap, a, b)
     return xp.special._beta_pdf(xp.minimum(x, y), first, second)
 
 
-def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
+def digamma_difference(x: Any, step: RawArray, xp: Namespace) -> Any:
     """Return digamma(x + step) - digamma(x), for small steps as the integral of trigamma."""
     nodes, weights = [xp.asarray(z, device=x.device) for z in legendre(10)]
     small = step < 0.5 * x
@@ -291,7 +311,9 @@ def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
 
 
 @double_kernel
-def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
+def betainc_by(
+    i: RawArray, j: RawArray, a: RawArray, b: RawArray, x: RawArray, y: RawArray, *, xp: Namespace
+) -> Any:
     """Return the derivative of betainc(a, b, x) of order i in a and j in b; y is 1 - x."""
     inside = (x > 0) & (y > 0) & (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
     limit = xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), 0.0, math.nan)
@@ -329,13 +351,13 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
     return of_orders((i, j), betainc_of_orders, xp)
 
 
-def log_complement(v: Any, x: Any, y: Any, xp: Any) -> Any:
+def log_complement(v: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return log(y + x exp(v)) for v < 0, where y is 1 - x."""
     near = (v > -1.0) | (x < 0.5)
     return xp.where(near, xp.log1p(xp.where(near, x * xp.expm1(v), 0.0)), xp.log(y + x * xp.exp(v)))
 
 
-def beta_edges(a: Any, b: Any, x: Any, y: Any, xp: Any) -> list[Any]:
+def beta_edges(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> list[Any]:
     """Return the edges of the panels in v = logit(t) - logit(x) < 0.
 
     There are edges around the points where x exp(v) is y, and where either becomes small in the density.
@@ -343,7 +365,7 @@ def beta_edges(a: Any, b: Any, x: Any, y: Any, xp: Any) -> list[Any]:
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a
 
-    def beta_height_slope(v: Any) -> Any:
+    def beta_height_slope(v: RawArray) -> Any:
         rising = x * xp.exp(v)
         return a - total * rising / (y + rising)
 

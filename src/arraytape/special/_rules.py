@@ -13,15 +13,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._array.array import Array
 from .._storage.batched.batched_data import Batched
 from .._storage.special import KERNELS, of_one_dtype
 from .._storage.storage import is_complex, storage_of
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
-def as_floats(x: Any, t: Any, xp: Any) -> Any:
+    Real: TypeAlias = RawArray | float  # of a real function: data, or a Python number
+
+
+def as_floats(x: RawOperand, t: RawArray, xp: Namespace) -> Any:
     """Return the operand x as floating-point data like the tangent t.
 
     NumPy computes functions of small integers in half precision, so integers are converted.
@@ -31,12 +36,12 @@ def as_floats(x: Any, t: Any, xp: Any) -> Any:
     return x if x.dtype.kind in "fc" else xp.astype(x, xp.real(t).dtype)
 
 
-def where_defined(slope: Any, y: Any, xp: Any) -> Any:
+def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the slope where the result y is defined, else NaN: the formula may have values there."""
     return xp.where(y == y, slope, y)
 
 
-def greatest_of(n: Any) -> int:
+def greatest_of(n: Array | Batched | RawArray | float) -> int:
     """Return the greatest of the whole numbers n over all mapped examples; 0 if n is empty."""
     if isinstance(n, Array):
         n = (n + 0)._data
@@ -54,7 +59,7 @@ def by_order(
     """
 
     @functools.wraps(function)
-    def call_by_order(n: Any, *operands: Any, xp: Any) -> Any:
+    def call_by_order(n: RawArray | int, *operands: RawArray, xp: Namespace) -> Any:
         if not hasattr(n, "dtype"):
             return of_one_dtype(functools.partial(compute_in_double, function, int(n)))(
                 *operands, xp=xp
@@ -68,14 +73,16 @@ def by_order(
     return function
 
 
-def compute_in_double(function: Callable[..., Any], n: int, *operands: Any, xp: Any) -> Any:
+def compute_in_double(
+    function: Callable[..., Any], n: int, *operands: RawArray, xp: Namespace
+) -> Any:
     """Compute a kernel in double precision, as SciPy does for single: recurrences lose digits."""
     dtype = operands[0].dtype
     double = xp.complex128 if is_complex(operands[0]) else xp.float64
     return xp.astype(function(n, *[xp.astype(x, double) for x in operands], xp=xp), dtype)
 
 
-def horner(ratios: list[float], x: Any, xp: Any) -> Any:
+def horner(ratios: list[float], x: RawArray, xp: Namespace) -> Any:
     """Return ``1 + r[0] x (1 + r[1] x (...))``, a series given by the ratios of its coefficients.
 
     Ratios do not overflow where coefficients do.
@@ -87,11 +94,11 @@ def horner(ratios: list[float], x: Any, xp: Any) -> Any:
 
 
 def near_and_far(
-    near: Any,
+    near: RawArray,
     close: Callable[..., Any],
     beyond: Callable[..., Any],
-    x: Any,
-    xp: Any,
+    x: RawArray,
+    xp: Namespace,
     at: float = 1.0,
 ) -> Any:
     """Return ``close(x)`` where near, else ``beyond(x)``.

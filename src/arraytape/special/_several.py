@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._record.plan import Rule, Unknown
 from .._storage.special import kernel
 from ._statement import Interval, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace
 
 
 def special_tuple(
@@ -57,7 +60,7 @@ tuple of Array
 def tuple_result(name: str, result: str, place: int) -> Callable[..., Any]:
     """Return a kernel that computes one result of SciPy's function."""
 
-    def compute_result(*operands: Any, xp: Any) -> Any:
+    def compute_result(*operands: Any, xp: Namespace) -> Any:
         return getattr(xp.special, name)(*operands)[place]
 
     compute_result.__name__ = f"{name}_{result}"

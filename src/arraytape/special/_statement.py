@@ -107,7 +107,12 @@ def special(
     return function
 
 
-def by_ufunc(name: str, operands: tuple[Any, ...], out: Any, where: Any) -> Any:
+def by_ufunc(
+    name: str,
+    operands: tuple[Any, ...],
+    out: Array | tuple[Array, ...] | None,
+    where: Array | bool | None,
+) -> Any:
     """Call SciPy's ufunc on Arrays with ``out=`` or ``where=``."""
     found = of_scipy(name)(*operands, out=out, where=True if where is None else where)
     return asarray(found) if out is None else found

@@ -7,7 +7,7 @@ are derivatives with respect to counts, too.  Quantiles that are whole numbers h
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Unknown
 from ._incomplete import (
@@ -20,6 +20,10 @@ from ._incomplete import (
 )
 from ._rules import as_floats
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 SUCCESSES, TRIALS = (0.0, 5.0), (6.0, 12.0)
@@ -52,12 +56,12 @@ _beta_ppf = special(
 
 
 # --- binomial: of real k and n ------------------------------------------------------------------------
-def binomial(i: int, j: int, m: int, k: Any, n: Any, p: Any, xp: Any) -> Any:
+def binomial(i: int, j: int, m: int, k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return n + 1 times the derivatives of the probability of k successes in n trials."""
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
 
 
-def more(k: Any, n: Any, p: Any, xp: Any) -> tuple[Any, ...]:
+def more(k: Real, n: Real, p: Real, xp: Namespace) -> tuple[Any, ...]:
     """Return the arguments of betainc whose value is the probability of more than k successes."""
     return k + 1, n - k, p, 1 - p, xp
 
@@ -172,17 +176,17 @@ for _name in ("mean", "variance", "skewness"):
 
 
 # --- Cauchy and cosine --------------------------------------------------------------------------------
-def standard(loc: Any, scale: Any, x: Any) -> Any:
+def standard(loc: Real, scale: Real, x: Real) -> Any:
     return (x - loc) / scale
 
 
 def cauchy_rules(sign: int) -> list[Any]:
     """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
-    def quantile(t: Any, p: Any, xp: Any) -> Any:
+    def quantile(t: RawArray, p: Real, xp: Namespace) -> Any:
         return -sign / xp.tan(math.pi * as_floats(p, t, xp))
 
-    def by_p(t: Any, p: Any, scale: Any, xp: Any) -> Any:
+    def by_p(t: RawArray, p: Real, scale: Real, xp: Namespace) -> Any:
         return sign * math.pi * t * scale * (1 + quantile(t, p, xp) ** 2)
 
     return [by_p, lambda t: t, lambda t, p, xp: t * quantile(t, p, xp)]
@@ -209,7 +213,7 @@ _cosine_invcdf = special(
 
 
 # --- inverse Gaussian ---------------------------------------------------------------------------------
-def inverse_gauss_by_mean(mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+def inverse_gauss_by_mean(mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the quantile with respect to the mean, -F_mu / F_x.
 
     The exponentials of numerator and denominator cancel.
@@ -224,14 +228,14 @@ def inverse_gauss_rules(sign: int) -> list[Any]:
     The rule for ``scale`` follows from Euler's relation: the quantile has degree 1 in scale and mean.
     """
 
-    def by_p(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    def by_p(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
         power = 0.5 * scale * (y / mu - 1) ** 2 / y
         return sign * ROOT_2PI * t * xp.sqrt(y * y * y / scale) * xp.exp(power)
 
-    def by_scale(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    def by_scale(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
         return t * (y - mu * inverse_gauss_by_mean(mu, scale, y, xp)) / scale
 
-    def by_mu(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    def by_mu(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
         return t * inverse_gauss_by_mean(mu, scale, y, xp)
 
     return [by_p, by_mu, by_scale]
@@ -250,13 +254,13 @@ _invgauss_isf = special(
 
 
 # --- skew normal --------------------------------------------------------------------------------------
-def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
+def skew_normal_pdf(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
     """Return the density at z, in the dtype of the tangent t."""
     z = as_floats(z, t, xp)
     return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
 
 
-def skew_normal_by_shape(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
+def skew_normal_by_shape(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
     """Return the derivative of the cumulative function with respect to its shape alpha: Owen 1956."""
     spread = 1 + alpha * alpha
     return -xp.exp(-0.5 * as_floats(z, t, xp) ** 2 * spread) / (math.pi * spread)
@@ -265,10 +269,12 @@ def skew_normal_by_shape(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
 def skew_normal_quantile_rules(sign: int) -> list[Any]:
     """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
-    def by_p(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
+    def by_p(t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace) -> Any:
         return sign * t * scale / skew_normal_pdf(t, standard(loc, scale, y), alpha, xp)
 
-    def by_shape(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
+    def by_shape(
+        t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace
+    ) -> Any:
         z = standard(loc, scale, y)
         slope = skew_normal_by_shape(t, z, alpha, xp)
         return -t * scale * slope / skew_normal_pdf(t, z, alpha, xp)
@@ -344,12 +350,12 @@ _landau_isf = special(
 
 
 # --- moments of the noncentral distributions ----------------------------------------------------------
-def nct_mean_by_df(df: Any, xp: Any) -> Any:
+def nct_mean_by_df(df: Real, xp: Namespace) -> Any:
     """Return the derivative of the logarithm of the mean with respect to df."""
     return 0.5 * (1 / df + xp.special.digamma(0.5 * (df - 1)) - xp.special.digamma(0.5 * df))
 
 
-def nct_unit_mean(t: Any, df: Any, xp: Any) -> Any:
+def nct_unit_mean(t: RawArray, df: Real, xp: Namespace) -> Any:
     """Return the mean of noncentrality 1, in the dtype of the tangent t."""
     df = as_floats(df, t, xp)
     return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)

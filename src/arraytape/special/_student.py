@@ -7,7 +7,7 @@ incomplete beta function they would be small differences of large terms where th
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._quadrature import (
     BENDING,
@@ -22,10 +22,13 @@ from ._quadrature import (
 )
 from ._statement import REAL, special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+
 MIDDLE = 1.5  # about where the derivative of the density by the degrees of freedom changes its sign
 
 
-def constant_parts(n: int, df: Any, xp: Any) -> list[Any]:
+def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
     """Return the derivatives of the logarithm of the density at 0 with respect to df, up to order n."""
     found = [0.5 * (digamma_difference(0.5 * df, 0.5 + 0.0 * df, xp) - 1 / df)]
     for k in range(2, n + 1):
@@ -34,7 +37,7 @@ def constant_parts(n: int, df: Any, xp: Any) -> list[Any]:
     return found[:n]
 
 
-def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
+def variable_parts(n: int, df: RawArray, log_odds: RawArray, xp: Namespace) -> list[Any]:
     """Return the derivatives, up to order n, of the logarithm of the density relative to that at 0.
 
     The derivatives are those in df of ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
@@ -48,17 +51,17 @@ def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
     return found[:n]
 
 
-def log1p_exp(x: Any, xp: Any) -> Any:
+def log1p_exp(x: RawArray, xp: Namespace) -> Any:
     return xp.where(x > 0, x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
-def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
+def log_density(df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
     tail = -0.5 * (df + 1) * log1p_exp(log_odds, xp)
     return tail - xp.special.betaln(0.5 * df, 0.5) - 0.5 * xp.log(df)
 
 
 @double_kernel
-def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
+def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the derivative of the density of Student's t of order n in df and m in x."""
     log_odds = 2 * xp.log(xp.abs(x)) - xp.log(df)
     density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
@@ -90,7 +93,7 @@ def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
 
 
 @double_kernel
-def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
+def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0: an odd function of x."""
     inside = (x != 0) & xp.isfinite(x) & (df > 0) & xp.isfinite(df)
     limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
@@ -113,7 +116,7 @@ def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
     return of_orders((n,), stdtr_of_orders, xp)
 
 
-def student_height(v: Any, df: Any, log_odds: Any, xp: Any) -> Any:
+def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
     """Return the logarithm of s times the density at s = x exp(v), relative to that at x."""
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     inner = xp.log1p(share * xp.expm1(xp.minimum(2 * v, 0.0 * v)))
@@ -121,12 +124,12 @@ def student_height(v: Any, df: Any, log_odds: Any, xp: Any) -> Any:
     return v - 0.5 * (df + 1) * xp.where(v < 0, inner, outer)
 
 
-def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
+def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespace) -> list[Any]:
     """Return the edges of the panels in v = log(s / x), outwards or inwards to s = 0, as for betainc."""
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df
 
-    def student_height_slope(v: Any) -> Any:
+    def student_height_slope(v: RawArray) -> Any:
         return 1 - (df + 1) / (1 + xp.exp(-log_odds - 2 * v))
 
     far = cutoff(start, lambda v: student_height(v, df, log_odds, xp), student_height_slope, xp)
