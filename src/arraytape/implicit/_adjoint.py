@@ -26,7 +26,7 @@ ZERO = UnconnectedGradients.ZERO
 
 
 class Alone:
-    """What f does is hidden from outer recorders; a watched Array from outside is refused.
+    """A factory of contexts in which f is hidden from outer recorders and must not use watched Arrays.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Alone:
         self.variables: list[Any] = []
 
     def __call__(self) -> Any:
-        """A context for one call of f."""
+        """Return a context for one call of f."""
         self.collect()
         if not self.hidden:
             return only_recorders()
@@ -49,7 +49,7 @@ class Alone:
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:
-        """The Variables that were read so far."""
+        """Return the Variables that f has read so far."""
         for recorder in self.seen:
             known = {id(v) for v in self.variables}
             self.variables += [v for v in recorder.variables if id(v) not in known]
@@ -57,9 +57,9 @@ class Alone:
 
 
 def prepare(problem: Problem) -> None:
-    """Put values of their own in the place of a problem's arrays, and hide from recorders what f does.
+    """Copy the problem's arrays into values of its own, and hide from recorders what f does.
 
-    A view is one of a value from outside, which f may not use; a handle of its own has no base.
+    A view belongs to a value from outside, which f may not use; a private handle has no base.
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
@@ -68,21 +68,21 @@ def prepare(problem: Problem) -> None:
 
 
 def own_value(x: Any) -> Any:
-    """An array that later writes to this one do not change; anything else as it is."""
+    """Return a copy of an array that later writes to the array do not change; anything else as it is."""
     if isinstance(x, Array):
         return private_handle(x)
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
 class Adjoint:
-    """The backward problem: the state [y, a, dL/dparameters] from one output to the one before.
+    """The backward problem, with the state [y, a, dL/dparameters], from one output to the one before.
 
     Source: Pontryagin et al. 1962; Chen et al. 2018, "Neural Ordinary Differential Equations", sec. 2.
 
     Parameters
     ----------
     odeint
-        The function that solves it, and is differentiated in its turn.
+        The function that solves the problem, and is differentiated for higher orders.
     leaves
         The Arrays among the arguments that have a derivative.
     """
@@ -100,11 +100,9 @@ class Adjoint:
         self.dtype = xp.result_type(*kinds)
 
     def pack_state(self, parts: Sequence[Array]) -> Array:
-        """Arrays as one vector."""
         return xp.concat([xp.reshape(xp.astype(x, self.dtype), (-1,)) for x in parts])
 
     def unpack_state(self, z: Array) -> list[Array]:
-        """The Arrays of a vector."""
         found, start = [], 0
         for shape, dtype in self.layouts:
             stop = start + int(np.prod(shape))
@@ -116,7 +114,7 @@ class Adjoint:
         return found
 
     def adjoint_slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
-        """Its right-hand side: dy/dt = f, da/dt = -a df/dy, dg/dt = -a df/dparameters."""
+        """Return the right-hand side: dy/dt = f, da/dt = -a df/dy, dg/dt = -a df/dparameters."""
         y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
         with xp.GradientTape() as tape:
@@ -126,7 +124,7 @@ class Adjoint:
         return self.pack_state([f, *(-g for g in found)])
 
     def solve_span(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
-        """The state at the end of a span; RuntimeError when the solver does not get there."""
+        """Return the state at the end of a span; raise RuntimeError if the solver fails."""
         problem = self.problem
         options = {
             name: self.spread_tolerance(value) if name in ("rtol", "atol") else value
@@ -158,10 +156,10 @@ class Adjoint:
     def check_return(
         self, back: Array, state: Array, known: Array, span: tuple[Array, Array]
     ) -> None:
-        """RuntimeError where the state, solved backward, is not where it came from.
+        """Raise RuntimeError if y, solved backward, differs from the known output.
 
-        It is solved along with the adjoint, which is only as good as it.  Where a system forgets its
-        past, errors grow exponentially on the way back.
+        The adjoint is only as good as the y solved with it.  Where a system forgets its past, errors
+        grow exponentially on the way back.
         """
         rtol, atol = (float(np.max(self.problem.options.get(n, d))) for n, d in TOLERANCES.items())
         with only_recorders():
@@ -177,7 +175,7 @@ class Adjoint:
             )
 
     def unsolved(self, span: tuple[Array, Array], why: str) -> RuntimeError:
-        """The error for a backward problem without a solution."""
+        """Return the error for a backward problem without a solution."""
         first, last = (next(iter(Examples(NAME, [end])))[0] for end in span)
         return RuntimeError(
             f"{NAME}: the backward problem could not be solved from t = {float(first)} to "
@@ -187,7 +185,7 @@ class Adjoint:
         )
 
     def spread_tolerance(self, tolerance: Any) -> Any:
-        """A tolerance for all parts of the state: the smallest, where each of y has its own."""
+        """Return the tolerance for the whole state; elements other than y's get the smallest."""
         given = np.asarray(tolerance)
         if given.ndim == 0:
             return tolerance
@@ -196,14 +194,14 @@ class Adjoint:
 
 
 def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
-    """The arguments of f with others in the place of those that have a derivative."""
+    """Return the arguments of f with ``leaves`` in place of the Arrays that have a derivative."""
     others = iter(leaves)
     given = nest.leaves(problem.args)
     return nest.pack(problem.args, [next(others) if has_derivative(x) else x for x in given])
 
 
 def has_derivative(x: Any) -> bool:
-    """Whether an argument of f is an Array of floating-point numbers."""
+    """Return True if an argument of f is a floating-point Array."""
     return isinstance(x, Array) and differentiable(x)
 
 
@@ -214,7 +212,7 @@ def by_adjoint(
     times: Array,
     variables: Sequence[Any],
 ) -> Array:
-    """The outputs, rows of shape (T, n) at ``times``, with the derivative by the adjoint problem."""
+    """Return the outputs, rows of shape (T, n) at ``times``, differentiated by the adjoint problem."""
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
     start = problem.field.as_state_array(problem.ends[0], times.dtype)
 
@@ -250,9 +248,9 @@ def adjoint_gradients(
     dy: Array,
     leaves: list[Array],
 ) -> tuple[list[Any], list[Any]]:
-    """The gradients of y0, t0, the outputs' times and the leaves, and those of Variables.
+    """Return the gradients with respect to y0, t0, times and leaves, and those of Variables.
 
-    states : y0, and the outputs.  at : t0, and their times.
+    ``states`` are y0 and the outputs, ``at`` are t0 and the outputs' times.
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem
@@ -278,7 +276,7 @@ def adjoint_gradients(
 def end_slopes(
     problem: Problem, states: tuple[Array, Array], at: tuple[Array, Array], leaves: Sequence[Array]
 ) -> list[Any]:
-    """What f gives at the start and at the last output, to see whether it gives the same later."""
+    """Return f at the start and at the last output, to check later that f has not changed."""
     (y0, y), (t0, times) = states, at
     args, calls = field_arguments(problem, leaves), problem.field.calls
     ends = [(t0, y0)] + ([(times[-1], y[-1, :])] if y.shape[0] else [])
@@ -289,7 +287,7 @@ def end_slopes(
 
 
 def time_derivative(g: Array, slope: Array, t: Array) -> Array:
-    """The derivative by time of what has the gradient g and moves with ``slope``."""
+    """Return the gradient with respect to t of a value with the gradient g that moves with ``slope``."""
     _, pull = xp.vjp(lambda s: s * slope, xp.zeros_like(t))
     found: Array = pull(g)[0]
     return found

@@ -1,4 +1,4 @@
-"""What is asked of a solution before it is differentiated, with the numbers that answer."""
+"""Checks that a solution must pass before it is differentiated, with the numbers in the messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Vector = np.ndarray[Any, Any]
 
 
 class NotASolution(ArithmeticError):
-    """What a solver found is no solution, or none that is a function of the parameters.
+    """A solver's result that is no solution, or is no function of the parameters.
 
     Examples
     --------
@@ -32,10 +32,14 @@ class NotASolution(ArithmeticError):
 
 
 class System(NamedTuple):
-    """A residual, its Jacobian and the Newton step at a point.
+    """A residual and its Jacobian at a point, factored.
 
-    inverse : gives the product of the Jacobian's inverse and a vector; None where there is none.
-    rcond : the reciprocal condition number of the Jacobian, rows and columns scaled.
+    Attributes
+    ----------
+    inverse
+        The product of the Jacobian's inverse and a vector; None for a singular Jacobian.
+    rcond
+        The reciprocal condition number of the Jacobian with rows and columns scaled.
     """
 
     residual: Vector
@@ -44,7 +48,7 @@ class System(NamedTuple):
     rcond: float
 
     def apply_inverse(self, b: Vector) -> Vector:
-        """The Jacobian's inverse times b; NaN where there is none."""
+        """Return the Jacobian's inverse times b; NaN for a singular Jacobian."""
         return np.full(b.shape, np.nan) if self.inverse is None else self.inverse(b)
 
     @property
@@ -53,7 +57,7 @@ class System(NamedTuple):
 
 
 def factor_system(residual: Vector, jacobian: Vector) -> System:
-    """The system of a residual and its Jacobian, which may be singular."""
+    """Factor the Jacobian, which may be singular."""
     if not jacobian.size:
         return System(residual, jacobian, np.copy, 1.0)
     if not np.isfinite(jacobian).all():
@@ -72,9 +76,9 @@ def factor_system(residual: Vector, jacobian: Vector) -> System:
 
 
 def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
-    """A matrix' inverse, to be applied to a vector, and its reciprocal condition number.
+    """Return a function that applies the inverse of a matrix, and the reciprocal condition number.
 
-    By its factors, with LAPACK's estimate, where SciPy is there; else by the inverse itself.
+    With SciPy the inverse is applied by LU factors, with LAPACK's estimate of the condition.
     """
     if libraries() is None:
         try:
@@ -89,7 +93,7 @@ def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
 
 
 def relative(step: Vector, v: Vector) -> float:
-    """The size of a step relative to where it starts, by the largest component of each."""
+    """Return the largest component of a step relative to the largest component of its start v."""
     size = float(np.max(np.abs(step), initial=0.0))
     whole = float(np.max(np.abs(v), initial=0.0))
     if size == 0.0:
@@ -98,7 +102,7 @@ def relative(step: Vector, v: Vector) -> float:
 
 
 def judge(name: str, error: float, tol: float, what: str, way_out: str) -> None:
-    """NotASolution above a tolerance, a TapeWarning above a hundredth of it."""
+    """Raise NotASolution above the tolerance; warn with a TapeWarning above a hundredth of it."""
     if error <= tol / 100.0:
         return
     message = (
@@ -114,7 +118,7 @@ WAY_OUT = "lower the solver's tolerance, or say polish=True, which adds Newton s
 
 
 def check_finite(name: str, residual: Vector) -> None:
-    """NotASolution for a residual that is not finite."""
+    """Raise NotASolution if the residual is not finite."""
     bad = int(np.count_nonzero(~np.isfinite(residual)))
     if bad:
         raise NotASolution(
@@ -124,7 +128,7 @@ def check_finite(name: str, residual: Vector) -> None:
 
 
 def check_condition(name: str, found: System, rcond: float | None, eps: float, tol: float) -> None:
-    """NotASolution for a Jacobian that is not finite, singular or too near to that."""
+    """Raise NotASolution if the Jacobian is not finite, singular or nearly singular."""
     n = len(found.residual)
     if not np.isfinite(found.jacobian).all():
         raise NotASolution(
@@ -145,7 +149,7 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
 
 
 def check_minimum(name: str, hessian: Vector, eps: float) -> None:
-    """NotASolution where the curvature is negative in some direction."""
+    """Raise NotASolution if the curvature is negative in some direction."""
     values = np.linalg.eigvalsh((hessian + hessian.T) / 2.0)
     if len(values) and values[0] < -(eps**0.5) * np.abs(values).max():
         raise NotASolution(

@@ -24,16 +24,16 @@ Data = np.ndarray[Any, np.dtype[Any]]
 
 
 class Field:
-    """``f(t, y, *args)`` as a function of a flat y, whose answer is checked.
+    """The user's ``f(t, y, *args)`` as a function of a flat y, with its result checked.
 
     Attributes
     ----------
     shape, dtype, device
-        What f is given as y.
+        Those of the y that f gets.
     calls
-        How often f was called for values; what derivatives cost is not counted.
+        The number of calls of f for values; calls for derivatives are not counted.
     alone
-        Gives a context in which f runs for its values, hidden from recorders.
+        A factory of contexts that hide from recorders what f does when called for values.
     """
 
     def __init__(self, f: Callable[..., Any], y0: Array) -> None:
@@ -43,7 +43,7 @@ class Field:
         self.alone: Any = only_recorders
 
     def __call__(self, t: Any, y: Array, args: Any) -> Array:
-        """The slope at y, of shape (n,); t is an Array or a float."""
+        """Return the slope at y, of shape (n,); t is an Array or a float."""
         self.calls += 1
         t = self.as_state_array(t, self.real)
         state = private_handle(y if len(self.shape) == 1 else xp.reshape(y, self.shape))
@@ -63,7 +63,7 @@ class Field:
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
     def call_field(self, t: Array, y: Array, *args: Any) -> Any:
-        """Return what f gives; at its first recorded call, warn if t is compared with a followed one."""
+        """Return f's result; at the first recorded call, warn if f compares a t that is followed."""
         if self.looked_at or not recorders():
             return self.f(t, y, *args)
         self.looked_at = True
@@ -80,7 +80,7 @@ class Field:
         return found
 
     def as_state_array(self, value: Any, dtype: Any) -> Array:
-        """An Array where y is; of a list of Arrays and numbers, too."""
+        """Return the value as an Array on y's device; a list may hold Arrays and numbers."""
         if isinstance(value, Array):
             return value
         try:
@@ -92,7 +92,7 @@ class Field:
             ) from error
 
     def of_data(self, args: Any) -> Callable[[float, Data], Data]:
-        """The same on NumPy data; no recorder sees it."""
+        """Return f as a function of NumPy data that no recorder sees."""
 
         def field_on_data(t: float, y: Data) -> Data:
             with self.alone():
@@ -102,7 +102,7 @@ class Field:
         return field_on_data
 
     def jacobian_of_data(self, jac: Callable[..., Any], args: Any) -> Callable[[float, Data], Any]:
-        """The user's df/dy on NumPy data; a sparse matrix stays one."""
+        """Return the user's df/dy as a function of NumPy data; a sparse matrix stays one."""
 
         def jacobian_on_data(t: float, y: Data) -> Any:
             with self.alone():
@@ -114,12 +114,12 @@ class Field:
 
 
 def own_arguments(args: Any) -> Any:
-    """The further arguments, Arrays under handles of their own: writes to them stay there."""
+    """Return the further arguments with Arrays under private handles, which f may write to."""
     return nest.pack(args, own_handles(nest.leaves(args))) if args else args
 
 
 def values_on_host(x: Any, what: str) -> Data:
-    """The values of an Array as NumPy data; TypeError where there are others in each example."""
+    """Return the values of x as NumPy data; raise TypeError if they differ between a vmap's examples."""
     if isinstance(x, Array):
         refuse_batched(x, what)
         with only_recorders():
@@ -128,7 +128,7 @@ def values_on_host(x: Any, what: str) -> Data:
 
 
 def for_solver(x: Array, what: str) -> Data:
-    """The values of an Array on which SciPy's steps depend: an ``xp.function`` does not replay them."""
+    """Return the values of x for SciPy's solver; ``xp.function`` cannot replay steps that use them."""
     values = values_on_host(x, what)
     data = current(x)[1]
     storage_of(data).refuse_replay(data, "SciPy's solver runs in it (odeint)")
@@ -136,7 +136,7 @@ def for_solver(x: Array, what: str) -> Data:
 
 
 def refuse_batched(values: Any, what: str) -> None:
-    """TypeError where a value differs between the examples of a vmap."""
+    """Raise TypeError if a value differs between the examples of a vmap."""
     data = [leaf._data for leaf in nest.leaves(values) if isinstance(leaf, Array)]
     if axis_ids_of(data):
         raise TypeError(

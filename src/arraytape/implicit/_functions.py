@@ -1,4 +1,4 @@
-"""root, minimum, fixed_point, linear_solve, and decorators that make one's own solver differentiable."""
+"""Functions root, minimum, fixed_point, linear_solve, and decorators for solvers of one's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Default = Callable[[Numbers, Vector], Vector]
 
 
 def as_given(x0: Any, *theta: Any) -> Any:
-    """The solver of those who have the solution: it gives ``x0``, which some fit has found.
+    """Return ``x0``: the solver for a solution that is known already.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def root(
     preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
 ) -> Any:
-    """Solve ``F(x, *theta) = 0`` for x, differentiably by theta.
+    """Solve ``F(x, *theta) = 0`` for x, differentiably with respect to theta.
 
     Parameters
     ----------
@@ -175,7 +175,9 @@ def minimum(
     preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
 ) -> Any:
-    """Minimize ``f(x, *theta)`` over x, differentiably by theta: where the gradient of f by x is 0.
+    """Minimize ``f(x, *theta)`` over x, differentiably with respect to theta.
+
+    The minimum is the root of the gradient of f with respect to x.
 
     Parameters
     ----------
@@ -240,7 +242,7 @@ def fixed_point(
     preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
 ) -> Any:
-    """Solve ``x = g(x, *theta)`` for x, differentiably by theta.
+    """Solve ``x = g(x, *theta)`` for x, differentiably with respect to theta.
 
     Parameters
     ----------
@@ -308,7 +310,9 @@ def linear_solve(
     maxiter: int | None = None,
     preconditioner: Callable[..., Any] | None = None,
 ) -> Any:
-    """Solve ``matvec(x, *theta) = b`` for x, differentiably by b and theta, without a matrix.
+    """Solve ``matvec(x, *theta) = b`` for x, differentiably with respect to b and theta.
+
+    No matrix is made by default.
 
     Parameters
     ----------
@@ -502,7 +506,7 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
 def decorator(
     name: str, function: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
 ) -> Callable[[Solver], Solver]:
-    """A decorator of solvers, whose results one of the functions above differentiates."""
+    """Return a decorator of solvers whose results ``function`` differentiates."""
     check_callable(f"implicit.{name}", "the function", f)
     known = set(inspect.signature(function).parameters) - {"F", "f", "g", "x0", "theta", "solver"}
     if unknown := [key for key in settings if key not in known]:
@@ -534,7 +538,7 @@ def solve_problem(
     settings: dict[str, Any],
     minimized: Callable[..., Any] | None = None,
 ) -> Any:
-    """The solution of a problem in the nesting of x0."""
+    """Solve a problem and return the solution in the nesting of x0."""
     check_settings(name, solver, settings)
     layout = Layout(name, x0)
     leaves = nest.leaves(theta)
@@ -577,12 +581,12 @@ def solve_problem(
 
 
 def cast_residual(v: Array, r: Array) -> Array:
-    """A residual in the dtype of the vector."""
+    """Return the residual r in the dtype of the vector v."""
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 
 
 def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
-    """TypeError or ValueError for settings of a wrong kind or size."""
+    """Raise TypeError or ValueError for settings of a wrong kind or size."""
     for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:
             check_callable(name, what, f)
@@ -614,7 +618,6 @@ def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
 
 
 def check_callable(name: str, what: str, f: Any) -> None:
-    """TypeError for what cannot be called."""
     if not callable(f):
         raise TypeError(f"{name}: {what} must be a function, got {describe(f)} [at {user_line()}]")
 

@@ -1,4 +1,4 @@
-"""Linear systems by products with a vector: SciPy's conjugate gradients and GMRES."""
+"""Linear systems solved by products with a vector: SciPy's conjugate gradients and GMRES."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Product = Callable[[Vector], Vector]
 
 
 def scipys(name: str, module: str) -> Any:
-    """A module of SciPy's; ImportError that says what to install."""
+    """Import a module of SciPy's; raise ImportError that says what to install."""
     import importlib
 
     try:
@@ -28,7 +28,7 @@ def scipys(name: str, module: str) -> Any:
 def solve_iteratively(
     problem: Any, product: Product, b: Vector, preconditioner: Product | None
 ) -> Vector:
-    """The vector whose product is b; NotASolution where the iteration does not reach its tolerance."""
+    """Return the vector whose product is b; raise NotASolution if the iteration misses its tolerance."""
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))
     if not size:
         return np.zeros(n)

@@ -1,4 +1,4 @@
-"""How one real vector stands for a nesting: what solvers are told, and what functions are given."""
+"""Layouts of a nesting of Arrays as one real vector: solvers get vectors, functions get nestings."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Leaf(NamedTuple):
 
     @property
     def real_size(self) -> int:
-        """How many real numbers it has."""
+        """Return the number of real numbers: two for each complex one."""
         return math.prod(self.shape) * (2 if self.dtype.kind == "c" else 1)
 
 
 class Layout:
-    """A nesting of floating-point arrays as one real vector, of complex ones both parts.
+    """A nesting of floating-point arrays as one real vector; complex arrays give both parts.
 
-    name : how messages call the function.  what : how they call the nesting.
+    Messages call the function ``name`` and the nesting ``what``.
     """
 
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
@@ -50,7 +50,7 @@ class Layout:
         self.size = int(ends[-1])
 
     def _leaf(self, x: Any, nesting: Any) -> Leaf:
-        """The shape and dtype of a leaf; TypeError for what has no derivative."""
+        """Return the shape and dtype of a leaf; raise TypeError if it has no derivative."""
         if isinstance(x, int | float | complex) and not isinstance(x, bool | np.generic):
             x = np.asarray(x, dtype=complex if isinstance(x, complex) else float)
         dtype = getattr(x, "dtype", None)
@@ -65,7 +65,7 @@ class Layout:
         return Leaf(tuple(x.shape), np.dtype(wide))
 
     def host_vector(self, nesting: Any, dtype: Any = np.float64) -> Vector:
-        """The vector of a nesting of NumPy arrays and numbers, in double precision."""
+        """Return the vector of a nesting of NumPy arrays and numbers, in double precision."""
         parts = nest.leaves_like(self.nesting, nesting, self.name, numbers=True)
         found = np.empty(self.size, dtype)
         for x, leaf, part in zip(parts, self.leaves, self.parts, strict=True):
@@ -85,7 +85,7 @@ class Layout:
         return found
 
     def host_nested(self, v: Vector) -> Any:
-        """The nesting of NumPy arrays for which a vector stands."""
+        """Return the nesting of NumPy arrays that a vector stands for."""
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
             flat = v[part]
@@ -96,9 +96,9 @@ class Layout:
         return nest.pack(self.nesting, parts)
 
     def nested(self, v: Array, cast: bool = False) -> Any:
-        """The nesting of Arrays for which a vector stands: recorded.
+        """Return the nesting of Arrays that a vector stands for, recorded.
 
-        cast : whether each part gets the dtype that it had; else all have the vector's.
+        With ``cast`` each part gets its own dtype, else the vector's.
         """
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
@@ -112,9 +112,9 @@ class Layout:
         return nest.pack(self.nesting, parts)
 
     def vector(self, nesting: Any, what: str) -> Array:
-        """The vector of a nesting of Arrays, which must have the shapes of this one: recorded.
+        """Return the vector of a nesting of Arrays of this layout's shapes, recorded.
 
-        The nesting may also be a flat list, or an Array where this has a single one.
+        The nesting may also be a flat list, or an Array if the layout has a single one.
         """
         found = nest.leaves_like(self.nesting, nesting, f"{self.name}: {what}")
         flats = []
@@ -140,26 +140,26 @@ class Layout:
 
 
 def real_of(dtype: Any) -> Any:
-    """The dtype of real and imaginary part."""
+    """Return the dtype of real and imaginary parts."""
     return np.zeros((), dtype).real.dtype
 
 
 # --- values on the host -----------------------------------------------------------------------------
 class Place(NamedTuple):
-    """Where an array lies: a storage, and a device of it."""
+    """A storage and a device of it, where an array lies."""
 
     storage: Any
     device: Any
 
     def place_array(self, data: Vector) -> Array:
-        """An Array there, of its own, in double precision where it is a floating-point one."""
+        """Copy data into an Array at this place, floating-point data in double precision."""
         wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
         own = np.array(data, dtype=wide)
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
 
 
 def storage_place(x: Any) -> Place:
-    """Where an Array lies, or its data."""
+    """Return where an Array, or raw data, lies."""
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data
     return Place(storage_of(sample), sample.device)
@@ -169,9 +169,10 @@ HOST = storage_place(np.zeros(()))
 
 
 class Examples:
-    """The values of arrays on the host, one example of an open vmap after the other.
+    """An iterator over the values of arrays on the host, for one example of an open vmap at a time.
 
-    name : how messages call what looks at them.  shape, axis_ids : the hidden axes that any of them has.
+    Messages call the reader of the values ``name``.  ``shape`` and ``axis_ids`` are those of the hidden
+    axes that any of the arrays has.
     """
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
@@ -197,14 +198,14 @@ class Examples:
         return np.array(storage_of(data).host(data), copy=True)
 
     def stack_examples(self, values: Sequence[Vector], shape: Any, dtype: Any) -> Array:
-        """An Array, where the first of the arrays lies, of what was found for each example."""
+        """Return an Array of the results of all examples, where the first of the arrays lies."""
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)
         return wrap(Batched(data, self.axis_ids) if self.axis_ids else data, 0, KEPT)
 
 
 def as_numpy(x: Any) -> Any:
-    """An Array's values as NumPy's; anything else as it is."""
+    """Return an Array's values as NumPy's; anything else as it is."""
     if not isinstance(x, Array):
         return x
     data = current(x)[1]
@@ -212,10 +213,10 @@ def as_numpy(x: Any) -> Any:
 
 
 def doubles_on_host(x: Array) -> Vector:
-    """An Array's values as a NumPy array of its own, in double precision."""
+    """Return a copy of an Array's values as a NumPy array in double precision."""
     return np.array(as_numpy(x), dtype=np.float64)
 
 
 def own_handles(leaves: Sequence[Any]) -> list[Any]:
-    """The leaves with Arrays under handles of their own, so that writes to them stay there."""
+    """Return the leaves with Arrays under private handles, so that writes do not reach the originals."""
     return [private_handle(x) if isinstance(x, Array) else x for x in leaves]

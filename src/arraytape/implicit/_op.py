@@ -1,9 +1,9 @@
-"""A solution as a function of its parameters, whose derivative the implicit function theorem says.
+"""The solution as a function of its parameters, differentiated by the implicit function theorem.
 
-Where F(x(theta), theta) = 0 and F's Jacobian J by x is regular, a cotangent g of x goes back as
--(dF/dtheta)^T lambda with J^T lambda = g.  The rule is written in
-derivatives that are recorded in their turn, at a solution that outer recorders know: that is all there
-is to higher orders and to forward mode.
+Where F(x(theta), theta) = 0 and F's Jacobian J with respect to x is regular, a cotangent g of x goes
+back as -(dF/dtheta)^T lambda with J^T lambda = g.  The rule is written in derivatives that are
+recorded themselves, at a solution that outer recorders follow, which gives higher orders and forward
+mode.
 Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
 """
 
@@ -35,10 +35,10 @@ Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 def solve_recorded(
     problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find
 ) -> Array:
-    """The vector that solves a problem, followed where its parameters are.
+    """Return the vector that solves a problem, followed where the problem's parameters are.
 
-    start : the Arrays in x0, whose values alone count.  leaves : of theta, Arrays and constants.
-    find : gives the vector of one example, by numbers and the values of ``start`` and ``leaves``.
+    ``start`` are the Arrays in x0, of which only the values count; ``leaves`` are those of theta, Arrays
+    and constants.  ``find`` returns the vector of one example from ``Numbers`` and the values of both.
     """
 
     outside = recorders()
@@ -78,14 +78,14 @@ def solve_recorded(
 
 
 def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) -> Examples:
-    """The values of x0's Arrays and the parameters', example by example."""
+    """Return the values of x0's Arrays and of the parameters, example by example."""
     return Examples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 
 def numbers_of(
     problem: Problem, examples: Examples, values: Sequence[Vector], given: Sequence[Any]
 ) -> tuple[Numbers, list[Any]]:
-    """The problem at the parameters' values in one example, and the parameters with these."""
+    """Return the problem for the parameters' values in one example, and the parameters themselves."""
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
     places = [next(lying) if isinstance(x, Array) else None for x in given]
@@ -95,10 +95,10 @@ def numbers_of(
 def check_repeats(
     problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
 ) -> None:
-    """RuntimeError where the function gives something else than it gave near the solution.
+    """Raise RuntimeError if the function's residual near the solution v is not what it was.
 
-    v : the solution, which has the hidden axes of all examples.  probes : of each example a point, and
-    the residual there; none where no recorder was open.
+    ``v`` has the hidden axes of all examples.  ``probes`` has for each example a point and the residual
+    there; it is empty where no recorder was open.
     """
     if not probes:
         return
@@ -116,7 +116,7 @@ def check_repeats(
 
 
 def relative_change(before: Vector, now: Vector) -> float:
-    """How far two residuals are from each other, relative to the first; NaN counts as NaN."""
+    """Return the difference of two residuals relative to the first; NaN equals NaN."""
     if np.array_equal(before, now, equal_nan=True):
         return 0.0
     both = np.isfinite(before) & np.isfinite(now)
@@ -127,7 +127,7 @@ def relative_change(before: Vector, now: Vector) -> float:
 
 
 def check_captures(numbers: Numbers, v: Vector) -> None:
-    """ValueError where the function uses what is followed outside, which is not among its arguments."""
+    """Raise ValueError if the function uses a followed value that is not among its arguments."""
     problem = numbers.problem
     (recorder,) = recorders()
     problem.residual(numbers.point(v), own_handles(numbers.leaves))
@@ -142,7 +142,7 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
 def pull_cotangents(
     problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any
 ) -> list[Array | None]:
-    """The cotangents of the parameters for one of the solution."""
+    """Return the cotangents of the parameters, given the cotangent g of the solution."""
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
     chosen = [i for i in arrays if differentiable(given[i])]
     if not chosen:
@@ -161,9 +161,9 @@ def pull_cotangents(
 
 
 def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> Array:
-    """The solution of the system with the Jacobian's transpose and g.
+    """Solve the system with the Jacobian's transpose and g.
 
-    J : the Jacobian, where no recorder wants to know where it came from.
+    ``J`` is the Jacobian, given where no recorder needs to follow its computation.
     """
     if not problem.layout.size:
         return g
@@ -176,7 +176,7 @@ def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) 
 
 
 def adjoint_problem(problem: Problem) -> Problem:
-    """The linear equation of a cotangent, a solution and its parameters, to be solved in its turn."""
+    """Return the linear equation of the adjoint as a problem with the parameters (g, v, *parameters)."""
     name = problem.name
 
     def adjoint_residual(w: Array, leaves: Sequence[Any]) -> Array:
@@ -208,11 +208,10 @@ def adjoint_problem(problem: Problem) -> Problem:
 
 
 def from_zeros(numbers: Numbers, start: Any, host: Any) -> Vector:
-    """The solution of a linear problem, by an iteration that starts at zero."""
+    """Solve a linear problem by an iteration that starts at zero."""
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))
 
 
 def arrays_of(x0: Any) -> list[Array]:
-    """The Arrays of a nesting."""
     return [x for x in nest.leaves(x0) if isinstance(x, Array)]

@@ -1,4 +1,4 @@
-"""A problem on plain numbers: its residual, Jacobian and products, and what its solution must pass."""
+"""Problems, recorded on Arrays or evaluated on NumPy's vectors, and the checks of their solutions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,19 @@ Residual = Callable[[Array, Sequence[Any]], Array]
 
 @dataclasses.dataclass
 class Problem:
-    """What is solved: ``residual(v, leaves) == 0``, for the real vector v that stands for x.
+    """An equation ``residual(v, leaves) == 0`` for the real vector v that stands for x.
 
-    name : how messages call it.  residual : recorded, on Arrays.  value : a minimum's function.
-    base : of an adjoint's, the problem that it belongs to, whose parameters follow its own two: a
-    cotangent and a solution.
+    Attributes
+    ----------
+    name
+        The name in messages.
+    residual
+        A recorded function of Arrays.
+    value
+        The function to be minimized, for a minimum.
+    base
+        For an adjoint problem, the problem whose adjoint it is.  Its parameters follow a cotangent and a
+        solution.
     """
 
     name: str
@@ -48,10 +56,10 @@ class Problem:
 
 
 class Numbers:
-    """A problem at one choice of parameters, on NumPy's vectors in double precision.
+    """A problem for one choice of parameters, on NumPy's vectors in double precision.
 
-    home : where x lies.  leaves : of the parameters, NumPy arrays and constants.  places : where the
-    former lie, so that functions may use what lies there, too.
+    ``home`` is where x lies.  ``leaves`` are those of the parameters, NumPy arrays and constants, and
+    ``places`` where the arrays lie, so that functions may use other data of the same device.
     """
 
     def __init__(
@@ -65,7 +73,7 @@ class Numbers:
         self.eps = float(np.finfo(problem.layout.dtype).eps)
 
     def point(self, v: Vector) -> Array:
-        """A vector as an Array of its own."""
+        """Return a vector as a new Array."""
         return self.home.place_array(np.asarray(v, dtype=np.float64))
 
     def residual_at(self, v: Vector) -> Vector:
@@ -78,7 +86,7 @@ class Numbers:
             return float(self._plain(self.problem.value(self.point(v), own_handles(self.leaves))))
 
     def _plain(self, r: Array) -> Vector:
-        """What a function gave, which must not belong to several examples of a vmap."""
+        """Return r as NumPy data; raise ValueError if it belongs to several examples of a vmap."""
         if type(r._data) is Batched:
             raise ValueError(
                 f"{self.problem.name}: the function uses a value of one example of a vmap that is not "
@@ -87,7 +95,6 @@ class Numbers:
         return doubles_on_host(r)
 
     def jacobian_at(self, v: Vector) -> Vector:
-        """The matrix of the residual's derivatives."""
         n = self.problem.layout.size
         if not n:
             return np.zeros((0, 0))
@@ -98,7 +105,7 @@ class Numbers:
         return self._plain(J).reshape(n, n)
 
     def products(self, v: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector]]:
-        """The products of a vector with the Jacobian, and with its transpose."""
+        """Return functions that multiply a vector by the Jacobian, and by its transpose."""
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
             nowhere = [None] * len(leaves)  # they are Arrays already
@@ -120,11 +127,11 @@ class Numbers:
         return host_product(forth), host_product(back)
 
     def solve_linearized(self, v: Vector, b: Vector) -> Vector:
-        """The inverse of the Jacobian at v times b, by an iteration."""
+        """Return the inverse of the Jacobian at v times b, by an iteration."""
         return solve_iteratively(self.problem, self.products(v)[0], b, self.preconditioner(v))
 
     def preconditioner(self, v: Vector) -> Callable[[Vector], Vector] | None:
-        """The problem's preconditioner on vectors."""
+        """Return the problem's preconditioner as a function of vectors."""
         known, layout = self.problem.preconditioner, self.problem.layout
         if known is None:
             return None
@@ -141,11 +148,10 @@ class Numbers:
         return precondition
 
     def system_at(self, v: Vector) -> System:
-        """Residual, Jacobian and Newton step at v."""
         return checks.factor_system(self.residual_at(v), self.jacobian_at(v))
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
-        """Newton steps from v for as long as they become smaller, down to rounding."""
+        """Take Newton steps from v while they become smaller, down to rounding."""
         best, before, last = v, np.inf, np.inf
         for _ in range(most):
             r = self.residual_at(v)
@@ -166,13 +172,13 @@ class Numbers:
         return best
 
     def newton_step(self, v: Vector, r: Vector) -> Vector:
-        """The Newton step at v, where the residual is r; NaN where there is none."""
+        """Return the Newton step at v, where the residual is r; NaN for a singular Jacobian."""
         if self.problem.matrix_free:
             return self.solve_linearized(v, r)
         return checks.factor_system(r, self.jacobian_at(v)).newton_correction
 
     def solves(self, v: Vector) -> bool:
-        """Whether v solves the problem to rounding already."""
+        """Return True if v solves the problem to rounding."""
         r = self.residual_at(v)
         if not np.isfinite(r).all():
             return False
@@ -181,9 +187,9 @@ class Numbers:
         return relative(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
 
     def probe(self, v: Vector) -> tuple[Vector, Vector]:
-        """A point a little away from a solution, and the residual there, which is generic.
+        """Return a point a little away from a solution, and the residual there.
 
-        At the solution itself it is near 0, and tells less.
+        At the solution itself the residual is near 0, so a change of the function shows less.
         """
         size = np.where(v == 0, np.max(np.abs(v), initial=0.0) or 1.0, np.abs(v))
         at = v + 1e-2 * size * np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
@@ -192,7 +198,7 @@ class Numbers:
 
     # --- checks ---------------------------------------------------------------------------------
     def check_solution(self, v: Vector) -> Vector | None:
-        """The Jacobian at a solution, which is good enough; None where it is not made."""
+        """Check a solution and return its Jacobian; None if the problem is matrix-free."""
         name, tol = self.problem.name, self.problem.tol
         r = self.residual_at(v)
         checks.check_finite(name, r)
@@ -217,7 +223,7 @@ class Numbers:
         return found.jacobian
 
     def _check_curvature(self, v: Vector) -> None:
-        """NotASolution where the curvature is negative along a random direction; others are not seen."""
+        """Raise NotASolution if the curvature is negative along one random direction."""
         rng = np.random.default_rng(0)
         w = rng.uniform(0.5, 1.0, v.shape) * rng.choice([-1.0, 1.0], v.shape)
         bent = self.products(v)[0](w)
@@ -228,7 +234,7 @@ class Numbers:
             )
 
     def _check_linear(self, v: Vector) -> None:
-        """ValueError where the residual is no linear function and a constant."""
+        """Raise ValueError if the residual is not affine."""
         size = float(np.max(np.abs(v), initial=0.0)) or 1.0
         w = np.random.default_rng(0).uniform(0.5 * size, size, v.shape)
         points: list[Any] = [np.zeros_like(v), v, w, v + w]
@@ -243,7 +249,7 @@ class Numbers:
             )
 
     def _distance(self, v: Vector, r: Vector) -> float:
-        """The relative size of the Newton step by products; 0 for one that is rounding of an x of 0."""
+        """Return the relative size of the Newton step by products; 0 for rounding of an x of 0."""
         step = self.newton_step(v, r)
         size = relative(step, v)
         if size != size or size <= self.problem.tol / 100.0:
@@ -254,7 +260,7 @@ class Numbers:
         return 0.0 if rounding else size
 
     def _linear_error(self, r: Vector) -> float:
-        """The residual of a linear system relative to its right-hand side."""
+        """Return the residual of a linear system relative to its right-hand side."""
         return relative(r, self.residual_at(np.zeros_like(r))) if r.any() else 0.0
 
     def _judge(self, size: float, error: float) -> None:
@@ -262,11 +268,11 @@ class Numbers:
         checks.judge(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
 
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
-        """The relative size of the Newton step, and the relative error of the derivative.
+        """Return the relative size of the Newton step, and the relative error of the derivative.
 
-        The step tells the error, and so does the one after it where the Jacobian changes faster than x
-        does.  Where either is large, the derivatives at both ends of the step are compared: the step may
-        be rounding, as it is where x is 0 but for that.
+        The step measures the error, and so does the next step where the Jacobian changes faster than x.
+        If either is large, the derivatives at both ends of the step are compared, since the step may be
+        rounding, for example of an x that is 0.
         """
         step = found.newton_correction
         size, limit = relative(step, v), self.problem.tol / 100.0
@@ -291,7 +297,7 @@ class Numbers:
         return size, error if np.isfinite(scale) else np.inf
 
     def _curvature(self, v: Vector, found: System) -> float:
-        """How fast the Jacobian changes relative to itself, by the residual a little away from v."""
+        """Return how fast the Jacobian changes relative to itself, from the residual near v."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
         way = 1e-2 * signs * np.abs(v)
         if not np.max(np.abs(way), initial=0.0) > np.finfo(float).tiny ** 0.5:
@@ -304,11 +310,11 @@ class Numbers:
         )
 
     def is_rounding(self, step: Vector, scale: float) -> bool:
-        """Whether a step is as small as rounding makes it."""
+        """Return True if a step is no larger than rounding at this scale."""
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
     def _slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:
-        """The derivative of the solution as parameters change by their size, up or down."""
+        """Return the solution's derivative along a change of each parameter by its size, up or down."""
         some = [
             i for i, x in enumerate(self.leaves) if isinstance(x, Array) and x.dtype.kind in "fc"
         ]

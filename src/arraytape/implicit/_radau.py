@@ -1,4 +1,4 @@
-"""Steps of the implicit method Radau IIA of order 5 on Arrays: a root of its equations each."""
+"""Steps of the implicit method Radau IIA of order 5 on Arrays, each the root of its equations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._runge_kutta import Explicit, Slope
 
 
 class Collocation(Explicit):
-    """The polynomial of degree 3 whose slope is f's at three points of each step.
+    """A method whose step is a polynomial of degree 3 that has f's slope at three points.
 
     Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", sections IV.5 and IV.8.
     """
@@ -31,16 +31,16 @@ class Collocation(Explicit):
         self.P = np.linalg.inv(powers[:, 1:])
 
     def hint_of(self, solver: Any) -> Data | None:
-        """What SciPy's iteration found for the last step."""
+        """Return the result of SciPy's iteration for the last step."""
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
         self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
     ) -> tuple[Any, ...]:
-        """The state after one step, the differences to y at the three points, and the exact state.
+        """Return the state after one step, the differences to y at the three points, the exact state.
 
         Newton steps lead from SciPy's iterate to the root, since SciPy stops at its tolerance.  The
-        differences have the derivatives of the root, and SciPy's values, bit for bit.
+        differences have the derivatives of the root and SciPy's values, bit for bit.
         """
         if hint is None:  # there is nothing in y
             return y, [y, y, y], y
@@ -52,17 +52,16 @@ class Collocation(Explicit):
     def end_stages(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
     ) -> tuple[Any, list[Array]]:
-        """Its curve is made of the stages alone."""
+        """Return no slope, and the stages as they are: the curve is made of them alone."""
         return None, stages
 
     def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step: an axis more in front."""
         found: Array = xp.matmul(xp.asarray(self.P, device=y.device), xp.stack(stages))
         return found
 
 
 def equations(method: Collocation, field: Field) -> Any:
-    """What is zero at the differences of a step."""
+    """Return the residual of a step's equations as a function of the differences."""
 
     def collocation_residual(Z: Array, y: Array, t: Any, h: Any, args: Any) -> Array:
         slopes = [

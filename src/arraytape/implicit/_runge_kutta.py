@@ -16,7 +16,7 @@ Slope = Array | None
 
 
 class Explicit:
-    """One explicit method: a step, and the curve within it.
+    """An explicit method: a step, and the curve within the step.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ class Explicit:
         self.A, self.B, self.C = table.A, table.B, table.C
 
     def hint_of(self, solver: Any) -> Any:
-        """What a step on Arrays needs to know of SciPy's: nothing."""
+        """Return what a step on Arrays needs from SciPy's step: nothing."""
         return None
 
     def take_step(
         self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
     ) -> tuple[Any, ...]:
-        """The state after one step, its stages, and the state as it was computed here.
+        """Return the state after one step, its stages, and the state as computed on Arrays.
 
-        k : the slope at (t, y), where it is known.
+        ``k`` is the slope at (t, y), if it is known.
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
         """
         stages = [field(t, y, args) if k is None else k]
@@ -53,17 +53,17 @@ class Explicit:
     def end_stages(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
     ) -> tuple[Array, list[Array]]:
-        """The slope at the end of a step, and all stages of which its curve is made."""
+        """Return the slope at the end of a step, and all stages that its curve needs."""
         last = field(t + h, new, args)
         return last, [*stages, last]
 
     def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step: an axis more in front."""
+        """Return the coefficients of the curve in a step, along a new first axis."""
         found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 
     def curve_value(self, y: Array, curve: Array, x: Any) -> Array:
-        """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
+        """Return the curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
             total = (total + curve[i, ...]) * x
@@ -72,12 +72,11 @@ class Explicit:
 
 
 class DormandPrince8(Explicit):
-    """DOP853, whose curve takes three stages more."""
+    """The method DOP853, whose curve needs three more stages."""
 
     def end_stages(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
     ) -> tuple[Array, list[Array]]:
-        """The slope at the end of a step, and all stages of which its curve is made."""
         last, stages = super().end_stages(field, t, y, h, new, stages, args)
         table = self.solver
         for a, c in zip(table.A_EXTRA, table.C_EXTRA, strict=True):
@@ -86,7 +85,6 @@ class DormandPrince8(Explicit):
         return last, stages
 
     def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step, as SciPy's: an axis more in front."""
         change, first, last = new - y, h * stages[0], h * stages[self.solver.n_stages]
         rest = h * weighted_stages(self.solver.D, stages)
         start = [change, first - change, 2.0 * change - (last + first)]
@@ -112,13 +110,12 @@ class FixedStep(Explicit):
     adaptive = False
 
     def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step: an axis more in front."""
         change, first, last = new - y, h * stages[0], h * stages[-1]
         return xp.stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
 
 
 def weighted_stages(weights: Data, stages: list[Array]) -> Array:
-    """Sums of stages with weights (s,) or (p, s), in the order in which SciPy adds them."""
+    """Return sums of stages with weights (s,) or (p, s), added in SciPy's order."""
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
     if weights.ndim == 1:

@@ -1,4 +1,4 @@
-"""What solves a problem where no solver is given: SciPy's methods, then Newton steps to rounding."""
+"""Default solvers: SciPy's methods, then Newton steps down to rounding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOW = 100  # steps of a fixed point's iteration after which Newton's method tak
 
 
 def find_root(numbers: Numbers, start: Vector) -> Vector:
-    """A root by Powell's hybrid method with the exact Jacobian; matrix-free by Newton-Krylov steps."""
+    """Find a root by Powell's hybrid method and the exact Jacobian; matrix-free by Newton-Krylov."""
     if numbers.solves(start):
         return start
     if numbers.problem.matrix_free:
@@ -31,10 +31,8 @@ def find_root(numbers: Numbers, start: Vector) -> Vector:
 
 
 def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
-    """Newton steps, halved for as long as they do not make the residual smaller.
-
-    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
-    """
+    """Take Newton steps, each halved while it does not make the residual smaller.
+    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1."""
     r = numbers.residual_at(v)
     for _ in range(most):
         before = np.linalg.norm(r)
@@ -51,7 +49,7 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
 
 
 def find_minimum(numbers: Numbers, start: Vector) -> Vector:
-    """A minimum by a Newton method in a trust region, with the exact Hessian or its products."""
+    """Find a minimum by a Newton method in a trust region, with the exact Hessian or its products."""
     if numbers.solves(start):
         return start
     optimize = scipys(numbers.problem.name, "scipy.optimize")
@@ -66,7 +64,10 @@ def find_minimum(numbers: Numbers, start: Vector) -> Vector:
 
 
 def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
-    """The products of the Hessian at a point with vectors; one point is recorded once."""
+    """Return a function of a point and a vector that multiplies by the Hessian.
+
+    Consecutive products at one point record the function once.
+    """
     last: list[Any] = [None, None]
 
     def hessian_product(v: Vector, w: Vector) -> Vector:
@@ -79,7 +80,7 @@ def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
-    """A fixed point by iteration, and Newton steps once that is near, or where it is slow."""
+    """Find a fixed point by iteration, and by Newton steps near the solution or if that is slow."""
     if numbers.solves(start):
         return start
     v = start
@@ -97,7 +98,7 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
 
 
 def find_linear(numbers: Numbers, start: Vector) -> Vector:
-    """The solution of a linear system, by products or by its matrix."""
+    """Solve a linear system, by products or by its matrix."""
     r = numbers.residual_at(start)
     if not r.any():
         return start

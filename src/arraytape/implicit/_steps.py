@@ -1,4 +1,4 @@
-"""The steps that a solver took, once more on Arrays: in pieces, which the backward pass runs again."""
+"""The accepted steps taken again on Arrays, in pieces that the backward pass runs again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPRODUCED = 1e-6
 
 
 def refuse_change(now: Data, before: Data, when: str) -> None:
-    """RuntimeError where an element is not what it was, but for rounding of itself and of the others."""
+    """Raise RuntimeError if an element has changed by more than rounding of itself and of the others."""
     with Quiet():
         whole = np.abs(before)
         rounding = min(1e4 * np.finfo(before.dtype).eps / REPRODUCED, 1.0)
@@ -37,16 +37,16 @@ def refuse_change(now: Data, before: Data, when: str) -> None:
 
 @dataclass
 class Problem:
-    """What odeint was asked for, checked.
+    """The checked arguments of odeint.
 
     Attributes
     ----------
     y0, shape
-        Where it starts, flat; the shape in which f is given it.
+        The initial state, flat, and the shape in which f gets it.
     ends, span
-        The ends of t_span as they were given, and as floats.
+        The ends of t_span as given, and as floats.
     points, at
-        t_eval as an Array, and its values; None without.
+        t_eval as an Array, and its values; None without t_eval.
     """
 
     field: Field
@@ -62,13 +62,13 @@ class Problem:
 
     @property
     def has_array_end(self) -> bool:
-        """Whether an end of t_span is an Array, which may have a derivative."""
+        """Return True if an end of t_span is an Array, which may have a derivative."""
         return any(isinstance(end, Array) for end in self.ends)
 
 
 @dataclass
 class Mesh:
-    """The nodes between steps, and how far each moves with either end of t_span.
+    """The nodes between steps, with the weights by which each moves with either end of t_span.
 
     Adaptive steps are constants: nodes move with the first end, and the last node is the other end.
     Fixed steps are equal parts of the span.
@@ -80,7 +80,7 @@ class Mesh:
 
     @classmethod
     def of_steps(cls, nodes: list[float], finished: bool) -> Mesh:
-        """The mesh of accepted steps."""
+        """Return the mesh of accepted steps."""
         at = np.asarray(nodes)
         last = np.zeros_like(at)
         last[-1] = finished and len(nodes) > 1
@@ -88,7 +88,7 @@ class Mesh:
 
     @classmethod
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
-        """Equal steps, not longer than ``max_step``."""
+        """Return the mesh of equal steps that are not longer than ``max_step``."""
         length = abs(span[1] - span[0])
         # 0.9 / 0.3 is not quite 3.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
@@ -98,7 +98,7 @@ class Mesh:
         return cls(nodes, 1.0 - last, last)
 
     def node_array(self, problem: Problem) -> Array:
-        """The nodes as an Array, to which the ends that are Arrays have a derivative."""
+        """Return the nodes as an Array that depends on the ends of t_span that are Arrays."""
         field = problem.field
         nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
@@ -108,7 +108,7 @@ class Mesh:
         return nodes
 
     def steps_of(self, at: Data) -> Data:
-        """The number of the step in which each point lies; a node belongs to the step before it."""
+        """Return the number of the step in which each point lies; a node lies in the step before it."""
         forward = self.nodes[-1] >= self.nodes[0]
         ends = self.nodes[1:] if forward else -self.nodes[1:]
         return np.minimum(np.searchsorted(ends, at if forward else -at), max(len(ends) - 1, 0))
@@ -116,7 +116,7 @@ class Mesh:
 
 @dataclass
 class Replayed:
-    """What the steps gave: states at all nodes, values at t_eval, curves of all steps, or None."""
+    """Results of the steps: states at all nodes, values at t_eval, curves of all steps, or None."""
 
     states: Array | None
     values: Array | None
@@ -157,7 +157,7 @@ def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Repl
 
 
 class Piece:
-    """Some steps after each other.  ``run_steps`` gives the same each time, for the backward pass."""
+    """Consecutive steps that run once forward and again in the backward pass."""
 
     def __init__(
         self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh, hints: Any
@@ -169,7 +169,7 @@ class Piece:
         self.offset = 0 if where is None else int(np.searchsorted(where, start))
 
     def points(self) -> Array | None:
-        """The points of t_eval that lie in these steps."""
+        """Return the points of t_eval that lie in these steps."""
         if self.where is None or self.where.size == 0 or self.problem.points is None:
             return None
         return self.problem.points[self.offset : self.offset + self.where.size]
@@ -177,7 +177,7 @@ class Piece:
     def run_steps(
         self, y: Array, nodes: Array | None, points: Array | None, args: Any
     ) -> dict[str, Any]:
-        """The state at the end, and of states, values and curves what is asked for."""
+        """Return the state at the end, and the states, values and curves that are asked for."""
         problem, method = self.problem, self.problem.method
         states, values, curves, slope = [], [], [], None
         for i in range(self.start, self.stop):
@@ -207,9 +207,9 @@ class Piece:
         return found
 
     def check_repeated(self, end: Array) -> None:
-        """RuntimeError where the last step gave something else when it was taken first.
+        """Raise RuntimeError if the last step gave another result when it was taken first.
 
-        Rounding may differ, where memory lies otherwise.  Only plain data on the host are compared.
+        Rounding may differ where memory is aligned otherwise.  Only plain data on the host are compared.
         """
         data = keep(end)
         first, self.first = self.first, data if self.first is None else self.first
@@ -218,7 +218,7 @@ class Piece:
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Any, Any]:
-        """Where step i begins, and its length."""
+        """Return the start of step i, and its length."""
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
             return start, end - start
@@ -226,13 +226,13 @@ class Piece:
         return t, nodes[i - self.start + 1] - t
 
     def points_in_step(self, i: int) -> slice:
-        """Which of the points lie in step i."""
+        """Return the slice of the points that lie in step i."""
         ends = np.searchsorted(self.where, [i, i + 1]) if self.where is not None else (0, 0)
         return slice(int(ends[0]), int(ends[1]))
 
 
 class OdeSolution:
-    """The solution between the steps, as ``scipy.integrate.OdeSolution``: call it with times.
+    """The solution between the steps, as ``scipy.integrate.OdeSolution``: a function of time.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class OdeSolution:
         self.t_min, self.t_max = float(mesh.nodes.min()), float(mesh.nodes.max())
 
     def __call__(self, t: Any) -> Array:
-        """The state at t: of the shape of y0 for a number, with an axis for the times behind it.
+        """Return the state at t, in the shape of y0; for several times with an axis for them at the end.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class OdeSolution:
         return y if times.ndim else y[..., 0]
 
     def _steps(self, at: Data) -> Data:
-        """The number of the step for each time; at a node, the step that SciPy takes."""
+        """Return the number of the step for each time; at a node, the step that SciPy takes."""
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]
         last = len(nodes) - 2

@@ -1,4 +1,4 @@
-"""odeint: initial value problems, solved and differentiated."""
+"""The function odeint: initial value problems, solved and differentiated."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def odeint(
 
 
 def refusal(name: str) -> str:
-    """Why there are no events and no vectorized f, and what to do."""
+    """Return the message for events or a vectorized f, with what to do instead."""
     if name == "events":
         return (
             f"odeint: events are not there [at {user_line()}]. Ask for dense_output=True and find "
@@ -181,7 +181,7 @@ def problem_of(
     options: dict[str, Any],
     adjoint: str,
 ) -> Any:
-    """The arguments as a Problem; errors for what cannot be solved."""
+    """Return the checked arguments as a Problem."""
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):
@@ -208,7 +208,7 @@ def problem_of(
 
 
 def method_of(method: Any, adjoint: str) -> Any:
-    """The method of this name, or of this class of SciPy's; an error lists those that there are."""
+    """Return the method of this name or class of SciPy's; raise an error that lists the methods."""
     try:
         from ._methods import METHODS, WITHOUT_STEPS
     except ImportError as error:
@@ -231,7 +231,7 @@ def method_of(method: Any, adjoint: str) -> Any:
 
 
 def state_of(y0: Any, double: bool) -> Array:
-    """y0 as an Array of floating-point numbers, in double precision where SciPy takes the steps."""
+    """Return y0 as a floating-point Array, in double precision where SciPy takes the steps."""
     start = y0 if isinstance(y0, Array) else xp.asarray(y0)
     if start.dtype.kind not in "biufc":
         raise TypeError(
@@ -244,7 +244,7 @@ def state_of(y0: Any, double: bool) -> Array:
 
 
 def span_ends(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
-    """The two ends as they were given, and as floats."""
+    """Return the two ends as given, and as floats."""
     try:
         first, last = t_span
     except (TypeError, ValueError) as error:
@@ -266,7 +266,7 @@ def span_ends(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
 
 
 def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any, Any]:
-    """t_eval as an Array and its values; ValueError for what ``solve_ivp`` refuses."""
+    """Return t_eval as an Array, and its values; raise ValueError where ``solve_ivp`` does."""
     if t_eval is None:
         return None, None
     points = xp.astype(field.as_state_array(t_eval, None), field.real)
@@ -284,7 +284,7 @@ def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any
 
 
 def args_of(args: Any) -> tuple[Any, ...]:
-    """The further arguments of f; a TypeError, as SciPy's, for what is no tuple."""
+    """Return the further arguments of f as a tuple; raise TypeError, as SciPy, if they cannot be one."""
     if args is None:
         return ()
     try:
@@ -296,7 +296,7 @@ def args_of(args: Any) -> tuple[Any, ...]:
 
 
 def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given; ValueError for those that a method has not."""
+    """Return the options that were given; raise ValueError for options that the method lacks."""
     given = {
         name: value
         for name, value in options.items()
@@ -321,7 +321,7 @@ def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 # --- answers ------------------------------------------------------------------------------------------
 def adaptive(problem: Any, continuous: bool) -> Any:
-    """SciPy's steps, once more on Arrays where a recorder may follow them."""
+    """Take SciPy's steps, and take them again on Arrays if a recorder may follow them."""
     from ._scipy import run_scipy
     from ._steps import Mesh, replay
 
@@ -350,7 +350,7 @@ def adaptive(problem: Any, continuous: bool) -> Any:
 
 
 def by_value(values: Array, rows: Array | None) -> Array:
-    """SciPy's values, bit for bit, with the derivatives of the steps on Arrays."""
+    """Return SciPy's values, bit for bit, with the derivatives of the steps on Arrays."""
     if rows is None:
         return values
     y: Array = xp.grad_pass_through(lambda y: values)(xp.matrix_transpose(rows))
@@ -358,7 +358,7 @@ def by_value(values: Array, rows: Array | None) -> Array:
 
 
 def by_adjoint_of(problem: Any, values: Array, mesh: Any) -> Array:
-    """Values with the derivatives of the adjoint problem."""
+    """Return the values with the derivatives of the adjoint problem."""
     from ._adjoint import by_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
@@ -368,7 +368,7 @@ def by_adjoint_of(problem: Any, values: Array, mesh: Any) -> Array:
 
 
 def fixed(problem: Any, continuous: bool) -> Any:
-    """Equal steps, on Arrays alone: also under ``vmap`` and in an ``xp.function``."""
+    """Take equal steps on Arrays alone, which works under ``vmap`` and in an ``xp.function``, too."""
     from ._steps import Mesh, replay
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))
@@ -383,7 +383,7 @@ def fixed(problem: Any, continuous: bool) -> Any:
 
 
 def standing(problem: Any) -> Any:
-    """A span of length 0, in which y0 moves with the ends and t_eval alone."""
+    """Return the answer for a span of length 0, in which y0 moves with the ends and t_eval alone."""
     from ._steps import Mesh
 
     field, y0 = problem.field, problem.y0
@@ -406,9 +406,9 @@ def standing(problem: Any) -> Any:
 
 
 def answer(problem: Any, y: Array, mesh: Any, found: Any, result: Any) -> Any:
-    """What ``solve_ivp`` gives, with Arrays.
+    """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.
 
-    found : the steps on Arrays, if they were taken.  result : SciPy's answer, if it took them.
+    ``found`` are the steps on Arrays, if they were taken; ``result`` is SciPy's answer, if there is one.
     """
     from scipy.optimize import OptimizeResult
 

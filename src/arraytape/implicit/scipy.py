@@ -1,4 +1,8 @@
-"""scipy.optimize's functions, whose answers are differentiable by ``args``: ``xp.implicit.scipy``.
+"""Functions of scipy.optimize, differentiable with respect to ``args``: ``xp.implicit.scipy``.
+
+They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
+Hessians that SciPy asks for come by tape.  SciPy's solution is checked as any solver's is: see
+``implicit.root``.
 
 They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
 Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any solver's is: see
@@ -50,7 +54,7 @@ def root(
     *,
     polish: bool = False,
 ) -> Any:
-    """``scipy.optimize.root``, with ``x`` differentiable by ``args``.
+    """Call ``scipy.optimize.root``, with ``x`` differentiable with respect to ``args``.
 
     Parameters
     ----------
@@ -124,7 +128,7 @@ def minimize(
     *,
     polish: bool = False,
 ) -> Any:
-    """``scipy.optimize.minimize``, with ``x`` and ``fun`` differentiable by ``args``.
+    """Call ``scipy.optimize.minimize``, with ``x`` and ``fun`` differentiable with respect to ``args``.
 
     Parameters
     ----------
@@ -232,7 +236,9 @@ def least_squares(
     *,
     polish: bool = False,
 ) -> Any:
-    """``scipy.optimize.least_squares``, with ``x``, ``fun`` and ``cost`` differentiable by ``args``.
+    """Call ``scipy.optimize.least_squares``, with results differentiable with respect to ``args``.
+
+    ``x``, ``fun`` and ``cost`` are differentiable.
 
     Parameters
     ----------
@@ -337,7 +343,7 @@ def brentq(
     *,
     polish: bool = False,
 ) -> Any:
-    """``scipy.optimize.brentq``: the root between a and b, differentiable by ``args``.
+    """Call ``scipy.optimize.brentq``, with the root differentiable with respect to ``args``.
 
     Parameters
     ----------
@@ -413,7 +419,7 @@ def curve_fit(
     polish: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """``scipy.optimize.curve_fit``, differentiable by ``xdata``, ``ydata`` and ``sigma``.
+    """Call ``scipy.optimize.curve_fit``, differentiable with respect to the data and ``sigma``.
 
     Parameters
     ----------
@@ -502,14 +508,14 @@ def curve_fit(
 
 
 def model_values(f: Callable[..., Any], p: Array, x: Any) -> Any:
-    """A model's values for parameters in one Array."""
+    """Return a model's values for parameters in one Array."""
     own: Array
     own, x = own_handles([p, x])
     return f(x, *[own[i] for i in range(own.shape[0])])
 
 
 def weighted_residuals(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
-    """The residuals in units of their standard deviations."""
+    """Return the residuals in units of their standard deviations."""
     r = model_values(f, p, x) - y
     if sigma is None:
         return r
@@ -519,7 +525,7 @@ def weighted_residuals(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: A
 
 
 def parameter_count(name: str, f: Callable[..., Any]) -> int:
-    """How many parameters a model has beside its data."""
+    """Return the number of parameters that a model has in addition to its data."""
     import inspect
 
     kinds = inspect.signature(f).parameters.values()
@@ -534,7 +540,7 @@ def parameter_count(name: str, f: Callable[..., Any]) -> int:
 def covariance(
     call: Call, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
 ) -> Array:
-    """The parameters' covariance matrix as SciPy estimates it: by the Jacobian at the solution."""
+    """Return the parameters' covariance matrix, estimated as by SciPy from the Jacobian."""
     if seen and not np.isfinite(seen[1]).all():  # SciPy has warned
         return xp.asarray(seen[1])
     J = xp.jacobian(lambda p: call.checked_value(p, *call.args))(popt)
@@ -545,15 +551,15 @@ def covariance(
 
 
 def call_on_handles(f: Callable[..., Any], *args: Any) -> Any:
-    """What a user's function gives for arguments under handles of their own, to which it may write."""
+    """Call a user's function with arguments under private handles, to which it may write."""
     return f(*nest.pack(args, own_handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
 class Call:
-    """One call: the user's function on Arrays, and on NumPy arrays for SciPy.
+    """The user's function in one call of SciPy's, on Arrays and on NumPy arrays.
 
-    first : whether the function gives a pair, whose first part counts.
+    With ``first`` the function returns a pair, of which only the first part counts.
     """
 
     def __init__(
@@ -578,7 +584,7 @@ class Call:
         self.results: list[Any] = []
 
     def checked_value(self, x: Array, *args: Any) -> Any:
-        """What counts of the function's result."""
+        """Return the function's result, or its first part; raise TypeError if it is no real Array."""
         found = call_on_handles(self.fun, x, *args)
         found = found[0] if self.first else found
         if not isinstance(found, Array) or found.dtype.kind != "f":
@@ -589,7 +595,7 @@ class Call:
         return found
 
     def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Arguments with Arrays in the place of NumPy arrays."""
+        """Return the arguments with Arrays in place of NumPy arrays."""
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
@@ -597,14 +603,14 @@ class Call:
         return packed
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
-        """A function of Arrays as one of a NumPy array."""
+        """Return a function of Arrays as a function of a NumPy array."""
         arrays = self.as_array_arguments(args)
         return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
         )
 
     def given(self, derivative: Any, args: Sequence[Any]) -> Any:
-        """A derivative that the user gives, on NumPy arrays; None where it is none."""
+        """Return the user's derivative as a function of NumPy arrays; None if there is none."""
         if self.first and derivative is True:
             return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
         if not callable(derivative):
@@ -619,7 +625,7 @@ class Call:
         F: Callable[..., Any] | None = None,
         f: Callable[..., Any] | None = None,
     ) -> Any:
-        """The root of F, or the minimum of f, that a solver of SciPy's finds."""
+        """Return the root of F, or the minimum of f, that a solver of SciPy's finds."""
 
         def root_equations(layout: Layout, x: Any, args: Any) -> Array:
             assert F is not None
@@ -638,7 +644,7 @@ class Call:
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """SciPy's result, with the solution as an Array."""
+        """Return SciPy's result, with the solution as an Array."""
 
         def solve_and_keep(x0: Any, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
@@ -654,9 +660,9 @@ class Call:
 
 
 class Limits:
-    """Bounds, which elements of a solution may lie on.
+    """Bounds on which elements of a solution may lie.
 
-    pairs : whether they come as a pair for each element; else as two arrays.
+    With ``pairs`` the bounds come as a pair for each element, else as two arrays.
     """
 
     def __init__(self, name: str, bounds: Any, size: int, pairs: bool = False) -> None:
@@ -669,11 +675,14 @@ class Limits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """What the minimum of f within the bounds solves, as ``Call.find_solution_of`` takes it."""
+        """Return the condition of f's minimum within the bounds, as keywords of ``find_solution_of``."""
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """What is 0 at the minimum: the gradient, and the way to the bound of what is held there."""
+        """Return the function that is 0 at the minimum within the bounds.
+
+        Its elements are the gradient, or for elements held at a bound the distance to the bound.
+        """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
 
@@ -686,11 +695,11 @@ class Limits:
         return F
 
     def held(self, x: Any, g: Any) -> tuple[Any, Any]:
-        """Which elements are held at their lower, and at their upper bound, where the slope is g."""
+        """Return masks of elements held at their lower and their upper bound, where the slope is g."""
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
     def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """NotASolution where an element is on its bound by accident, or the others are at no minimum."""
+        """Raise NotASolution if an element is on a bound by accident, or others are at no minimum."""
         if not self.any:
             return
         at = xp.asarray(np.asarray(x, dtype=float))
@@ -710,12 +719,12 @@ class Limits:
 
 
 def room_at(bound: Vector) -> Vector:
-    """How far from a bound what lies on it may be."""
+    """Return how far from a bound an element may be that counts as lying on it."""
     return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
 
 
 def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
-    """Lower and upper bounds, in any of SciPy's forms."""
+    """Return lower and upper bounds, given in any of SciPy's forms."""
     if bounds is None:
         return -np.inf, np.inf
     two = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else None
@@ -731,7 +740,7 @@ def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
 
 
 def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of one number, which may come in an Array of one element, as SciPy takes it."""
+    """Return f as a function that gives one number, from an Array of one element as SciPy takes it."""
 
     def single_value(*args: Any) -> Any:
         y = f(*args)
@@ -745,7 +754,7 @@ def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stacked_array(x: Any) -> Array:
-    """An Array as it is, one of a list of them, the rest converted."""
+    """Return x as an Array; a list with Arrays is stacked."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
         return xp.stack([stacked_array(part) for part in x])
     return x if isinstance(x, Array) else xp.asarray(x)
@@ -755,5 +764,4 @@ __all__ = ["brentq", "curve_fit", "least_squares", "minimize", "root"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return __all__
