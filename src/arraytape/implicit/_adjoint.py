@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .._util import nest
 from .._util.errors import user_line
 from ._layouts import Examples
 from ._steps import Problem, refuse_change
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NAME = "odeint(adjoint='continuous')"
 TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's
@@ -184,7 +187,7 @@ class Adjoint:
             "tolerances"
         )
 
-    def spread_tolerance(self, tolerance: Any) -> Any:
+    def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:
         """Return the tolerance for the whole state; elements other than y's get the smallest."""
         given = np.asarray(tolerance)
         if given.ndim == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,12 @@ from .._util import nest
 from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line
 from ._layouts import own_handles
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Data = np.ndarray[Any, np.dtype[Any]]
+Time = Array | float  # or the length of a step
+Arguments = tuple[Any, ...]
 
 
 class Field:
@@ -42,7 +47,7 @@ class Field:
         self.calls, self.looked_at = 0, False
         self.alone: Any = only_recorders
 
-    def __call__(self, t: Any, y: Array, args: Any) -> Array:
+    def __call__(self, t: Time, y: Array, args: Arguments) -> Array:
         """Return the slope at y, of shape (n,); t is an Array or a float."""
         self.calls += 1
         t = self.as_state_array(t, self.real)
@@ -79,7 +84,7 @@ class Field:
             break
         return found
 
-    def as_state_array(self, value: Any, dtype: Any) -> Array:
+    def as_state_array(self, value: Array | npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
         """Return the value as an Array on y's device; a list may hold Arrays and numbers."""
         if isinstance(value, Array):
             return value
@@ -91,7 +96,7 @@ class Field:
                 f"[at {user_line()}]"
             ) from error
 
-    def of_data(self, args: Any) -> Callable[[float, Data], Data]:
+    def of_data(self, args: Arguments) -> Callable[[float, Data], Data]:
         """Return f as a function of NumPy data that no recorder sees."""
 
         def field_on_data(t: float, y: Data) -> Data:
@@ -101,7 +106,9 @@ class Field:
 
         return field_on_data
 
-    def jacobian_of_data(self, jac: Callable[..., Any], args: Any) -> Callable[[float, Data], Any]:
+    def jacobian_of_data(
+        self, jac: Callable[..., Any], args: Arguments
+    ) -> Callable[[float, Data], Any]:
         """Return the user's df/dy as a function of NumPy data; a sparse matrix stays one."""
 
         def jacobian_on_data(t: float, y: Data) -> Any:
@@ -113,12 +120,12 @@ class Field:
         return jacobian_on_data
 
 
-def own_arguments(args: Any) -> Any:
+def own_arguments(args: Arguments) -> Any:
     """Return the further arguments with Arrays under private handles, which f may write to."""
     return nest.pack(args, own_handles(nest.leaves(args))) if args else args
 
 
-def values_on_host(x: Any, what: str) -> Data:
+def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
     """Return the values of x as NumPy data; raise TypeError if they differ between a vmap's examples."""
     if isinstance(x, Array):
         refuse_batched(x, what)

@@ -155,7 +155,7 @@ def root(
         "preconditioner": preconditioner,
     }
 
-    def root_residual(layout: Layout, x: Any, args: Any) -> Array:
+    def root_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         return layout.vector(F(x, *args), "the function's results")
 
     return solve_problem(name, root_residual, x0, theta, solver, solvers.find_root, settings)
@@ -287,7 +287,7 @@ def fixed_point(
         "preconditioner": preconditioner,
     }
 
-    def fixed_point_residual(layout: Layout, x: Any, args: Any) -> Array:
+    def fixed_point_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         before = layout.vector(nest.pack(layout.nesting, own_handles(nest.leaves(x))), "x")
         return before - layout.vector(g(x, *args), "the function's results")
 
@@ -377,7 +377,7 @@ def linear_solve(
     if x0 is None:
         x0 = layout.host_nested(np.zeros(layout.size))
 
-    def linear_residual(layout: Layout, x: Any, args: Any) -> Array:
+    def linear_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         b, *rest = args
         product = layout.vector(matvec(x, *rest), "the operator's results")
         return product - layout.vector(b, "b")
@@ -585,7 +585,7 @@ def cast_residual(v: Array, r: Array) -> Array:
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 
 
-def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
+def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -> None:
     """Raise TypeError or ValueError for settings of a wrong kind or size."""
     for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:
@@ -617,7 +617,7 @@ def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
         )
 
 
-def check_callable(name: str, what: str, f: Any) -> None:
+def check_callable(name: str, what: str, f: Callable[..., Any]) -> None:
     if not callable(f):
         raise TypeError(f"{name}: {what} must be a function, got {describe(f)} [at {user_line()}]")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._util.errors import user_line
 from ._checks import NotASolution, Vector
+
+if TYPE_CHECKING:
+    from ._problem import Problem
 
 Product = Callable[[Vector], Vector]
 
@@ -26,7 +29,7 @@ def scipys(name: str, module: str) -> Any:
 
 
 def solve_iteratively(
-    problem: Any, product: Product, b: Vector, preconditioner: Product | None
+    problem: Problem, product: Product, b: Vector, preconditioner: Product | None
 ) -> Vector:
     """Return the vector whose product is b; raise NotASolution if the iteration misses its tolerance."""
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from .._storage.batched.batched_data import Batched, lengths_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 Vector = np.ndarray[Any, Any]
 
@@ -64,7 +69,7 @@ class Layout:
         wide = {"g": np.float64, "G": np.complex128}.get(x.dtype.char, x.dtype.type)
         return Leaf(tuple(x.shape), np.dtype(wide))
 
-    def host_vector(self, nesting: Any, dtype: Any = np.float64) -> Vector:
+    def host_vector(self, nesting: Any, dtype: npt.DTypeLike = np.float64) -> Vector:
         """Return the vector of a nesting of NumPy arrays and numbers, in double precision."""
         parts = nest.leaves_like(self.nesting, nesting, self.name, numbers=True)
         found = np.empty(self.size, dtype)
@@ -139,7 +144,7 @@ class Layout:
         return xp.concat(flats) if flats else xp.zeros((0,))
 
 
-def real_of(dtype: Any) -> Any:
+def real_of(dtype: np.dtype[Any]) -> Any:
     """Return the dtype of real and imaginary parts."""
     return np.zeros((), dtype).real.dtype
 
@@ -189,7 +194,7 @@ class Examples:
         for place in np.ndindex(*self.shape):
             yield [self._value(data, place) for data in self.data]
 
-    def _value(self, data: Any, place: tuple[int, ...]) -> Vector:
+    def _value(self, data: Batched | RawArray, place: tuple[int, ...]) -> Vector:
         if type(data) is Batched:
             whole = data.aligned(self.axis_ids, data.ndim)
             data = whole[
@@ -197,7 +202,9 @@ class Examples:
             ]
         return np.array(storage_of(data).host(data), copy=True)
 
-    def stack_examples(self, values: Sequence[Vector], shape: Any, dtype: Any) -> Array:
+    def stack_examples(
+        self, values: Sequence[Vector], shape: tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Array:
         """Return an Array of the results of all examples, where the first of the arrays lies."""
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)

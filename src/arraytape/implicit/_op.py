@@ -140,7 +140,7 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
 
 
 def pull_cotangents(
-    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any
+    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
 ) -> list[Array | None]:
     """Return the cotangents of the parameters, given the cotangent g of the solution."""
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
@@ -160,7 +160,7 @@ def pull_cotangents(
     return [found.get(i) for i in arrays]
 
 
-def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> Array:
+def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None) -> Array:
     """Solve the system with the Jacobian's transpose and g.
 
     ``J`` is the Jacobian, given where no recorder needs to follow its computation.
@@ -207,7 +207,7 @@ def adjoint_problem(problem: Problem) -> Problem:
     )
 
 
-def from_zeros(numbers: Numbers, start: Any, host: Any) -> Vector:
+def from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:
     """Solve a linear problem by an iteration that starts at zero."""
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))

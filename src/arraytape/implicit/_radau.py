@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.integrate import Radau
@@ -10,9 +10,12 @@ from scipy.integrate import Radau
 import arraytape as xp
 
 from .._array.array import Array
-from ._field import Data, Field
+from ._field import Arguments, Data, Field, Time
 from ._functions import as_given, root
 from ._runge_kutta import Explicit, Slope
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
 
 
 class Collocation(Explicit):
@@ -30,12 +33,19 @@ class Collocation(Explicit):
         # From the values at the points to the coefficients of a polynomial that is 0 at 0.
         self.P = np.linalg.inv(powers[:, 1:])
 
-    def hint_of(self, solver: Any) -> Data | None:
+    def hint_of(self, solver: OdeSolver) -> Data | None:
         """Return the result of SciPy's iteration for the last step."""
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
-        self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
+        self,
+        field: Field,
+        t: Time,
+        y: Array,
+        h: Time,
+        k: Slope,
+        args: Arguments,
+        hint: Data | None = None,
     ) -> tuple[Any, ...]:
         """Return the state after one step, the differences to y at the three points, the exact state.
 
@@ -50,12 +60,19 @@ class Collocation(Explicit):
         return y + Z[2, :], [Z[i, :] for i in range(3)], y + exact[2, :]
 
     def end_stages(
-        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
+        self,
+        field: Field,
+        t: Time,
+        y: Array,
+        h: Time,
+        new: Array,
+        stages: list[Array],
+        args: Arguments,
     ) -> tuple[Any, list[Array]]:
         """Return no slope, and the stages as they are: the curve is made of them alone."""
         return None, stages
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         found: Array = xp.matmul(xp.asarray(self.P, device=y.device), xp.stack(stages))
         return found
 
@@ -63,7 +80,7 @@ class Collocation(Explicit):
 def equations(method: Collocation, field: Field) -> Any:
     """Return the residual of a step's equations as a function of the differences."""
 
-    def collocation_residual(Z: Array, y: Array, t: Any, h: Any, args: Any) -> Array:
+    def collocation_residual(Z: Array, y: Array, t: Time, h: Time, args: Arguments) -> Array:
         slopes = [
             field(t + float(c) * h, y + Z[i, :], args) for i, c in enumerate(method.C)
         ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
@@ -10,9 +10,20 @@ from scipy.integrate import DOP853, RK23, RK45
 import arraytape as xp
 
 from .._array.array import Array
-from ._field import Data, Field
+from ._field import Arguments, Data, Field, Time
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
 
 Slope = Array | None
+
+
+class Table(Protocol):
+    """The coefficients of a method under the names that SciPy's classes give them."""
+
+    A: Data
+    B: Data
+    C: Data
 
 
 class Explicit:
@@ -27,16 +38,24 @@ class Explicit:
     implicit = False
     adaptive = True
 
-    def __init__(self, name: str, table: Any) -> None:
-        self.name, self.solver = name, table
+    def __init__(self, name: str, table: Table) -> None:
+        self.name = name
+        self.solver: Any = table
         self.A, self.B, self.C = table.A, table.B, table.C
 
-    def hint_of(self, solver: Any) -> Any:
+    def hint_of(self, solver: OdeSolver) -> Any:
         """Return what a step on Arrays needs from SciPy's step: nothing."""
         return None
 
     def take_step(
-        self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
+        self,
+        field: Field,
+        t: Time,
+        y: Array,
+        h: Time,
+        k: Slope,
+        args: Arguments,
+        hint: Data | None = None,
     ) -> tuple[Any, ...]:
         """Return the state after one step, its stages, and the state as computed on Arrays.
 
@@ -51,18 +70,25 @@ class Explicit:
         return new, stages, new
 
     def end_stages(
-        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
+        self,
+        field: Field,
+        t: Time,
+        y: Array,
+        h: Time,
+        new: Array,
+        stages: list[Array],
+        args: Arguments,
     ) -> tuple[Array, list[Array]]:
         """Return the slope at the end of a step, and all stages that its curve needs."""
         last = field(t + h, new, args)
         return last, [*stages, last]
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         """Return the coefficients of the curve in a step, along a new first axis."""
         found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 
-    def curve_value(self, y: Array, curve: Array, x: Any) -> Array:
+    def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
         """Return the curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
@@ -75,7 +101,14 @@ class DormandPrince8(Explicit):
     """The method DOP853, whose curve needs three more stages."""
 
     def end_stages(
-        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
+        self,
+        field: Field,
+        t: Time,
+        y: Array,
+        h: Time,
+        new: Array,
+        stages: list[Array],
+        args: Arguments,
     ) -> tuple[Array, list[Array]]:
         last, stages = super().end_stages(field, t, y, h, new, stages, args)
         table = self.solver
@@ -84,13 +117,13 @@ class DormandPrince8(Explicit):
             stages.append(field(t + float(c) * h, at, args))
         return last, stages
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         change, first, last = new - y, h * stages[0], h * stages[self.solver.n_stages]
         rest = h * weighted_stages(self.solver.D, stages)
         start = [change, first - change, 2.0 * change - (last + first)]
         return xp.concat([xp.stack(start), rest])
 
-    def curve_value(self, y: Array, curve: Array, x: Any) -> Array:
+    def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
         """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
@@ -109,7 +142,7 @@ class FixedStep(Explicit):
 
     adaptive = False
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         change, first, last = new - y, h * stages[0], h * stages[-1]
         return xp.stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
 

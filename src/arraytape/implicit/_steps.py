@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from .._array.array import Array
 from .._array.views import keep
 from .._util.blocks import Quiet
 from .._util.errors import user_line
-from ._field import Data, Field, values_on_host
+from ._field import Arguments, Data, Field, Time, values_on_host
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # How well steps that are taken again give the same state: rounding grows on the way.
 REPRODUCED = 1e-6
@@ -160,7 +163,13 @@ class Piece:
     """Consecutive steps that run once forward and again in the backward pass."""
 
     def __init__(
-        self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh, hints: Any
+        self,
+        problem: Problem,
+        start: int,
+        stop: int,
+        where: Data | None,
+        mesh: Mesh,
+        hints: list[Any] | None,
     ) -> None:
         self.problem, self.start, self.stop, self.mesh = problem, start, stop, mesh
         self.hints = hints
@@ -175,7 +184,7 @@ class Piece:
         return self.problem.points[self.offset : self.offset + self.where.size]
 
     def run_steps(
-        self, y: Array, nodes: Array | None, points: Array | None, args: Any
+        self, y: Array, nodes: Array | None, points: Array | None, args: Arguments
     ) -> dict[str, Any]:
         """Return the state at the end, and the states, values and curves that are asked for."""
         problem, method = self.problem, self.problem.method
@@ -217,7 +226,7 @@ class Piece:
             return
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
-    def time_and_step(self, nodes: Array | None, i: int) -> tuple[Any, Any]:
+    def time_and_step(self, nodes: Array | None, i: int) -> tuple[Time, Time]:
         """Return the start of step i, and its length."""
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
@@ -247,7 +256,7 @@ class OdeSolution:
         self.ts = mesh.node_array(problem)
         self.t_min, self.t_max = float(mesh.nodes.min()), float(mesh.nodes.max())
 
-    def __call__(self, t: Any) -> Array:
+    def __call__(self, t: Array | npt.ArrayLike) -> Array:
         """Return the state at t, in the shape of y0; for several times with an axis for them at the end.
 
         Parameters

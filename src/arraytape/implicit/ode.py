@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,25 +17,34 @@ from .._record.stack import recorders
 from .._util.errors import TapeWarning, describe, entrance, shown, stacklevel, user_line
 from ._field import Field, refuse_batched, values_on_host
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from scipy.integrate import OdeSolver
+    from scipy.optimize import OptimizeResult
+
+    from ._methods import OfSciPy
+    from ._runge_kutta import Explicit
+    from ._steps import Mesh, Problem, Replayed
+
 FINISHED = "The solver successfully reached the end of the integration interval."
 
 
 @entrance
 def odeint(
     f: Callable[..., Any],
-    t_span: Any,
-    y0: Any,
-    method: Any = "RK45",
-    t_eval: Any = None,
+    t_span: Sequence[Array | float],
+    y0: Array | npt.ArrayLike,
+    method: str | type[OdeSolver] = "RK45",
+    t_eval: Array | npt.ArrayLike | None = None,
     dense_output: bool = False,
     *,
-    args: Any = (),
-    rtol: Any = None,
-    atol: Any = None,
+    args: tuple[Any, ...] = (),
+    rtol: npt.ArrayLike | None = None,
+    atol: npt.ArrayLike | None = None,
     first_step: float | None = None,
     max_step: float = math.inf,
-    jac: Any = None,
-    events: Any = None,
+    jac: Callable[..., Any] | npt.ArrayLike | None = None,
+    events: None = None,
     vectorized: bool = False,
     adjoint: str = "discrete",
 ) -> Any:
@@ -172,12 +181,12 @@ def refusal(name: str) -> str:
 # --- what is asked for --------------------------------------------------------------------------------
 def problem_of(
     f: Callable[..., Any],
-    t_span: Any,
-    y0: Any,
-    method: Any,
-    t_eval: Any,
+    t_span: Sequence[Array | float],
+    y0: Array | npt.ArrayLike,
+    method: str | type[OdeSolver],
+    t_eval: Array | npt.ArrayLike | None,
     dense: bool,
-    args: Any,
+    args: tuple[Any, ...],
     options: dict[str, Any],
     adjoint: str,
 ) -> Any:
@@ -207,7 +216,7 @@ def problem_of(
     )  # fmt: skip
 
 
-def method_of(method: Any, adjoint: str) -> Any:
+def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
     """Return the method of this name or class of SciPy's; raise an error that lists the methods."""
     try:
         from ._methods import METHODS, WITHOUT_STEPS
@@ -230,7 +239,7 @@ def method_of(method: Any, adjoint: str) -> Any:
     )
 
 
-def state_of(y0: Any, double: bool) -> Array:
+def state_of(y0: Array | npt.ArrayLike, double: bool) -> Array:
     """Return y0 as a floating-point Array, in double precision where SciPy takes the steps."""
     start = y0 if isinstance(y0, Array) else xp.asarray(y0)
     if start.dtype.kind not in "biufc":
@@ -243,7 +252,7 @@ def state_of(y0: Any, double: bool) -> Array:
     return start if start.dtype == wanted else xp.astype(start, wanted)
 
 
-def span_ends(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
+def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[float, float]]:
     """Return the two ends as given, and as floats."""
     try:
         first, last = t_span
@@ -265,7 +274,9 @@ def span_ends(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
     return (first, last), (span[0], span[1])
 
 
-def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any, Any]:
+def points_of(
+    field: Field, t_eval: Array | npt.ArrayLike | None, span: tuple[float, float]
+) -> tuple[Any, Any]:
     """Return t_eval as an Array, and its values; raise ValueError where ``solve_ivp`` does."""
     if t_eval is None:
         return None, None
@@ -283,7 +294,7 @@ def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any
     raise ValueError(f"odeint: t_eval {wrong} [at {user_line()}]")
 
 
-def args_of(args: Any) -> tuple[Any, ...]:
+def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the further arguments of f as a tuple; raise TypeError, as SciPy, if they cannot be one."""
     if args is None:
         return ()
@@ -295,7 +306,7 @@ def args_of(args: Any) -> tuple[Any, ...]:
         ) from error
 
 
-def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
+def options_of(method: Explicit | OfSciPy, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given; raise ValueError for options that the method lacks."""
     given = {
         name: value
@@ -320,7 +331,7 @@ def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 # --- answers ------------------------------------------------------------------------------------------
-def adaptive(problem: Any, continuous: bool) -> Any:
+def adaptive(problem: Problem, continuous: bool) -> Any:
     """Take SciPy's steps, and take them again on Arrays if a recorder may follow them."""
     from ._scipy import run_scipy
     from ._steps import Mesh, replay
@@ -337,7 +348,7 @@ def adaptive(problem: Any, continuous: bool) -> Any:
         )
     field, count = problem.field, len(result.t)
     y = field.as_state_array(np.reshape(result.y, (problem.y0.shape[0], count)), problem.y0.dtype)
-    if problem.at is not None:
+    if problem.points is not None and problem.at is not None:
         problem.points, problem.at = problem.points[:count], problem.at[:count]
     mesh = Mesh.of_steps(nodes, result.status == 0)
     found = None
@@ -357,7 +368,7 @@ def by_value(values: Array, rows: Array | None) -> Array:
     return y
 
 
-def by_adjoint_of(problem: Any, values: Array, mesh: Any) -> Array:
+def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
     """Return the values with the derivatives of the adjoint problem."""
     from ._adjoint import by_adjoint
 
@@ -367,7 +378,7 @@ def by_adjoint_of(problem: Any, values: Array, mesh: Any) -> Array:
     return xp.matrix_transpose(rows)
 
 
-def fixed(problem: Any, continuous: bool) -> Any:
+def fixed(problem: Problem, continuous: bool) -> Any:
     """Take equal steps on Arrays alone, which works under ``vmap`` and in an ``xp.function``, too."""
     from ._steps import Mesh, replay
 
@@ -382,7 +393,7 @@ def fixed(problem: Any, continuous: bool) -> Any:
     return answer(problem, y, mesh, found, None)
 
 
-def standing(problem: Any) -> Any:
+def standing(problem: Problem) -> Any:
     """Return the answer for a span of length 0, in which y0 moves with the ends and t_eval alone."""
     from ._steps import Mesh
 
@@ -391,11 +402,11 @@ def standing(problem: Any) -> Any:
     first, last = (field.as_state_array(end, field.real) for end in problem.ends)
     slope = field(first, y0, problem.args)
 
-    def standing_state(t: Any) -> Array:
+    def standing_state(t: Array) -> Array:
         y: Array = xp.expand_dims(y0, axis=-1) + (t - first) * xp.expand_dims(slope, axis=-1)
         return y
 
-    def sol(t: Any) -> Array:
+    def sol(t: Array | npt.ArrayLike) -> Array:
         times = field.as_state_array(t, field.real)
         return xp.reshape(standing_state(xp.reshape(times, (-1,))), (*field.shape, *times.shape))
 
@@ -405,7 +416,9 @@ def standing(problem: Any) -> Any:
     return found
 
 
-def answer(problem: Any, y: Array, mesh: Any, found: Any, result: Any) -> Any:
+def answer(
+    problem: Problem, y: Array, mesh: Mesh, found: Replayed | None, result: OptimizeResult | None
+) -> Any:
     """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.
 
     ``found`` are the steps on Arrays, if they were taken; ``result`` is SciPy's answer, if there is one.

@@ -18,8 +18,8 @@ Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any s
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,12 @@ from ._checks import NotASolution, check_minimum
 from ._iterative import scipys
 from ._layouts import Layout, Vector, as_numpy, own_handles
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from scipy.optimize import Bounds
+
+    from .._util.protocols import RawArray
+
 # What SciPy's methods ask for; it warns of what they do not.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
@@ -44,13 +50,13 @@ NEAR = 1e-6  # how near to a bound, relative to it, what lies on it may be
 @entrance
 def root(
     fun: Callable[..., Any],
-    x0: Any,
+    x0: Array | npt.ArrayLike,
     args: Any = (),
     method: str = "hybr",
-    jac: Any = None,
+    jac: Callable[..., Any] | str | bool | None = None,
     tol: float | None = None,
-    callback: Any = None,
-    options: Any = None,
+    callback: Callable[..., Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     *,
     polish: bool = False,
 ) -> Any:
@@ -114,17 +120,17 @@ def root(
 @entrance
 def minimize(
     fun: Callable[..., Any],
-    x0: Any,
+    x0: Array | npt.ArrayLike,
     args: Any = (),
     method: str | None = None,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
+    jac: Callable[..., Any] | str | bool | None = None,
+    hess: Callable[..., Any] | str | bool | None = None,
+    hessp: Callable[..., Any] | None = None,
+    bounds: Bounds | Sequence[Any] | None = None,
+    constraints: Sequence[Any] | Mapping[str, Any] | None = (),
     tol: float | None = None,
-    callback: Any = None,
-    options: Any = None,
+    callback: Callable[..., Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     *,
     polish: bool = False,
 ) -> Any:
@@ -215,24 +221,24 @@ def minimize(
 @entrance
 def least_squares(
     fun: Callable[..., Any],
-    x0: Any,
-    jac: Any = "2-point",
-    bounds: Any = (-np.inf, np.inf),
+    x0: Array | npt.ArrayLike,
+    jac: Callable[..., Any] | str | bool | None = "2-point",
+    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf),
     method: str = "trf",
     ftol: float | None = 1e-8,
     xtol: float | None = 1e-8,
     gtol: float | None = 1e-8,
-    x_scale: Any = None,
+    x_scale: npt.ArrayLike | None = None,
     loss: str = "linear",
     f_scale: float = 1.0,
-    diff_step: Any = None,
-    tr_solver: Any = None,
-    tr_options: Any = None,
+    diff_step: npt.ArrayLike | None = None,
+    tr_solver: str | None = None,
+    tr_options: Mapping[str, Any] | None = None,
     jac_sparsity: Any = None,
     max_nfev: int | None = None,
     verbose: int = 0,
     args: Any = (),
-    kwargs: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
     *,
     polish: bool = False,
 ) -> Any:
@@ -384,7 +390,7 @@ def brentq(
     end = xp.asarray(b, dtype=xp.float64)
     seen = []
 
-    def solve_bracket(x0: Any, *args: Any) -> Any:
+    def solve_bracket(x0: Vector, *args: Any) -> Any:
         *rest, end = args
         value = call.hosted(call.checked_value, rest)
         x, result = scipys(name, "scipy.optimize").brentq(
@@ -394,7 +400,7 @@ def brentq(
         seen.append(result)
         return x
 
-    def F(x: Any, *args: Any) -> Any:
+    def F(x: Array, *args: Any) -> Any:
         return call.checked_value(x, *args[:-1])
 
     x = call.find_solution_of(solve_bracket, polish, xp.stop_gradient(end), F=F)
@@ -404,15 +410,15 @@ def brentq(
 @entrance
 def curve_fit(
     f: Callable[..., Any],
-    xdata: Any,
-    ydata: Any,
-    p0: Any = None,
-    sigma: Any = None,
+    xdata: Array | npt.ArrayLike,
+    ydata: Array | npt.ArrayLike,
+    p0: Array | npt.ArrayLike | None = None,
+    sigma: Array | npt.ArrayLike | None = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf),
     method: str | None = None,
-    jac: Any = None,
+    jac: Callable[..., Any] | str | bool | None = None,
     *,
     full_output: bool = False,
     nan_policy: str | None = None,
@@ -507,14 +513,16 @@ def curve_fit(
     return (popt, pcov, *seen[2:])
 
 
-def model_values(f: Callable[..., Any], p: Array, x: Any) -> Any:
+def model_values(f: Callable[..., Any], p: Array, x: Array) -> Any:
     """Return a model's values for parameters in one Array."""
     own: Array
     own, x = own_handles([p, x])
     return f(x, *[own[i] for i in range(own.shape[0])])
 
 
-def weighted_residuals(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
+def weighted_residuals(
+    f: Callable[..., Any], p: Array, x: Array, y: Array, sigma: Array | None = None
+) -> Any:
     """Return the residuals in units of their standard deviations."""
     r = model_values(f, p, x) - y
     if sigma is None:
@@ -566,11 +574,11 @@ class Call:
         self,
         name: str,
         fun: Callable[..., Any],
-        x0: Any,
+        x0: Array | npt.ArrayLike,
         args: Any,
         first: bool = False,
         scalar: bool = False,
-        callback: Any = None,
+        callback: Callable[..., Any] | None = None,
     ) -> None:
         functions.check_callable(name, "the function", fun)
         if callback is not None:
@@ -609,7 +617,7 @@ class Call:
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
         )
 
-    def given(self, derivative: Any, args: Sequence[Any]) -> Any:
+    def given(self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]) -> Any:
         """Return the user's derivative as a function of NumPy arrays; None if there is none."""
         if self.first and derivative is True:
             return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
@@ -627,7 +635,7 @@ class Call:
     ) -> Any:
         """Return the root of F, or the minimum of f, that a solver of SciPy's finds."""
 
-        def root_equations(layout: Layout, x: Any, args: Any) -> Array:
+        def root_equations(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
             assert F is not None
             return layout.vector(F(x, *args), "the function's results")
 
@@ -646,7 +654,7 @@ class Call:
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
         """Return SciPy's result, with the solution as an Array."""
 
-        def solve_and_keep(x0: Any, *args: Any) -> Any:
+        def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
             return self.results[-1].x
 
@@ -665,7 +673,9 @@ class Limits:
     With ``pairs`` the bounds come as a pair for each element, else as two arrays.
     """
 
-    def __init__(self, name: str, bounds: Any, size: int, pairs: bool = False) -> None:
+    def __init__(
+        self, name: str, bounds: Bounds | Sequence[Any] | None, size: int, pairs: bool = False
+    ) -> None:
         self.name = name
         low, high = bounds_of(name, bounds, pairs)
         self.low, self.high = (np.broadcast_to(b, (size,)).astype(float) for b in (low, high))
@@ -694,7 +704,7 @@ class Limits:
 
         return F
 
-    def held(self, x: Any, g: Any) -> tuple[Any, Any]:
+    def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
         """Return masks of elements held at their lower and their upper bound, where the slope is g."""
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
@@ -753,7 +763,7 @@ def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return single_value
 
 
-def stacked_array(x: Any) -> Array:
+def stacked_array(x: Array | npt.ArrayLike) -> Array:
     """Return x as an Array; a list with Arrays is stacked."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
         return xp.stack([stacked_array(part) for part in x])
