@@ -4,10 +4,6 @@ Derivatives come from the equation that the result solves, by the implicit funct
 from the solver's steps.  So any solver will do, compiled ones, too, and none of its steps are recorded.
 ``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
 
-They do not come from the solver's steps but from the equation that its result solves, by the implicit
-function theorem: so any solver will do, compiled ones too, and nothing of its way is recorded.
-``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
-
 >>> import numpy as np
 >>> import arraytape as xp
 >>> def solve(x0, a):

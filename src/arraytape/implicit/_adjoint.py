@@ -137,15 +137,9 @@ class Adjoint:
         method = problem.method.solver if problem.method.adaptive else problem.method.name
         try:
             found = self.odeint(
-                self.adjoint_slope,
-                span,
-                z,
-                method,
-                span[1:],
-                args=(leaves,),
-                adjoint="continuous",
+                self.adjoint_slope, span, z, method, span[1:], args=(leaves,), adjoint="continuous",
                 **options,
-            )
+            )  # fmt: skip
         except (
             ValueError,
             np.linalg.LinAlgError,

@@ -20,7 +20,7 @@ from .._util.options import unwrap_option
 from . import _solvers as solvers
 from ._layouts import Layout, Vector, as_numpy, own_handles
 from ._op import arrays_of, solve_recorded
-from ._problem import Numbers, Problem, Residual
+from ._problem import Numbers, Problem
 
 Solver = Callable[..., Any]
 Default = Callable[[Numbers, Vector], Vector]
@@ -145,15 +145,9 @@ def root(
     """
     name = f"implicit.root({display_name(F)})"
     settings = {
-        "matrix_free": matrix_free,
-        "symmetric": symmetric,
-        "tol": tol,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "polish": polish,
-        "preconditioner": preconditioner,
-    }
+        "matrix_free": matrix_free, "symmetric": symmetric, "tol": tol, "rcond": rcond, "rtol": rtol,
+        "maxiter": maxiter, "polish": polish, "preconditioner": preconditioner,
+    }  # fmt: skip
 
     def root_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         return layout.vector(F(x, *args), "the function's results")
@@ -216,15 +210,9 @@ def minimum(
     """
     name = f"implicit.minimum({display_name(f)})"
     settings = {
-        "matrix_free": matrix_free,
-        "symmetric": True,
-        "tol": tol,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "polish": polish,
-        "preconditioner": preconditioner,
-    }
+        "matrix_free": matrix_free, "symmetric": True, "tol": tol, "rcond": rcond, "rtol": rtol,
+        "maxiter": maxiter, "polish": polish, "preconditioner": preconditioner,
+    }  # fmt: skip
     return solve_problem(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
 
 
@@ -278,14 +266,9 @@ def fixed_point(
     """
     name = f"implicit.fixed_point({display_name(g)})"
     settings = {
-        "matrix_free": matrix_free,
-        "tol": tol,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "polish": polish,
-        "preconditioner": preconditioner,
-    }
+        "matrix_free": matrix_free, "tol": tol, "rcond": rcond, "rtol": rtol, "maxiter": maxiter,
+        "polish": polish, "preconditioner": preconditioner,
+    }  # fmt: skip
 
     def fixed_point_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         before = layout.vector(nest.pack(layout.nesting, own_handles(nest.leaves(x))), "x")
@@ -366,14 +349,9 @@ def linear_solve(
             return preconditioner(r, *args)
 
     settings = {
-        "matrix_free": matrix_free,
-        "symmetric": symmetric,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "preconditioner": precondition,
-        "linear": True,
-    }
+        "matrix_free": matrix_free, "symmetric": symmetric, "rcond": rcond, "rtol": rtol,
+        "maxiter": maxiter, "preconditioner": precondition, "linear": True,
+    }  # fmt: skip
     if x0 is None:
         x0 = layout.host_nested(np.zeros(layout.size))
 
@@ -620,9 +598,3 @@ def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -
 def check_callable(name: str, what: str, f: Callable[..., Any]) -> None:
     if not callable(f):
         raise TypeError(f"{name}: {what} must be a function, got {describe(f)} [at {user_line()}]")
-
-
-__all__ = [
-    "Residual", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
-    "linear_solve", "minimum", "root",
-]  # fmt: skip

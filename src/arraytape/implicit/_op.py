@@ -193,18 +193,12 @@ def adjoint_problem(problem: Problem) -> Problem:
         return back(r)[0]
 
     return Problem(
-        name=name if problem.base else f"the adjoint of {name}",
+        name=name if problem.base else f"the adjoint of {name}", base=problem,
         layout=Layout(name, np.zeros(problem.layout.size, problem.layout.dtype)),
-        residual=adjoint_residual,
-        symmetric=problem.symmetric,
-        matrix_free=True,
-        linear=True,
-        tol=problem.tol,
-        rtol=problem.rtol,
-        maxiter=problem.maxiter,
+        residual=adjoint_residual, symmetric=problem.symmetric, matrix_free=True, linear=True,
+        tol=problem.tol, rtol=problem.rtol, maxiter=problem.maxiter,
         preconditioner=preconditioner if problem.preconditioner is not None else None,
-        base=problem,
-    )
+    )  # fmt: skip
 
 
 def from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:

@@ -99,9 +99,8 @@ class Numbers:
         if not n:
             return np.zeros((0, 0))
         with only_recorders():
-            J = xp.jacobian(lambda v: self.problem.residual(v, own_handles(self.leaves)))(
-                self.point(v)
-            )
+            slopes = xp.jacobian(lambda v: self.problem.residual(v, own_handles(self.leaves)))
+            J = slopes(self.point(v))
         return self._plain(J).reshape(n, n)
 
     def products(self, v: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector]]:
@@ -138,11 +137,8 @@ class Numbers:
 
         def precondition(r: Vector) -> Vector:
             with only_recorders():
-                found = known(
-                    layout.nested(self.point(r)),
-                    layout.nested(self.point(v)),
-                    own_handles(self.leaves),
-                )
+                at = layout.nested(self.point(v))
+                found = known(layout.nested(self.point(r)), at, own_handles(self.leaves))
                 return doubles_on_host(layout.vector(found, "the preconditioner's result"))
 
         return precondition
@@ -284,10 +280,8 @@ class Numbers:
         if error <= limit:
             return size, error
         other = self.system_at(v - step)
-        here, there = (
-            self._slope(v, found.apply_inverse),
-            self._slope(v - step, other.apply_inverse),
-        )
+        here = self._slope(v, found.apply_inverse)
+        there = self._slope(v - step, other.apply_inverse)
         scale = float(np.max(np.abs(there), initial=0.0))
         error = rounding
         if scale:
@@ -337,6 +331,3 @@ class Numbers:
         with only_recorders():
             _, change = xp.jvp(residual_of_leaves, tuple(chosen), tuple(along))
             return solve(self._plain(change))
-
-
-__all__ = ["NotASolution", "Numbers", "Problem"]

@@ -144,12 +144,8 @@ def odeint(
         if given:
             raise NotImplementedError(refusal(name))
     options = {
-        "rtol": rtol,
-        "atol": atol,
-        "first_step": first_step,
-        "max_step": max_step,
-        "jac": jac,
-    }
+        "rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "jac": jac,
+    }  # fmt: skip
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
         return standing(problem)

@@ -4,10 +4,6 @@ They have SciPy's signatures and answers.  The user's function is array code on 
 Hessians that SciPy asks for come by tape.  SciPy's solution is checked as any solver's is: see
 ``implicit.root``.
 
-They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
-Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any solver's is: see
-``implicit.root``.
-
 >>> import arraytape as xp
 >>> def root(a):
 ...     return xp.implicit.scipy.brentq(lambda x, a: x**3 + x - a, 0.0, 2.0, args=(a,))
@@ -481,9 +477,8 @@ def curve_fit(
         raise ValueError(f"{name}: nan_policy='omit' is not taken [at {user_line()}]; drop the NaN")
     if p0 is None:
         p0 = np.ones(parameter_count(name, f))
-    data = [stacked_array(x) for x in (xdata, ydata)] + (
-        [] if sigma is None else [stacked_array(sigma)]
-    )
+    given = (xdata, ydata) if sigma is None else (xdata, ydata, sigma)
+    data = [stacked_array(x) for x in given]
     call = Call(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
     limits = Limits(name, bounds, call.size)
     optimize = scipys(name, "scipy.optimize")
@@ -494,10 +489,8 @@ def curve_fit(
 
     def solve_fit(p0: Vector, *args: Any) -> Any:
         x, y, *deviations = args
-        at, model = (
-            call.as_array_arguments(args),
-            call.hosted(lambda p, x, *_: model_values(f, p, x), args),
-        )
+        at = call.as_array_arguments(args)
+        model = call.hosted(lambda p, x, *_: model_values(f, p, x), args)
         slopes = call.hosted(xp.jacobian(lambda p, x, *_: model_values(f, p, x)), args)
         options = {} if full_output is False else {"full_output": True}
         seen[:] = optimize.curve_fit(
