@@ -70,7 +70,6 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

@@ -1,4 +1,4 @@
-"""Activations that neither overflow nor lose their slope, at any value and to any order.
+"""Activations that neither overflow nor lose their slope, for any value and to any order.
 
 Branches are taken by ``where`` on each element: the derivative of the branch that was not taken is
 exactly 0, and that of the one taken is exact, also at 0 and at infinity.
@@ -17,7 +17,7 @@ A = TypeVar("A")
 
 
 def relu(x: A, /) -> A:
-    """The positive part of each element; NaN stays NaN.
+    """Return the positive part of each element; NaN stays NaN.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def relu(x: A, /) -> A:
 
 
 def sigmoid(x: A, /) -> A:
-    """``1 / (1 + exp(-x))`` of each element, accurate also where it is nearly 0.
+    """Return ``1 / (1 + exp(-x))`` of each element, accurate also where it is nearly 0.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def sigmoid(x: A, /) -> A:
 
 
 def softplus(x: A, /) -> A:
-    """``log(1 + exp(x))`` of each element, a smooth ``relu``.
+    """Return ``log(1 + exp(x))`` of each element, a smooth ``relu``.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def softplus(x: A, /) -> A:
 
 
 def tanh(x: A, /) -> A:
-    """The hyperbolic tangent of each element: ``arraytape.tanh``, which also takes complex data.
+    """Return the hyperbolic tangent of each element, as ``arraytape.tanh``.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def tanh(x: A, /) -> A:
 
 
 def softmax(x: A, /, axis: int = -1) -> A:
-    """``exp(x) / sum(exp(x))`` along an axis: positive weights whose sum is 1.
+    """Return ``exp(x) / sum(exp(x))`` along an axis: positive weights whose sum is 1.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def softmax(x: A, /, axis: int = -1) -> A:
 
 
 def log_softmax(x: A, /, axis: int = -1) -> A:
-    """The logarithm of ``softmax``, exact also where a weight is too small for a float.
+    """Return the logarithm of ``softmax``, exact also where a weight is too small for a float.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def log_softmax(x: A, /, axis: int = -1) -> A:
 
 
 def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
-    """``x`` less its maximum along the axis, of which the caller's result does not depend."""
+    """Return the namespace of x, and x less its maximum along the axis: softmax stays the same."""
     xp, x = floating_input(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
@@ -191,7 +191,7 @@ def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
 
 
 def real_input(name: str, x: Any) -> tuple[Any, Any]:
-    """The namespace of ``x`` and ``x``, or a TypeError for what is no Array of real numbers."""
+    """Return the namespace of x, and x; raise TypeError if x is no array of real numbers."""
     xp = library_of(name, x)
     if dtype_kind(xp, x) in "cb":
         raise TypeError(f"{name} takes real numbers, got {describe(x)} [at {user_line()}]")
@@ -199,6 +199,6 @@ def real_input(name: str, x: Any) -> tuple[Any, Any]:
 
 
 def floating_input(name: str, x: Any) -> tuple[Any, Any]:
-    """The namespace of ``x``, and ``x`` as floats."""
+    """Return the namespace of x, and x as floats."""
     xp, x = real_input(name, x)
     return xp, as_library_floats(xp, x)

@@ -1,4 +1,4 @@
-"""Sequential, and calls of a Module with other values in the place of its Variables."""
+"""Sequential, and calls of a Module with other values in place of its Variables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..variable import Variable
 
 
 class Sequential(Module):
-    """Layers one after the other.
+    """Layers that are called one after the other.
 
     Parameters
     ----------
     layers : iterable of callables, default ()
         Modules, or functions of an Array such as ``nn.relu``.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -88,14 +88,14 @@ class Sequential(Module):
         return self.layers.pop()
 
     def __call__(self, x: Any, training: bool = False) -> Any:
-        """Apply all layers; ``training`` goes to those that take it."""
+        """Apply all layers, passing ``training`` to those that take it."""
         for layer in self.layers:
             x = layer(x, training=training) if takes_training(layer) else layer(x)
         return x
 
 
 def takes_training(layer: Callable[..., Any]) -> bool:
-    """Whether a layer has a parameter ``training``."""
+    """Return True if a layer has a parameter ``training``."""
     try:
         return "training" in inspect.signature(layer).parameters
     except (TypeError, ValueError):  # a function without a signature
@@ -103,7 +103,7 @@ def takes_training(layer: Callable[..., Any]) -> bool:
 
 
 def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **keywords: Any) -> Any:
-    """Call a Module with other values in the place of its Variables.
+    """Call a Module with other values in place of its Variables.
 
     The Module itself stays as it is, so this is a function of the values: for ``xp.grad``, for gradients
     of each example by ``xp.vmap``, and for ``torch.autograd`` or ``jax.grad`` on arrays of theirs.
@@ -111,13 +111,13 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     Parameters
     ----------
     module : Module
-        Whose Variables are there already: layers make theirs on their first call.
+        A Module that has its Variables: layers make theirs on their first call.
     values : mapping of str to Array
         New values by path, as in ``module.named_variables()``.  Variables that it does not name stay.
     *args : object
-        What the Module is called with.
+        Positional arguments of the call.
     **keywords : object
-        By name.
+        Keyword arguments of the call.
 
     Returns
     -------
@@ -186,9 +186,9 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 
 
 class RefuseReplaced(Bystander):
-    """Stands on the stack during a call, and refuses reads of Variables that values stand for.
+    """A recorder that refuses reads of Variables for which ``functional_call`` has other values.
 
-    A function that closes over a Module reads them: no attribute leads there.
+    A function that closes over a Module reads its Variables: no attribute leads there.
     """
 
     def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
@@ -200,7 +200,7 @@ class RefuseReplaced(Bystander):
         }
 
     def accessed(self, variable: Any, /) -> None:
-        """Raise for a Variable whose value is given."""
+        """Raise ValueError for a Variable whose value is given."""
         path = self.refused.get(id(variable))
         if path is not None:
             raise ValueError(
@@ -211,7 +211,7 @@ class RefuseReplaced(Bystander):
 
 
 def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """A likeness of a Module, or of a nesting, with values in the place of Variables."""
+    """Return a copy of a Module, or of a nesting, with values in place of Variables."""
     if isinstance(part, Variable):
         return replaced.get(id(part), part)
     if id(part) in made:

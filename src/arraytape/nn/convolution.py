@@ -23,7 +23,7 @@ Sizes = int | Sequence[int]
 
 
 class Convolution(Affine):
-    """What ``Conv1D`` and ``Conv2D`` share."""
+    """Base class of ``Conv1D`` and ``Conv2D``."""
 
     _axes = 0
     _paddings: tuple[str, ...] = ("valid", "same")
@@ -53,28 +53,9 @@ class Convolution(Affine):
         self._set(owner, activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
-        """Make kernel and bias.
-
-        Parameters
-        ----------
-        x : Array
-            Data whose last axis has the channels.
-        """
         self._make_kernel((*self.kernel_size, x.shape[-1], self.filters), x)
 
     def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            With ``filters`` channels.
-        """
         library, x, kernel = self._operands(x)
         windows = Windows(self, self.kernel_size, self.strides, self.dilation_rate, self.padding)
         pieces = list(windows.window_elements(library, x, 0.0))
@@ -96,26 +77,26 @@ CONVOLUTION = """{title}
     filters : int
         The number of the result's channels.
     kernel_size : int{or_pair}
-        How many places the kernel spans.
+        The number of places that the kernel spans.
     strides : int{or_pair}, default 1
-        How far apart the places are at which the result is computed.
+        The distance between places at which the result is computed.
     padding : {{{paddings}}}
         "valid": where the whole kernel fits.  "same": zeros around, so that with strides of 1 the result
         is as long as the data; an odd one comes after the data, as in TensorFlow.{causal}
     dilation_rate : int{or_pair}, default 1
-        How far apart the places are that the kernel meets.
+        The distance between places that the kernel meets.
     activation : str or callable, optional
         A function of an Array, or the name of one in ``arraytape.nn``.
     use_bias : bool, default True
-        Whether there is a bias.
+        If True, a bias is added.
     kernel_initializer : str or callable, default "glorot_uniform"
-        What the kernel holds at first: see ``arraytape.nn.initializers``.
+        The first values of the kernel: see ``arraytape.nn.initializers``.
     bias_initializer : str or callable, default "zeros"
-        What the bias holds at first.
+        The first values of the bias.
     seed : int, numpy.random.Generator or None
-        Where the kernel comes from.
+        The seed of the kernel.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     Examples
     --------
@@ -145,7 +126,7 @@ class Conv2D(Convolution):
 
 
 class Pooling(Layer):
-    """What the layers that pool windows share."""
+    """Base class of layers that pool windows."""
 
     _axes = 0
 
@@ -169,7 +150,7 @@ class Pooling(Layer):
 
 
 class MaxPooling(Pooling):
-    """The greatest element of each window."""
+    """Base class of layers that take the greatest element of each window."""
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -192,7 +173,7 @@ class MaxPooling(Pooling):
 
 
 class AveragePooling(Pooling):
-    """The mean of each window."""
+    """Base class of layers that take the mean of each window."""
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -223,13 +204,13 @@ POOLING = """{title}
     Parameters
     ----------
     pool_size : int{or_pair}, default 2
-        How long the windows are.
+        The length of a window.
     strides : int{or_pair}, optional
-        How far apart they are; as far as they are long by default.
+        The distance between windows; by default their length.
     padding : {{"valid", "same"}}
         "valid": windows that lie within the data.  "same": also those that do in part.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -273,7 +254,7 @@ class AveragePooling2D(AveragePooling):
 
 
 class GlobalPooling(Layer):
-    """What the layers that pool all places share."""
+    """Base class of layers that pool all places."""
 
     _axes, _reduction = 0, ""
 
@@ -309,9 +290,9 @@ GLOBAL = """{title}
     Parameters
     ----------
     keepdims : bool, default False
-        Whether the axes of the places stay, of length 1.
+        If True, the axes of the places stay, with length 1.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -367,9 +348,9 @@ class Windows:
         self.dilations, self.padding = dilations, padding
 
     def window_elements(self, library: Any, x: Any, outside: float) -> Iterator[Any]:
-        """For each place in a window, the elements of ``x`` that lie there: one of each window.
+        """Yield the elements of x at each place in a window, one of each window at a time.
 
-        outside : what there is beyond the data.
+        Beyond the data every element is ``outside``.
         """
         first = x.ndim - 1 - len(self.sizes)
         spans = [
@@ -397,7 +378,7 @@ class Windows:
             yield x[(..., *slices, slice(None))]
 
     def margins(self, length: int, span: int, stride: int) -> tuple[int, int]:
-        """How much is to be added before and after the data along an axis."""
+        """Return the number of elements to add before and after the data along an axis."""
         if self.padding == "causal":
             return span - 1, 0
         if self.padding == "valid":
@@ -407,7 +388,7 @@ class Windows:
 
 
 def padded(library: Any, x: Any, axis: int, before: int, after: int, value: float) -> Any:
-    """``x`` with a number of elements more before and after an axis."""
+    """Return x with elements of one value added before and after the data along an axis."""
     if not before and not after:
         return x
 
@@ -423,7 +404,7 @@ def padded(library: Any, x: Any, axis: int, before: int, after: int, value: floa
 
 
 def sizes_of(owner: str, name: str, given: Any, axes: int) -> tuple[int, ...]:
-    """An integer for each axis; TypeError or ValueError else."""
+    """Return an integer for each axis; raise TypeError or ValueError for anything else."""
     several = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(

@@ -1,8 +1,8 @@
 """Dropout: elements set to zero at random, from a key and a count that a Variable holds.
 
 No generator is drawn from while a model runs: the random numbers of a call are a function of a key and
-of how many calls there were, which a Variable holds.  So a checkpoint has them, a run that is resumed
-goes on with the same numbers, and ``xp.function`` replays new ones in each call.
+of the number of calls.  So a checkpoint has both, a resumed run continues with the same numbers, and
+``xp.function`` replays new numbers in each call.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Dropout(Layer):
         The shape of the random numbers, with None for an axis of the data's length: an axis of length 1
         is kept or dropped as a whole.
     seed : int, numpy.random.Generator or None
-        Where the key comes from, once, when the layer is made.
+        The seed of the key, which is drawn once, when the layer is made.
     name : str, optional
-        How messages call it, and the first part of its Variable's name.
+        The layer's name in messages, and the first part of its Variable's name.
 
     Notes
     -----
@@ -101,7 +101,7 @@ class Dropout(Layer):
             refuse(error, self.name, x, key=key)
 
     def _drop_elements(self, x: Any, training: bool, key: Any) -> Any:
-        """The result, and a state that has moved on."""
+        """Return the result, and move the state on."""
         library = self._library(x)
         if not flag(self.name, "training", training):
             return x
@@ -122,7 +122,7 @@ class Dropout(Layer):
         return library.where(kept, x * scale, library.zeros_like(x))
 
     def _key(self, given: Any) -> Array:
-        """The key of this call: the one that is given, else the state, which moves on."""
+        """Return the key that is given; without one, return the state and count the call."""
         if given is None:
             state = detached(self.seed_generator_state)
             self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))
@@ -156,7 +156,7 @@ class Dropout(Layer):
 
 
 def noise_shape_of(given: Any) -> tuple[int | None, ...] | None:
-    """A shape with None for some lengths; TypeError or ValueError else."""
+    """Return a shape that may have None for lengths; raise TypeError or ValueError for anything else."""
     if given is None:
         return None
     if not isinstance(given, list | tuple):
@@ -167,7 +167,7 @@ def noise_shape_of(given: Any) -> tuple[int | None, ...] | None:
 
 
 def draw(key: Any, shape: Any = ()) -> Any:
-    """Numbers in [0, 1) that follow from a key and their shape alone."""
+    """Return numbers in [0, 1) that depend on a key and their shape alone."""
     words = np.zeros(2, np.uint64)
     given = np.asarray(key).reshape(-1)
     words[: given.size] = given.astype(np.int64).view(np.uint64)

@@ -1,4 +1,4 @@
-"""Initializers: what layers' Variables hold at first, drawn by NumPy's generators.
+"""Initializers: the first values of layers' Variables, drawn by NumPy's generators.
 
 An initializer is called with a shape, a dtype and a generator, and gives a NumPy array.  One that was
 given a seed of its own draws from that.
@@ -34,12 +34,12 @@ CUT = 0.87962566103423978
 
 
 class Initializer:
-    """What initializers share; one of your own overrides ``draw``.
+    """Base class of initializers; a subclass overrides ``draw``.
 
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -63,20 +63,20 @@ class Initializer:
     def __call__(
         self, shape: tuple[int, ...], dtype: Any = np.float64, generator: Seed = None
     ) -> Host:
-        """Make the values: NumPy's array of this shape and dtype."""
+        """Return a NumPy array of this shape and dtype."""
         drawn = np.random.default_rng(generator if self.seed is None else self.seed)
         return np.asarray(self.draw(tuple(shape), drawn)).astype(dtype)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values: what a subclass defines.
+        """Draw the values; a subclass defines this.
 
         Parameters
         ----------
         shape : tuple[int, ...]
             The shape.
         generator : numpy.random.Generator
-            Where they come from.
+            The source of the random numbers.
 
         Returns
         -------
@@ -113,7 +113,6 @@ class Constant(Initializer):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Make the values."""
         return np.full(shape, self.value)
 
 
@@ -155,7 +154,7 @@ class RandomNormal(Initializer):
     stddev : float, default 0.05
         Its standard deviation.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -172,7 +171,6 @@ class RandomNormal(Initializer):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         return generator.normal(self.mean, self.stddev, shape)
 
 
@@ -186,7 +184,7 @@ class TruncatedNormal(RandomNormal):
     stddev : float, default 0.05
         The standard deviation before the cut.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -198,7 +196,6 @@ class TruncatedNormal(RandomNormal):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         drawn = generator.normal(size=shape)
         while (outside := np.abs(drawn) > 2.0).any():
             drawn = np.where(outside, generator.normal(size=shape), drawn)
@@ -211,9 +208,9 @@ class RandomUniform(Initializer):
     Parameters
     ----------
     minval, maxval : float, default -0.05 and 0.05
-        Between which values it lies.
+        The ends of the interval.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -230,7 +227,6 @@ class RandomUniform(Initializer):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         return generator.uniform(self.minval, self.maxval, shape)
 
 
@@ -242,11 +238,11 @@ class VarianceScaling(Initializer):
     scale : float, default 1
         The factor.
     mode : {"fan_in", "fan_out", "fan_avg"}
-        What n is: how many inputs each output has, how many outputs each input, or their mean.
+        The meaning of n: the inputs of each output, the outputs of each input, or their mean.
     distribution : {"truncated_normal", "untruncated_normal", "uniform"}
-        Which distribution.
+        The kind of distribution.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -276,7 +272,6 @@ class VarianceScaling(Initializer):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         inputs, outputs = fans(shape)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}
         most = max(1.0, count[self.mode])
@@ -290,7 +285,7 @@ class VarianceScaling(Initializer):
 
 
 class Scaled(VarianceScaling):
-    """A ``VarianceScaling`` with a name: scale, mode and distribution are its class's."""
+    """A ``VarianceScaling`` whose scale, mode and distribution are fixed by its class."""
 
     _of_class: ClassVar[tuple[float, str, str]]
 
@@ -307,7 +302,7 @@ class GlorotUniform(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -332,7 +327,7 @@ class GlorotNormal(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -357,7 +352,7 @@ class HeUniform(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -381,7 +376,7 @@ class HeNormal(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -405,7 +400,7 @@ class LecunUniform(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -429,7 +424,7 @@ class LecunNormal(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -457,7 +452,7 @@ class Orthogonal(Initializer):
     gain : float, default 1
         The factor.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -480,7 +475,6 @@ class Orthogonal(Initializer):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         if len(shape) < 2:
             raise ValueError(
                 f"Orthogonal: needs at least two axes, got the shape {shape} [at {user_line()}]"
@@ -503,7 +497,7 @@ NAMES: dict[str, Callable[[], Initializer]] = {
 
 
 def get(identifier: Any) -> Callable[..., Any]:
-    """Find the initializer that a layer's argument means.
+    """Return the initializer that a layer's argument means.
 
     Parameters
     ----------
@@ -542,7 +536,7 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many inputs an output of a kernel has, and how many outputs an input."""
+    """Return the number of inputs of an output of a kernel, and of outputs of an input."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[:-2])
@@ -550,7 +544,7 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def finite_number(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
-    """A finite number, not less than ``least``; TypeError or ValueError else."""
+    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -566,7 +560,7 @@ def finite_number(owner: str, name: str, value: Any, least: float = -math.inf) -
 
 
 def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
-    """A word among several; ValueError else."""
+    """Return the value if it is one of the names; raise ValueError if not."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(
             f"{owner}: no {name} {shown(value)}; there are {', '.join(names)} [at {user_line()}]"
@@ -575,7 +569,6 @@ def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

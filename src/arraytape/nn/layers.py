@@ -1,4 +1,4 @@
-"""Layers: Modules that make their Variables when they first see data."""
+"""Layers: Modules that make their Variables when they first get data."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ Seed = int | np.random.Generator | None
 
 
 class Layer(Module):
-    """What layers share: Variables that are made on the first call, for the data's dtype and device.
+    """Base class of layers, which make Variables on the first call, for the data's dtype and device.
 
     A layer of your own overrides ``make``, which calls ``add_weight``, and ``call``.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
     seed : int, numpy.random.Generator or None
-        Where its Variables' first values come from; layers with the same integer and sizes start alike.
+        The seed of its Variables' values; layers with the same integer and sizes start alike.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Layer(Module):
         self.built = False
 
     def build(self, x: Array) -> None:
-        """Make the Variables for data like ``x``, unless they are there: what the first call does.
+        """Make the Variables for data like ``x``, unless they exist, as the first call does.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Layer(Module):
             vars(self).pop("_drawn", None)
 
     def make(self, x: Any) -> None:
-        """Make the Variables by ``add_weight``: what a subclass defines that has some.
+        """Make the Variables by ``add_weight``; a subclass that has Variables defines this.
 
         Parameters
         ----------
@@ -129,9 +129,9 @@ class Layer(Module):
         x : Array
             The data of the first call, whose dtype and device it gets.
         initializer : str or callable, default "glorot_uniform"
-            What it holds at first.
+            The Variable's first values.
         trainable : bool, default True
-            Whether tapes watch it.
+            If True, tapes watch the Variable.
         dtype : dtype, optional
             Its dtype; by default that of the data, float64 for integers.
 
@@ -160,7 +160,7 @@ class Layer(Module):
         return variable
 
     def call(self, x: Any) -> Any:
-        """Compute the layer's result: what a subclass defines.
+        """Compute the layer's result; a subclass defines this.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Layer(Module):
             refuse(error, self.name, x)
 
     def _library(self, x: Any) -> Any:
-        """The namespace of ``x``; an error for what is no array, or has too few axes."""
+        """Return the namespace of x; raise an error if x is no array, or has too few axes."""
         library = library_of(f"{self.name}:", x)
         if x.ndim < self.least_axes:
             counted = "one axis" if self.least_axes == 1 else f"{self.least_axes} axes"
@@ -202,7 +202,7 @@ class Layer(Module):
         return library
 
     def _refuse_width(self, x: Any, wanted: int) -> None:
-        """ValueError for data whose last axis is not the one that the Variables were made for."""
+        """Raise ValueError if x's last axis has another length than the Variables were made for."""
         if not x.ndim or x.shape[-1] != wanted:
             raise ValueError(
                 f"{self.name}: was made for {wanted} inputs, but the last axis of "
@@ -211,7 +211,7 @@ class Layer(Module):
 
 
 class Affine(Layer):
-    """What layers with a kernel, a bias and an activation share."""
+    """Base class of layers with a kernel, a bias and an activation."""
 
     kernel: Variable | None
     bias: Variable | None
@@ -224,7 +224,7 @@ class Affine(Layer):
         kernel_initializer: Initial,
         bias_initializer: Initial,
     ) -> None:
-        """Check and keep the options that they share."""
+        """Check and keep the options of all affine layers."""
         self.activation = activation_of(owner, activation)
         self.use_bias = flag(owner, "use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
@@ -238,7 +238,7 @@ class Affine(Layer):
             self.add_weight("bias", shape[-1:], x, self.bias_initializer)
 
     def _operands(self, x: Any) -> tuple[Any, Any, Any]:
-        """The library of x, and x and the kernel as operands of a product."""
+        """Return the namespace of x, and x and the kernel as operands of a product."""
         kernel, library = as_layer_operand(self.kernel, x), library_of(self.name, x)
         self._refuse_width(x, kernel.shape[-2])
         if dtype_kind(library, x) not in "fc":
@@ -246,7 +246,7 @@ class Affine(Layer):
         return library, x, kernel
 
     def _activated(self, y: Any, x: Any) -> Any:
-        """The result, of a product: with the bias and the activation."""
+        """Return a product y with the bias added and the activation applied."""
         if self.bias is not None:
             y = y + as_layer_operand(self.bias, x)
         return y if self.activation is None else self.activation(y)
@@ -265,15 +265,15 @@ class Dense(Affine):
     activation : str or callable, optional
         A function of an Array, or the name of one in ``arraytape.nn``; None leaves the sum as it is.
     use_bias : bool, default True
-        Whether there is a bias.
+        If True, a bias is added.
     seed : int, numpy.random.Generator or None
-        Where the kernel comes from; layers with the same integer and sizes start alike.
+        The seed of the kernel; layers with the same integer and sizes start alike.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
     kernel_initializer : str or callable, default "glorot_uniform"
-        What the kernel holds at first: see ``arraytape.nn.initializers``.
+        The first values of the kernel: see ``arraytape.nn.initializers``.
     bias_initializer : str or callable, default "zeros"
-        What the bias holds at first.
+        The first values of the bias.
 
     References
     ----------
@@ -343,15 +343,15 @@ class Embedding(Layer):
     Parameters
     ----------
     input_dim : int
-        How many rows the table has.
+        The number of rows of the table.
     output_dim : int
         The length of a row, and of the result's last axis.
     embeddings_initializer : str or callable, default "uniform"
-        What the table holds at first: see ``arraytape.nn.initializers``.
+        The first values of the table: see ``arraytape.nn.initializers``.
     seed : int, numpy.random.Generator or None
-        Where the table comes from.
+        The seed of the table.
     name : str, optional
-        How messages call it, and the first part of its Variable's name.
+        The layer's name in messages, and the first part of its Variable's name.
     dtype : dtype, default float64
         The dtype of the table.
 
@@ -433,7 +433,7 @@ class Flatten(Layer):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -462,7 +462,7 @@ class Flatten(Layer):
 
 
 def table_beside(table: Any, x: Any) -> Any:
-    """A table of floats as an operand beside integers of another library."""
+    """Return a table of floats as an operand for integers of another library."""
     library = library_of("Embedding", x)
     return (
         as_layer_operand(table, as_library_floats(library, x))
@@ -472,7 +472,7 @@ def table_beside(table: Any, x: Any) -> Any:
 
 
 def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
-    """The function that ``activation`` means; an error lists the names."""
+    """Return the function that ``activation`` means; raise an error that lists the names."""
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
     if not isinstance(given, str):
@@ -489,7 +489,7 @@ def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
 
 
 def integer_option(owner: str, name: str, given: Any, least: int = 1) -> int:
-    """An integer that is not less than ``least``; TypeError or ValueError else."""
+    """Return an integer not less than ``least``; raise TypeError or ValueError for others."""
     try:
         number = operator.index(given)
     except TypeError:
@@ -504,13 +504,12 @@ def integer_option(owner: str, name: str, given: Any, least: int = 1) -> int:
 
 
 def check_name(owner: str, name: Any) -> None:
-    """TypeError for a name that is no text."""
     if not isinstance(name, str):
         raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
 
 
 def flag(owner: str, name: str, given: Any) -> bool:
-    """True or False; TypeError else."""
+    """Return True or False as a bool; raise TypeError for others."""
     if not isinstance(given, bool | np.bool):
         raise TypeError(
             f"{owner}: {name} must be True or False, got {describe(given)} [at {user_line()}]"

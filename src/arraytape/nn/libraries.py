@@ -1,9 +1,9 @@
-"""Whose arrays a layer computes on: Arrays, or those of another library of the array API standard.
+"""The library that a layer computes with: arraytape, or another library of the array API standard.
 
 Layers, activations and losses are array-API code.  On Arrays they compute with arraytape; on arrays of
-PyTorch, JAX or array_api_strict with that library, by array-api-compat, and its own differentiation
-sees plain calls of its own functions.  Variables enter such a computation as constants, copied; what is
-to be differentiated is handed in by ``functional_call``.
+PyTorch, JAX or array_api_strict with that library, by array-api-compat, and that library's
+differentiation sees calls of its own functions.  Variables enter such a computation as constants,
+copied; values to be differentiated are passed in by ``functional_call``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..variable import Variable, detached
 
 
 def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
-    """The namespace of an array; TypeError for what is none, and for NumPy's, which no tape follows."""
+    """Return the namespace of an array; raise TypeError for others, and for NumPy's: no tape follows it."""
     if isinstance(x, Array):
         return xp
     found: ModuleType | None = None
@@ -40,7 +40,7 @@ def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
 
 
 def dtype_kind(library: Any, x: Any) -> str:
-    """NumPy's letter for the kind of an array's dtype: one of b, i, f, c."""
+    """Return NumPy's letter for the kind of an array's dtype: b, i, f or c."""
     if isinstance(x, Array):
         return "i" if x.dtype.kind == "u" else str(x.dtype.kind)
     kinds = {"b": "bool", "i": "integral", "f": "real floating", "c": "complex floating"}
@@ -48,12 +48,12 @@ def dtype_kind(library: Any, x: Any) -> str:
 
 
 def as_library_floats(library: Any, x: Any) -> Any:
-    """``x`` as floats: float64 for bools and integers."""
+    """Return x as floats: float64 for bools and integers."""
     return x if dtype_kind(library, x) in "fc" else library.astype(x, library.float64)
 
 
 def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
-    """The dtype of Variables for data like ``x``: its own for floats, float64 for integers."""
+    """Return the dtype of Variables for data like x: that of floats, float64 for integers."""
     if isinstance(x, Array):
         inexact_data = x.dtype.kind in "fc"
         return np.empty(0, x.dtype).real.dtype if inexact_data else np.dtype(np.float64)
@@ -64,7 +64,7 @@ def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
 
 
 def as_layer_operand(value: Any, x: Any) -> Any:
-    """A layer's Variable as an operand beside ``x``: as it is, or as a constant of the library of x."""
+    """Return a layer's Variable as an operand for x: as it is, or as a constant of the library of x."""
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
     library = library_of("a layer", x)
@@ -75,17 +75,17 @@ def as_layer_operand(value: Any, x: Any) -> Any:
 
 
 def library_constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
-    """NumPy's data as an array beside ``x``: of its library, on its device."""
+    """Return NumPy's data as an array of x's library, on x's device."""
     if isinstance(x, Array) or not is_jax_array(x):
         return library.asarray(host, device=x.device)
     return library.asarray(host)  # JAX moves it, and one that it traces has no device
 
 
 def as_state(owner: str, value: Any, variable: Variable) -> Array:
-    """A value that was computed, for a Variable to hold: detached, of its dtype, where it is.
+    """Return a computed value for a Variable to hold: detached, of the Variable's dtype, where it lies.
 
-    TypeError under vmap, where it is a value for each example, and for what a trace of another library
-    has no value of yet.
+    Raise TypeError under vmap, where there is a value for each example, and for an array that another
+    library traces, which has no value yet.
     """
     if isinstance(value, Array):
         if getattr(value._data, "axis_ids", ()) and not isinstance(
@@ -101,18 +101,18 @@ def as_state(owner: str, value: Any, variable: Variable) -> Array:
 
 
 def stopped(library: Any, x: Any) -> Any:
-    """``x`` as a constant, where the library has a word for it."""
+    """Return x as a constant, if the library can stop gradients."""
     if library is xp:
         return xp.stop_gradient(x)
     return x.detach() if hasattr(x, "detach") else x
 
 
 def flattened(library: Any, x: Any, kept: int) -> Any:
-    """``x`` with its first ``kept`` axes, and one for all the others."""
+    """Return x with its first ``kept`` axes, and one for all the others."""
     shape = tuple(x.shape)
     return library.reshape(x, (*shape[:kept], math.prod(shape[kept:])))
 
 
 def is_looked_at(x: Any) -> bool:
-    """Whether a look at the values of an Array costs nothing: data of NumPy's without a hidden axis."""
+    """Return True if an Array's values can be read at no cost: NumPy's data without a hidden axis."""
     return isinstance(x, Array) and isinstance(x._data, np.ndarray)

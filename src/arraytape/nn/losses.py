@@ -14,7 +14,7 @@ from .libraries import as_library_floats, dtype_kind, is_looked_at, library_cons
 
 
 def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
-    """The cross-entropy between labels and ``softmax(logits)``, computed from the logits.
+    """Return the cross-entropy between labels and ``softmax(logits)``, computed from the logits.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
 
 
 def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
-    """The logarithm of the probability of each example's class."""
+    """Return the logarithm of the probability of each example's class."""
     axis %= logarithms.ndim
     classes = logarithms.shape[axis]
     shape = logarithms.shape[:axis] + logarithms.shape[axis + 1 :]
@@ -96,7 +96,7 @@ def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
 
 
 def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None) -> Array:
-    """The mean of the squared distance between labels and predictions.
+    """Return the mean of the squared distance between labels and predictions.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
 
 
 def asarray_like(xp: Any, labels: Any, predictions: Any) -> Any:
-    """Labels as an Array; lists of floats, which have no dtype, take that of the predictions."""
+    """Return labels as an array; lists of floats, which have no dtype, take that of the predictions."""
     if isinstance(labels, Array):
         return labels
     if not isinstance(labels, np.ndarray | np.generic) and is_array_api_obj(labels):

@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Metric(Module):
-    """What metrics share: sums that ``update_state`` adds to and ``reset_state`` sets to zero.
+    """Base class of metrics: sums that ``update_state`` adds to and ``reset_state`` sets to zero.
 
     A metric of your own makes Variables by ``add_variable`` and overrides ``update_state`` and
     ``result``.
@@ -46,7 +46,7 @@ class Metric(Module):
     Parameters
     ----------
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     Examples
     --------
@@ -87,19 +87,19 @@ class Metric(Module):
         return Variable(xp.zeros(tuple(shape), device="cpu"), False, f"{self.name}/{name}")
 
     def update_state(self, *args: Any, **keywords: Any) -> None:
-        """Add a batch: what a subclass defines.
+        """Add a batch; a subclass defines this.
 
         Parameters
         ----------
         *args : object
             Labels and predictions, or values.
         **keywords : object
-            By name.
+            Keyword arguments, such as weights.
         """
         raise NotImplementedError(f"{type(self).__name__} has no update_state()")
 
     def result(self) -> Array:
-        """Compute the figure over all batches since the last reset: what a subclass defines.
+        """Compute the figure over all batches since the last reset; a subclass defines this.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class Metric(Module):
         together(self.variables, self._forget)
 
     def __call__(self, *args: Any, **keywords: Any) -> Array:
-        """Add a batch, and give the result with it."""
+        """Add a batch, and return the result over all batches."""
         self.update_state(*args, **keywords)
         return self.result()
 
@@ -141,7 +141,7 @@ class Sum(Metric):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -171,18 +171,11 @@ class Sum(Metric):
         self._add((self.total, xp.sum(given * weights)))
 
     def result(self) -> Array:
-        """Give the sum.
-
-        Returns
-        -------
-        Array
-            The sum.
-        """
         return self.total.value()
 
 
 class Averaged(Metric):
-    """What is summed up, by how much of it there was."""
+    """Base class of metrics that are a weighted mean."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
@@ -190,18 +183,10 @@ class Averaged(Metric):
         self.count = self.add_variable((), "count")
 
     def _average(self, values: Array, sample_weight: Any) -> None:
-        """Add values with their weights."""
         given, weights = weighed(self.name, values, sample_weight)
         self._add((self.total, xp.sum(given * weights)), (self.count, xp.sum(weights)))
 
     def result(self) -> Array:
-        """Give the mean.
-
-        Returns
-        -------
-        Array
-            The mean; NaN where there was nothing yet.
-        """
         return ratio_or(self.total, self.count, math.nan)
 
 
@@ -211,7 +196,7 @@ class Mean(Averaged):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -237,7 +222,7 @@ class Mean(Averaged):
 
 
 class Compared(Averaged):
-    """The mean of a figure of each label and its prediction."""
+    """Base class of metrics that are the mean of a figure of each label and its prediction."""
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch.
@@ -254,17 +239,17 @@ class Compared(Averaged):
         self._average(self._compare(y_true, y_pred), sample_weight)
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """The figure of each example: what a subclass defines."""
+        """Return the figure of each example; a subclass defines this."""
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
 class Accuracy(Compared):
-    """How often predictions equal labels.
+    """The share of predictions that equal their labels.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -276,17 +261,16 @@ class Accuracy(Compared):
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
         return as_doubles(xp.equal(*alike(self.name, y_true, y_pred)))
 
 
 class BinaryAccuracy(Compared):
-    """How often predictions lie on their label's side of a threshold.
+    """The share of predictions that lie on their label's side of a threshold.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
     threshold : float, default 0.5
         Predictions above it count as 1.
 
@@ -304,18 +288,17 @@ class BinaryAccuracy(Compared):
         self.threshold = finite_number("BinaryAccuracy", "threshold", threshold)
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
         return as_doubles(as_doubles(predictions > self.threshold) == as_doubles(labels))
 
 
 class CategoricalAccuracy(Compared):
-    """How often the greatest of the predictions is that of the labels, given for each class.
+    """The share of examples whose greatest prediction has the place of the greatest label.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -327,18 +310,17 @@ class CategoricalAccuracy(Compared):
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred, 1)
         return as_doubles(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
 
 
 class SparseCategoricalAccuracy(Compared):
-    """How often the greatest of the predictions is that of the label's class, given as an integer.
+    """The share of examples whose greatest prediction is that of the label's class, an integer.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -350,7 +332,6 @@ class SparseCategoricalAccuracy(Compared):
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
         labels, predictions = numbers(self.name, y_true), numbers(self.name, y_pred)
         if not predictions.ndim or labels.shape != predictions.shape[:-1]:
             raise ValueError(
@@ -366,7 +347,7 @@ class MeanSquaredError(Compared):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -378,7 +359,6 @@ class MeanSquaredError(Compared):
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
         return (as_doubles(predictions) - as_doubles(labels)) ** 2
 
@@ -389,7 +369,7 @@ class RootMeanSquaredError(MeanSquaredError):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -401,13 +381,6 @@ class RootMeanSquaredError(MeanSquaredError):
     """
 
     def result(self) -> Array:
-        """Give the root.
-
-        Returns
-        -------
-        Array
-            The root; NaN where there was nothing yet.
-        """
         return xp.sqrt(super().result())
 
 
@@ -417,7 +390,7 @@ class MeanAbsoluteError(Compared):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -429,7 +402,6 @@ class MeanAbsoluteError(Compared):
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
         return xp.abs(as_doubles(predictions) - as_doubles(labels))
 
@@ -471,14 +443,14 @@ class Confusion(Metric):
 
 
 class Precision(Confusion):
-    """How many of the examples that were predicted to be positive are.
+    """The share of the examples predicted to be positive that are positive.
 
     Parameters
     ----------
     thresholds : float, default 0.5
         Predictions above it are positive.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -498,7 +470,7 @@ class Precision(Confusion):
         self._make_counts(np.array([value]), "true_positives", "false_positives")
 
     def result(self) -> Array:
-        """Give the precision.
+        """Return the precision.
 
         Returns
         -------
@@ -510,14 +482,14 @@ class Precision(Confusion):
 
 
 class Recall(Confusion):
-    """How many of the positive examples were predicted to be.
+    """The share of the positive examples that were predicted to be positive.
 
     Parameters
     ----------
     thresholds : float, default 0.5
         Predictions above it are positive.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -537,7 +509,7 @@ class Recall(Confusion):
         self._make_counts(np.array([value]), "true_positives", "false_negatives")
 
     def result(self) -> Array:
-        """Give the recall.
+        """Return the recall.
 
         Returns
         -------
@@ -549,7 +521,7 @@ class Recall(Confusion):
 
 
 class AUC(Confusion):
-    """The area under the ROC curve, or under that of precision by recall.
+    """The area under the ROC curve, or under the curve of precision over recall.
 
     It is summed up by trapezoids between thresholds, so it is exact where predictions are thresholds'
     multiples, and else as good as there are thresholds.
@@ -557,13 +529,13 @@ class AUC(Confusion):
     Parameters
     ----------
     num_thresholds : int, default 200
-        How many thresholds, evenly spaced, with one below 0 and one above 1.
+        The number of thresholds: evenly spaced, one below 0 and one above 1.
     curve : {"ROC", "PR"}
         True by false positives, or precision by recall.
     name : str, optional
-        How messages call it.
+        The name in messages.
     from_logits : bool, default False
-        Whether predictions are logits, of which the sigmoid is taken.
+        If True, predictions are logits, whose sigmoid is taken.
 
     References
     ----------
@@ -619,7 +591,7 @@ class AUC(Confusion):
         super().update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> Array:
-        """Give the area.
+        """Return the area.
 
         Returns
         -------
@@ -635,7 +607,10 @@ class AUC(Confusion):
 
 
 def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
-    """The area under precision by recall, interpolated in the counts: Davis and Goadrich 2006."""
+    """Return the area under precision over recall, interpolated in the counts.
+
+    Source: Davis and Goadrich 2006.
+    """
     positives = hits + wrong
     steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
     slope = ratio_or(steps, more, 0.0)
@@ -647,14 +622,14 @@ def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
 
 
 def ratio_or(a: Array, b: Array, otherwise: float) -> Array:
-    """``a / b``, and a number where b is 0."""
+    """Return ``a / b``, and ``otherwise`` where b is 0."""
     a, b = detached(a), detached(b)
     nothing = b == 0
     return xp.where(nothing, otherwise, a / xp.where(nothing, 1.0, b))
 
 
 def numbers(owner: str, given: Any) -> Array:
-    """Real numbers or bools as an Array that no tape follows; TypeError else."""
+    """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
     else:
@@ -666,7 +641,7 @@ def numbers(owner: str, given: Any) -> Array:
 
 
 def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, Array]:
-    """Labels and predictions of one shape; ValueError else."""
+    """Return labels and predictions of one shape; raise ValueError if their shapes differ."""
     labels, predictions = numbers(owner, y_true), numbers(owner, y_pred)
     if labels.shape != predictions.shape or labels.ndim < least:
         raise ValueError(
@@ -677,7 +652,7 @@ def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, 
 
 
 def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]:
-    """Values in double precision, and a weight for each: those of a row, where there are fewer axes."""
+    """Return values in double precision, and the weight of each, which may be that of its row."""
     values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)
@@ -692,17 +667,15 @@ def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]
 
 
 def as_doubles(x: Array) -> Array:
-    """In double precision."""
     return xp.astype(x, xp.float64, copy=False)
 
 
 def sum_on_host(x: Array) -> Array:
-    """A sum that may lie on another device."""
+    """Return a sum, which may lie on another device, on the host."""
     return detached(x).to_device("cpu")
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

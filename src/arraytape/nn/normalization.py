@@ -1,4 +1,4 @@
-"""Normalisation: data less their mean, by their standard deviation."""
+"""Normalization: data less their mean, divided by their standard deviation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Axes = int | Sequence[int]
 
 
 class Normalization(Layer):
-    """What the layers share that scale and shift what they have normalised."""
+    """Base class of layers that scale and shift normalized data."""
 
     gamma: Variable | None
     beta: Variable | None
@@ -32,7 +32,7 @@ class Normalization(Layer):
         beta_initializer: Initial,
         gamma_initializer: Initial,
     ) -> None:
-        """Check and keep the options that they share."""
+        """Check and keep the options of all normalizations."""
         self.epsilon = initializers.finite_number(owner, "epsilon", epsilon, 0.0)
         self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
         self.beta_initializer = initializers.get(beta_initializer)
@@ -40,14 +40,13 @@ class Normalization(Layer):
         self.gamma = self.beta = None
 
     def _make_gamma_beta(self, shape: tuple[int, ...], x: Any) -> None:
-        """Make gamma and beta."""
         if self.scale:
             self.add_weight("gamma", shape, x, self.gamma_initializer)
         if self.center:
             self.add_weight("beta", shape, x, self.beta_initializer)
 
     def _result(self, library: Any, x: Any, mean: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-        """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; gamma and beta have these axes."""
+        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, gamma and beta of these axes."""
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
         for name in ("gamma", "beta"):
@@ -77,15 +76,15 @@ class LayerNormalization(Normalization):
     epsilon : float, default 1e-3
         Added to the variance.
     center : bool, default True
-        Whether there is a ``beta``.
+        If True, ``beta`` is added.
     scale : bool, default True
-        Whether there is a ``gamma``.
+        If True, the result is multiplied by ``gamma``.
     beta_initializer : str or callable, default "zeros"
-        What beta holds at first.
+        The first values of beta.
     gamma_initializer : str or callable, default "ones"
-        What gamma holds at first.
+        The first values of gamma.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     References
     ----------
@@ -160,23 +159,23 @@ class BatchNormalization(Normalization):
     axis : int, default -1
         The axis of the channels.
     momentum : float, default 0.99
-        How slowly the running statistics forget.  PyTorch's momentum is 1 less this one.
+        The weight of the old running statistics.  PyTorch's momentum is 1 less this one.
     epsilon : float, default 1e-3
         Added to the variance.
     center : bool, default True
-        Whether there is a ``beta``.
+        If True, ``beta`` is added.
     scale : bool, default True
-        Whether there is a ``gamma``.
+        If True, the result is multiplied by ``gamma``.
     beta_initializer : str or callable, default "zeros"
-        What beta holds at first.
+        The first values of beta.
     gamma_initializer : str or callable, default "ones"
-        What gamma holds at first.
+        The first values of gamma.
     moving_mean_initializer : str or callable, default "zeros"
-        What the running mean is at first.
+        The first values of the running mean.
     moving_variance_initializer : str or callable, default "ones"
-        What the running variance is at first.
+        The first values of the running variance.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     Notes
     -----
@@ -260,7 +259,7 @@ class BatchNormalization(Normalization):
             refuse(error, self.name, x)
 
     def _normalized(self, x: Any, training: bool) -> Any:
-        """The result, and running statistics that have moved on."""
+        """Return the result, and move the running statistics if ``training`` is True."""
         library = self._library(x)
         self.build(x)
         (axis,) = normalized_axes(self.name, x, self.axis)
@@ -305,13 +304,13 @@ class BatchNormalization(Normalization):
 
 
 def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
-    """Mean and variance over axes, which stay."""
+    """Return mean and variance over axes, which stay with length 1."""
     mean = library.mean(x, axis=over, keepdims=True)
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
 
 
 def normalized_axes(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes as non-negative numbers, in order; ValueError for one that is not there, or there twice."""
+    """Return axes as sorted non-negative numbers; raise ValueError for a missing or repeated axis."""
     found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
     if len(found) < len(axes):
         raise ValueError(
