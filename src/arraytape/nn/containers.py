@@ -199,7 +199,7 @@ class RefuseReplaced(Bystander):
             if id(variable) in replaced and id(variable) not in given
         }
 
-    def accessed(self, variable: Any, /) -> None:
+    def accessed(self, variable: Variable, /) -> None:
         """Raise ValueError for a Variable whose value is given."""
         path = self.refused.get(id(variable))
         if path is not None:

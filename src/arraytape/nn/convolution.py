@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -347,7 +348,7 @@ class Windows:
         self.layer, self.sizes, self.strides = layer, sizes, strides
         self.dilations, self.padding = dilations, padding
 
-    def window_elements(self, library: Any, x: Any, outside: float) -> Iterator[Any]:
+    def window_elements(self, library: ModuleType, x: Any, outside: float) -> Iterator[Any]:
         """Yield the elements of x at each place in a window, one of each window at a time.
 
         Beyond the data every element is ``outside``.
@@ -387,7 +388,7 @@ class Windows:
         return total // 2, total - total // 2
 
 
-def padded(library: Any, x: Any, axis: int, before: int, after: int, value: float) -> Any:
+def padded(library: ModuleType, x: Any, axis: int, before: int, after: int, value: float) -> Any:
     """Return x with elements of one value added before and after the data along an axis."""
     if not before and not after:
         return x
@@ -403,9 +404,9 @@ def padded(library: Any, x: Any, axis: int, before: int, after: int, value: floa
     return library.concat(parts, axis=axis)
 
 
-def sizes_of(owner: str, name: str, given: Any, axes: int) -> tuple[int, ...]:
+def sizes_of(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...]:
     """Return an integer for each axis; raise TypeError or ValueError for anything else."""
-    several = given if isinstance(given, list | tuple) else (given,) * axes
+    several: Any = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(
             f"{owner}: {name} must be an integer or {axes} of them, got {shown(given)} "

@@ -7,7 +7,7 @@ of the number of calls.  So a checkpoint has both, a resumed run continues with 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from ..variable import Variable, detached
 from . import initializers
 from .layers import Layer, Seed, flag, integer_option
 from .libraries import as_library_floats, library_constant
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 
 class Dropout(Layer):
@@ -82,7 +87,9 @@ class Dropout(Layer):
             xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
         )
 
-    def __call__(self, x: Any, training: bool = False, key: Any = None) -> Any:
+    def __call__(
+        self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None
+    ) -> Any:
         """Set elements to zero when ``training`` is True.
 
         Raises
@@ -100,7 +107,7 @@ class Dropout(Layer):
         except Exception as error:
             refuse(error, self.name, x, key=key)
 
-    def _drop_elements(self, x: Any, training: bool, key: Any) -> Any:
+    def _drop_elements(self, x: Any, training: bool, key: Array | npt.ArrayLike | None) -> Any:
         """Return the result, and move the state on."""
         library = self._library(x)
         if not flag(self.name, "training", training):
@@ -121,7 +128,7 @@ class Dropout(Layer):
         scale = 1.0 / (1.0 - self.rate)
         return library.where(kept, x * scale, library.zeros_like(x))
 
-    def _key(self, given: Any) -> Array:
+    def _key(self, given: Array | npt.ArrayLike | None) -> Array:
         """Return the key that is given; without one, return the state and count the call."""
         if given is None:
             state = detached(self.seed_generator_state)
@@ -138,7 +145,7 @@ class Dropout(Layer):
             )
         return key.to_device("cpu")
 
-    def _noise_shape(self, x: Any) -> tuple[int, ...]:
+    def _noise_shape(self, x: RawArray) -> tuple[int, ...]:
         shape = tuple(x.shape)
         if self.noise_shape is None:
             return shape
@@ -155,7 +162,7 @@ class Dropout(Layer):
         )
 
 
-def noise_shape_of(given: Any) -> tuple[int | None, ...] | None:
+def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
     """Return a shape that may have None for lengths; raise TypeError or ValueError for anything else."""
     if given is None:
         return None
@@ -166,7 +173,7 @@ def noise_shape_of(given: Any) -> tuple[int | None, ...] | None:
     return tuple(None if n is None else integer_option("Dropout", "noise_shape", n) for n in given)
 
 
-def draw(key: Any, shape: Any = ()) -> Any:
+def draw(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
     """Return numbers in [0, 1) that depend on a key and their shape alone."""
     words = np.zeros(2, np.uint64)
     given = np.asarray(key).reshape(-1)

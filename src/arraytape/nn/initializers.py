@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._util.errors import describe, entrance, missing_from, refuse, shown, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer", "LecunNormal",
@@ -61,7 +64,7 @@ class Initializer:
         self.seed = seed
 
     def __call__(
-        self, shape: tuple[int, ...], dtype: Any = np.float64, generator: Seed = None
+        self, shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64, generator: Seed = None
     ) -> Host:
         """Return a NumPy array of this shape and dtype."""
         drawn = np.random.default_rng(generator if self.seed is None else self.seed)
@@ -496,7 +499,7 @@ NAMES: dict[str, Callable[[], Initializer]] = {
 }  # fmt: skip
 
 
-def get(identifier: Any) -> Callable[..., Any]:
+def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
     """Return the initializer that a layer's argument means.
 
     Parameters
@@ -526,7 +529,7 @@ def get(identifier: Any) -> Callable[..., Any]:
     if isinstance(identifier, type) and issubclass(identifier, Initializer):
         return identifier()
     if callable(identifier):
-        return identifier  # type: ignore[no-any-return]
+        return identifier
     if not isinstance(identifier, str):
         raise TypeError(
             f"an initializer must be a name or a function, got {describe(identifier)} "
@@ -543,7 +546,7 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return field * shape[-2], field * shape[-1]
 
 
-def finite_number(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
+def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
     """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
     try:
         given = float(value)
@@ -559,7 +562,7 @@ def finite_number(owner: str, name: str, value: Any, least: float = -math.inf) -
     return given
 
 
-def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
+def one_of(owner: str, name: str, value: str, names: tuple[str, ...]) -> str:
     """Return the value if it is one of the names; raise ValueError if not."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(

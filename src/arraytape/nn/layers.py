@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -25,6 +25,11 @@ from .libraries import (
     is_looked_at,
     library_of,
 )
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)
@@ -116,7 +121,7 @@ class Layer(Module):
         x: Any,
         initializer: Initial = "glorot_uniform",
         trainable: bool = True,
-        dtype: Any = None,
+        dtype: npt.DTypeLike | None = None,
     ) -> Variable:
         """Make a Variable, and keep it as the attribute of this name.
 
@@ -191,7 +196,7 @@ class Layer(Module):
         except Exception as error:
             refuse(error, self.name, x)
 
-    def _library(self, x: Any) -> Any:
+    def _library(self, x: RawArray) -> Any:
         """Return the namespace of x; raise an error if x is no array, or has too few axes."""
         library = library_of(f"{self.name}:", x)
         if x.ndim < self.least_axes:
@@ -201,7 +206,7 @@ class Layer(Module):
             )
         return library
 
-    def _refuse_width(self, x: Any, wanted: int) -> None:
+    def _refuse_width(self, x: RawArray, wanted: int) -> None:
         """Raise ValueError if x's last axis has another length than the Variables were made for."""
         if not x.ndim or x.shape[-1] != wanted:
             raise ValueError(
@@ -231,7 +236,7 @@ class Affine(Layer):
         self.bias_initializer = initializers.get(bias_initializer)
         self.kernel = self.bias = None
 
-    def _make_kernel(self, shape: Sequence[int], x: Any) -> None:
+    def _make_kernel(self, shape: Sequence[int], x: RawArray) -> None:
         """Make a kernel of this shape, whose last axis is that of the result, and the bias."""
         self.add_weight("kernel", shape, x, self.kernel_initializer)
         if self.use_bias:
@@ -245,7 +250,7 @@ class Affine(Layer):
             x = library.astype(x, kernel.dtype)
         return library, x, kernel
 
-    def _activated(self, y: Any, x: Any) -> Any:
+    def _activated(self, y: RawArray, x: RawArray) -> Any:
         """Return a product y with the bias added and the activation applied."""
         if self.bias is not None:
             y = y + as_layer_operand(self.bias, x)
@@ -374,7 +379,7 @@ class Embedding(Layer):
         seed: Seed = None,
         name: str | None = None,
         *,
-        dtype: Any = np.float64,
+        dtype: npt.DTypeLike | None = np.float64,
     ) -> None:
         super().__init__(name, seed)
         self.input_dim = integer_option("Embedding", "input_dim", input_dim)
@@ -461,7 +466,7 @@ class Flatten(Layer):
         return flattened(library_of(self.name, x), x, 1)
 
 
-def table_beside(table: Any, x: Any) -> Any:
+def table_beside(table: Variable | RawArray | None, x: RawArray) -> Any:
     """Return a table of floats as an operand for integers of another library."""
     library = library_of("Embedding", x)
     return (
@@ -471,7 +476,9 @@ def table_beside(table: Any, x: Any) -> Any:
     )
 
 
-def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
+def activation_of(
+    owner: str, given: str | Callable[[Any], Any] | None
+) -> Callable[[Any], Any] | None:
     """Return the function that ``activation`` means; raise an error that lists the names."""
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
@@ -488,7 +495,7 @@ def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
     return ACTIVATIONS[given]
 
 
-def integer_option(owner: str, name: str, given: Any, least: int = 1) -> int:
+def integer_option(owner: str, name: str, given: SupportsIndex, least: int = 1) -> int:
     """Return an integer not less than ``least``; raise TypeError or ValueError for others."""
     try:
         number = operator.index(given)
@@ -503,12 +510,12 @@ def integer_option(owner: str, name: str, given: Any, least: int = 1) -> int:
     return number
 
 
-def check_name(owner: str, name: Any) -> None:
+def check_name(owner: str, name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
 
 
-def flag(owner: str, name: str, given: Any) -> bool:
+def flag(owner: str, name: str, given: bool) -> bool:
     """Return True or False as a bool; raise TypeError for others."""
     if not isinstance(given, bool | np.bool):
         raise TypeError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_jax_array
@@ -21,9 +21,12 @@ from .._array.array import Array
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
 
 def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
-    """Return the namespace of an array; raise TypeError for others, and for NumPy's: no tape follows it."""
+    """Return the namespace of an array; raise TypeError for NumPy's arrays, which no tape follows."""
     if isinstance(x, Array):
         return xp
     found: ModuleType | None = None
@@ -39,7 +42,7 @@ def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
     return found
 
 
-def dtype_kind(library: Any, x: Any) -> str:
+def dtype_kind(library: ModuleType, x: RawArray) -> str:
     """Return NumPy's letter for the kind of an array's dtype: b, i, f or c."""
     if isinstance(x, Array):
         return "i" if x.dtype.kind == "u" else str(x.dtype.kind)
@@ -47,12 +50,12 @@ def dtype_kind(library: Any, x: Any) -> str:
     return next(letter for letter, kind in kinds.items() if library.isdtype(x.dtype, kind))
 
 
-def as_library_floats(library: Any, x: Any) -> Any:
+def as_library_floats(library: ModuleType, x: RawArray) -> Any:
     """Return x as floats: float64 for bools and integers."""
     return x if dtype_kind(library, x) in "fc" else library.astype(x, library.float64)
 
 
-def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
+def host_dtype(library: ModuleType, x: RawArray) -> np.dtype[Any]:
     """Return the dtype of Variables for data like x: that of floats, float64 for integers."""
     if isinstance(x, Array):
         inexact_data = x.dtype.kind in "fc"
@@ -63,7 +66,7 @@ def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
     return np.dtype(np.float32 if single or library.finfo(x.dtype).bits <= 32 else np.float64)
 
 
-def as_layer_operand(value: Any, x: Any) -> Any:
+def as_layer_operand(value: Variable | RawArray | None, x: RawArray) -> Any:
     """Return a layer's Variable as an operand for x: as it is, or as a constant of the library of x."""
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
@@ -74,14 +77,14 @@ def as_layer_operand(value: Any, x: Any) -> Any:
     return library.astype(found, x.dtype) if dtype_kind(library, x) in "fc" else found
 
 
-def library_constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
+def library_constant(library: ModuleType, host: np.ndarray[Any, Any], x: Any) -> Any:
     """Return NumPy's data as an array of x's library, on x's device."""
     if isinstance(x, Array) or not is_jax_array(x):
         return library.asarray(host, device=x.device)
     return library.asarray(host)  # JAX moves it, and one that it traces has no device
 
 
-def as_state(owner: str, value: Any, variable: Variable) -> Array:
+def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
     """Return a computed value for a Variable to hold: detached, of the Variable's dtype, where it lies.
 
     Raise TypeError under vmap, where there is a value for each example, and for an array that another
@@ -100,14 +103,14 @@ def as_state(owner: str, value: Any, variable: Variable) -> Array:
     return xp.asarray(np.asarray(given), dtype=variable.dtype, device=variable.device)
 
 
-def stopped(library: Any, x: Any) -> Any:
+def stopped(library: ModuleType, x: RawArray) -> Any:
     """Return x as a constant, if the library can stop gradients."""
     if library is xp:
         return xp.stop_gradient(x)
     return x.detach() if hasattr(x, "detach") else x
 
 
-def flattened(library: Any, x: Any, kept: int) -> Any:
+def flattened(library: ModuleType, x: RawArray, kept: int) -> Any:
     """Return x with its first ``kept`` axes, and one for all the others."""
     shape = tuple(x.shape)
     return library.reshape(x, (*shape[:kept], math.prod(shape[kept:])))

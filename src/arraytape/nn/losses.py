@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -12,8 +13,13 @@ from .._util.errors import describe, user_line
 from .activations import floating_input, log_softmax
 from .libraries import as_library_floats, dtype_kind, is_looked_at, library_constant, library_of
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
+    from .._util.protocols import RawArray
+
+
+def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: int = -1) -> Array:
     """Return the cross-entropy between labels and ``softmax(logits)``, computed from the logits.
 
     Parameters
@@ -55,24 +61,24 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
      [-0.88079708  0.88079708]]
     """
     xp, logits = floating_input("softmax_cross_entropy", logits)
-    labels = asarray_like(xp, labels, logits)
+    given = asarray_like(xp, labels, logits)
     logarithms = log_softmax(logits, axis=axis)
-    kind = dtype_kind(xp, labels)
+    kind = dtype_kind(xp, given)
     if kind == "i":
-        loss: Array = -picked(xp, logarithms, labels, axis)
+        loss: Array = -picked(xp, logarithms, given, axis)
         return loss
-    if kind != "f" or labels.shape != logits.shape:
+    if kind != "f" or given.shape != logits.shape:
         raise ValueError(
-            f"softmax_cross_entropy: labels {describe(labels)} are neither integers nor a "
+            f"softmax_cross_entropy: labels {describe(given)} are neither integers nor a "
             f"probability for each of the logits {describe(logits)} [at {user_line()}]"
         )
     # What has probability 0 costs nothing, also where its logit is -inf.
-    nothing = (labels == 0) & (logarithms == -xp.inf)
-    total: Array = xp.sum(labels * xp.where(nothing, 0, logarithms), axis=axis)
+    nothing = (given == 0) & (logarithms == -xp.inf)
+    total: Array = xp.sum(given * xp.where(nothing, 0, logarithms), axis=axis)
     return -total
 
 
-def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
+def picked(xp: ModuleType, logarithms: RawArray, labels: RawArray, axis: int) -> Any:
     """Return the logarithm of the probability of each example's class."""
     axis %= logarithms.ndim
     classes = logarithms.shape[axis]
@@ -95,7 +101,9 @@ def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
     return values if visible else xp.where(known, values, xp.nan)
 
 
-def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None) -> Array:
+def mean_squared_error(
+    labels: Array | npt.ArrayLike, predictions: Array, axis: int | None = None
+) -> Array:
     """Return the mean of the squared distance between labels and predictions.
 
     Parameters
@@ -130,13 +138,13 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
     [ 0.5 -1. ]
     """
     xp = library_of("mean_squared_error: predictions", predictions, "must be an Array")
-    labels = asarray_like(xp, labels, predictions)
-    if labels.shape != predictions.shape:
+    given = asarray_like(xp, labels, predictions)
+    if given.shape != predictions.shape:
         raise ValueError(
-            f"mean_squared_error: labels {describe(labels)} and predictions "
+            f"mean_squared_error: labels {describe(given)} and predictions "
             f"{describe(predictions)} differ in shape [at {user_line()}]"
         )
-    distance = predictions - labels
+    distance = predictions - given
     if dtype_kind(xp, distance) == "c":
         squares = xp.real(distance) ** 2 + xp.imag(distance) ** 2
     else:
@@ -145,7 +153,7 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
     return found
 
 
-def asarray_like(xp: Any, labels: Any, predictions: Any) -> Any:
+def asarray_like(xp: ModuleType, labels: Array | npt.ArrayLike, predictions: RawArray) -> Any:
     """Return labels as an array; lists of floats, which have no dtype, take that of the predictions."""
     if isinstance(labels, Array):
         return labels

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,11 @@ from ..variable import Variable, detached, together
 from .initializers import finite_number, one_of
 from .layers import check_name, flag, integer_option
 from .libraries import as_state
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    ArrayLike: TypeAlias = Array | npt.ArrayLike
 
 __all__ = [
     "AUC", "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "MeanAbsoluteError",
@@ -157,7 +162,7 @@ class Sum(Metric):
         super().__init__(name)
         self.total = self.add_variable((), "total")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+    def update_state(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
         """Add values.
 
         Parameters
@@ -182,7 +187,7 @@ class Averaged(Metric):
         self.total = self.add_variable((), "total")
         self.count = self.add_variable((), "count")
 
-    def _average(self, values: Array, sample_weight: Any) -> None:
+    def _average(self, values: Array, sample_weight: ArrayLike | None) -> None:
         given, weights = weighed(self.name, values, sample_weight)
         self._add((self.total, xp.sum(given * weights)), (self.count, xp.sum(weights)))
 
@@ -208,7 +213,7 @@ class Mean(Averaged):
     3.0
     """
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+    def update_state(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
         """Add values.
 
         Parameters
@@ -224,7 +229,12 @@ class Mean(Averaged):
 class Compared(Averaged):
     """Base class of metrics that are the mean of a figure of each label and its prediction."""
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -238,7 +248,7 @@ class Compared(Averaged):
         """
         self._average(self._compare(y_true, y_pred), sample_weight)
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         """Return the figure of each example; a subclass defines this."""
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
@@ -260,7 +270,7 @@ class Accuracy(Compared):
     0.6666666666666666
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         return as_doubles(xp.equal(*alike(self.name, y_true, y_pred)))
 
 
@@ -287,7 +297,7 @@ class BinaryAccuracy(Compared):
         super().__init__(name)
         self.threshold = finite_number("BinaryAccuracy", "threshold", threshold)
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = alike(self.name, y_true, y_pred)
         return as_doubles(as_doubles(predictions > self.threshold) == as_doubles(labels))
 
@@ -309,7 +319,7 @@ class CategoricalAccuracy(Compared):
     0.5
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = alike(self.name, y_true, y_pred, 1)
         return as_doubles(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
 
@@ -331,7 +341,7 @@ class SparseCategoricalAccuracy(Compared):
     0.5
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = numbers(self.name, y_true), numbers(self.name, y_pred)
         if not predictions.ndim or labels.shape != predictions.shape[:-1]:
             raise ValueError(
@@ -358,7 +368,7 @@ class MeanSquaredError(Compared):
     0.625
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = alike(self.name, y_true, y_pred)
         return (as_doubles(predictions) - as_doubles(labels)) ** 2
 
@@ -401,7 +411,7 @@ class MeanAbsoluteError(Compared):
     0.75
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = alike(self.name, y_true, y_pred)
         return xp.abs(as_doubles(predictions) - as_doubles(labels))
 
@@ -414,7 +424,12 @@ class Confusion(Metric):
         for name in names:
             setattr(self, name, self.add_variable(thresholds.shape, name))
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -574,7 +589,12 @@ class AUC(Confusion):
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         self._make_counts(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -628,7 +648,7 @@ def ratio_or(a: Array, b: Array, otherwise: float) -> Array:
     return xp.where(nothing, otherwise, a / xp.where(nothing, 1.0, b))
 
 
-def numbers(owner: str, given: Any) -> Array:
+def numbers(owner: str, given: ArrayLike) -> Array:
     """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
@@ -640,7 +660,7 @@ def numbers(owner: str, given: Any) -> Array:
     return found
 
 
-def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, Array]:
+def alike(owner: str, y_true: ArrayLike, y_pred: ArrayLike, least: int = 0) -> tuple[Array, Array]:
     """Return labels and predictions of one shape; raise ValueError if their shapes differ."""
     labels, predictions = numbers(owner, y_true), numbers(owner, y_pred)
     if labels.shape != predictions.shape or labels.ndim < least:
@@ -651,7 +671,7 @@ def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, 
     return labels.to_device(predictions.device), predictions
 
 
-def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]:
+def weighed(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
     """Return values in double precision, and the weight of each, which may be that of its row."""
     values = as_doubles(given)
     if sample_weight is None:

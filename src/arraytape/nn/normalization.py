@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._util.errors import describe, refuse, shown, user_line
@@ -12,6 +13,9 @@ from ..variable import Variable, together
 from . import initializers
 from .layers import Initial, Layer, flag, integer_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 Axes = int | Sequence[int]
 
@@ -39,14 +43,21 @@ class Normalization(Layer):
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.gamma = self.beta = None
 
-    def _make_gamma_beta(self, shape: tuple[int, ...], x: Any) -> None:
+    def _make_gamma_beta(self, shape: tuple[int, ...], x: RawArray) -> None:
         if self.scale:
             self.add_weight("gamma", shape, x, self.gamma_initializer)
         if self.center:
             self.add_weight("beta", shape, x, self.beta_initializer)
 
-    def _result(self, library: Any, x: Any, mean: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, gamma and beta of these axes."""
+    def _result(
+        self,
+        library: ModuleType,
+        x: RawArray,
+        mean: RawArray,
+        variance: RawArray,
+        axes: tuple[int, ...],
+    ) -> Any:
+        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; axes are those of gamma."""
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
         for name in ("gamma", "beta"):
@@ -284,7 +295,7 @@ class BatchNormalization(Normalization):
             mean, variance = (library.reshape(as_layer_operand(one, x), shape) for one in state)
         return self._result(library, x, mean, variance, (axis,))
 
-    def _move(self, library: Any, state: Sequence[Any], current: Sequence[Any]) -> None:
+    def _move(self, library: ModuleType, state: Sequence[Any], current: Sequence[Any]) -> None:
         """Move the running statistics towards those of a batch."""
         if not all(isinstance(variable, Variable) for variable in state):
             raise TypeError(
@@ -303,7 +314,7 @@ class BatchNormalization(Normalization):
         together(state, move_statistics)
 
 
-def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
+def moments(library: ModuleType, x: RawArray, over: tuple[int, ...]) -> tuple[Any, Any]:
     """Return mean and variance over axes, which stay with length 1."""
     mean = library.mean(x, axis=over, keepdims=True)
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
