@@ -58,19 +58,11 @@ def as_given(x0: Any, *theta: Any) -> Any:
 
 @entrance
 def root(
-    F: Callable[..., Any],
-    x0: Any,
-    *theta: Any,
-    solver: Solver | None = None,
-    matrix_free: bool = False,
-    symmetric: bool = False,
-    tol: float = 0.1,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
-    preconditioner: Callable[..., Any] | None = None,
-    polish: bool = False,
-) -> Any:
+    F: Callable[..., Any], x0: Any, *theta: Any, solver: Solver | None = None,
+    matrix_free: bool = False, symmetric: bool = False, tol: float = 0.1,
+    rcond: float | None = None, rtol: float = 1e-12, maxiter: int | None = None,
+    preconditioner: Callable[..., Any] | None = None, polish: bool = False,
+) -> Any:  # fmt: skip
     """Solve ``F(x, *theta) = 0`` for x, differentiably with respect to theta.
 
     Parameters
@@ -157,18 +149,11 @@ def root(
 
 @entrance
 def minimum(
-    f: Callable[..., Any],
-    x0: Any,
-    *theta: Any,
-    solver: Solver | None = None,
-    matrix_free: bool = False,
-    tol: float = 0.1,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
-    preconditioner: Callable[..., Any] | None = None,
+    f: Callable[..., Any], x0: Any, *theta: Any, solver: Solver | None = None,
+    matrix_free: bool = False, tol: float = 0.1, rcond: float | None = None, rtol: float = 1e-12,
+    maxiter: int | None = None, preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Minimize ``f(x, *theta)`` over x, differentiably with respect to theta.
 
     The minimum is the root of the gradient of f with respect to x.
@@ -218,18 +203,11 @@ def minimum(
 
 @entrance
 def fixed_point(
-    g: Callable[..., Any],
-    x0: Any,
-    *theta: Any,
-    solver: Solver | None = None,
-    matrix_free: bool = False,
-    tol: float = 0.1,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
-    preconditioner: Callable[..., Any] | None = None,
+    g: Callable[..., Any], x0: Any, *theta: Any, solver: Solver | None = None,
+    matrix_free: bool = False, tol: float = 0.1, rcond: float | None = None, rtol: float = 1e-12,
+    maxiter: int | None = None, preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Solve ``x = g(x, *theta)`` for x, differentiably with respect to theta.
 
     Parameters
@@ -281,18 +259,11 @@ def fixed_point(
 
 @entrance
 def linear_solve(
-    matvec: Callable[..., Any],
-    b: Any,
-    *theta: Any,
-    x0: Any = None,
-    solver: Solver | None = None,
-    matrix_free: bool = True,
-    symmetric: bool = False,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
+    matvec: Callable[..., Any], b: Any, *theta: Any, x0: Any = None, solver: Solver | None = None,
+    matrix_free: bool = True, symmetric: bool = False, rcond: float | None = None,
+    rtol: float = 1e-12, maxiter: int | None = None,
     preconditioner: Callable[..., Any] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Solve ``matvec(x, *theta) = b`` for x, differentiably with respect to b and theta.
 
     No matrix is made by default.
@@ -507,15 +478,10 @@ def decorator(
 
 # --- how a problem is put together ------------------------------------------------------------------
 def solve_problem(
-    name: str,
-    residual: Callable[[Layout, Any, Any], Array] | None,
-    x0: Any,
-    theta: tuple[Any, ...],
-    solver: Solver | None,
-    default: Default,
-    settings: dict[str, Any],
+    name: str, residual: Callable[[Layout, Any, Any], Array] | None, x0: Any,
+    theta: tuple[Any, ...], solver: Solver | None, default: Default, settings: dict[str, Any],
     minimized: Callable[..., Any] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Solve a problem and return the solution in the nesting of x0."""
     check_settings(name, solver, settings)
     layout = Layout(name, x0)

@@ -38,15 +38,9 @@ class Collocation(Explicit):
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
-        self,
-        field: Field,
-        t: Time,
-        y: Array,
-        h: Time,
-        k: Slope,
-        args: Arguments,
+        self, field: Field, t: Time, y: Array, h: Time, k: Slope, args: Arguments,
         hint: Data | None = None,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Return the state after one step, the differences to y at the three points, the exact state.
 
         Newton steps lead from SciPy's iterate to the root, since SciPy stops at its tolerance.  The
@@ -60,15 +54,9 @@ class Collocation(Explicit):
         return y + Z[2, :], [Z[i, :] for i in range(3)], y + exact[2, :]
 
     def end_stages(
-        self,
-        field: Field,
-        t: Time,
-        y: Array,
-        h: Time,
-        new: Array,
-        stages: list[Array],
+        self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
-    ) -> tuple[Any, list[Array]]:
+    ) -> tuple[Any, list[Array]]:  # fmt: skip
         """Return no slope, and the stages as they are: the curve is made of them alone."""
         return None, stages
 

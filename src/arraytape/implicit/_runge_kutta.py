@@ -48,15 +48,9 @@ class Explicit:
         return None
 
     def take_step(
-        self,
-        field: Field,
-        t: Time,
-        y: Array,
-        h: Time,
-        k: Slope,
-        args: Arguments,
+        self, field: Field, t: Time, y: Array, h: Time, k: Slope, args: Arguments,
         hint: Data | None = None,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[Any, ...]:  # fmt: skip
         """Return the state after one step, its stages, and the state as computed on Arrays.
 
         ``k`` is the slope at (t, y), if it is known.
@@ -70,15 +64,9 @@ class Explicit:
         return new, stages, new
 
     def end_stages(
-        self,
-        field: Field,
-        t: Time,
-        y: Array,
-        h: Time,
-        new: Array,
-        stages: list[Array],
+        self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
-    ) -> tuple[Array, list[Array]]:
+    ) -> tuple[Array, list[Array]]:  # fmt: skip
         """Return the slope at the end of a step, and all stages that its curve needs."""
         last = field(t + h, new, args)
         return last, [*stages, last]
@@ -101,15 +89,9 @@ class DormandPrince8(Explicit):
     """The method DOP853, whose curve needs three more stages."""
 
     def end_stages(
-        self,
-        field: Field,
-        t: Time,
-        y: Array,
-        h: Time,
-        new: Array,
-        stages: list[Array],
+        self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
-    ) -> tuple[Array, list[Array]]:
+    ) -> tuple[Array, list[Array]]:  # fmt: skip
         last, stages = super().end_stages(field, t, y, h, new, stages, args)
         table = self.solver
         for a, c in zip(table.A_EXTRA, table.C_EXTRA, strict=True):

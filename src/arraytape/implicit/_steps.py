@@ -163,14 +163,9 @@ class Piece:
     """Consecutive steps that run once forward and again in the backward pass."""
 
     def __init__(
-        self,
-        problem: Problem,
-        start: int,
-        stop: int,
-        where: Data | None,
-        mesh: Mesh,
+        self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh,
         hints: list[Any] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.problem, self.start, self.stop, self.mesh = problem, start, stop, mesh
         self.hints = hints
         self.first: Data | None = None

@@ -31,23 +31,13 @@ FINISHED = "The solver successfully reached the end of the integration interval.
 
 @entrance
 def odeint(
-    f: Callable[..., Any],
-    t_span: Sequence[Array | float],
-    y0: Array | npt.ArrayLike,
-    method: str | type[OdeSolver] = "RK45",
-    t_eval: Array | npt.ArrayLike | None = None,
-    dense_output: bool = False,
-    *,
-    args: tuple[Any, ...] = (),
-    rtol: npt.ArrayLike | None = None,
-    atol: npt.ArrayLike | None = None,
-    first_step: float | None = None,
-    max_step: float = math.inf,
-    jac: Callable[..., Any] | npt.ArrayLike | None = None,
-    events: None = None,
-    vectorized: bool = False,
-    adjoint: str = "discrete",
-) -> Any:
+    f: Callable[..., Any], t_span: Sequence[Array | float], y0: Array | npt.ArrayLike,
+    method: str | type[OdeSolver] = "RK45", t_eval: Array | npt.ArrayLike | None = None,
+    dense_output: bool = False, *, args: tuple[Any, ...] = (), rtol: npt.ArrayLike | None = None,
+    atol: npt.ArrayLike | None = None, first_step: float | None = None, max_step: float = math.inf,
+    jac: Callable[..., Any] | npt.ArrayLike | None = None, events: None = None,
+    vectorized: bool = False, adjoint: str = "discrete",
+) -> Any:  # fmt: skip
     """Solve ``dy/dt = f(t, y, *args)``, y(t0) = y0, as ``scipy.integrate.solve_ivp``, with derivatives.
 
     Values, steps, messages and counts are those of ``solve_ivp``, which takes the steps.  Under a
@@ -176,16 +166,10 @@ def refusal(name: str) -> str:
 
 # --- what is asked for --------------------------------------------------------------------------------
 def problem_of(
-    f: Callable[..., Any],
-    t_span: Sequence[Array | float],
-    y0: Array | npt.ArrayLike,
-    method: str | type[OdeSolver],
-    t_eval: Array | npt.ArrayLike | None,
-    dense: bool,
-    args: tuple[Any, ...],
-    options: dict[str, Any],
-    adjoint: str,
-) -> Any:
+    f: Callable[..., Any], t_span: Sequence[Array | float], y0: Array | npt.ArrayLike,
+    method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
+    args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
+) -> Any:  # fmt: skip
     """Return the checked arguments as a Problem."""
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")

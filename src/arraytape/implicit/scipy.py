@@ -45,17 +45,11 @@ NEAR = 1e-6  # how near to a bound, relative to it, what lies on it may be
 
 @entrance
 def root(
-    fun: Callable[..., Any],
-    x0: Array | npt.ArrayLike,
-    args: Any = (),
-    method: str = "hybr",
-    jac: Callable[..., Any] | str | bool | None = None,
-    tol: float | None = None,
-    callback: Callable[..., Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-    *,
+    fun: Callable[..., Any], x0: Array | npt.ArrayLike, args: Any = (), method: str = "hybr",
+    jac: Callable[..., Any] | str | bool | None = None, tol: float | None = None,
+    callback: Callable[..., Any] | None = None, options: Mapping[str, Any] | None = None, *,
     polish: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Call ``scipy.optimize.root``, with ``x`` differentiable with respect to ``args``.
 
     Parameters
@@ -115,21 +109,14 @@ def root(
 
 @entrance
 def minimize(
-    fun: Callable[..., Any],
-    x0: Array | npt.ArrayLike,
-    args: Any = (),
-    method: str | None = None,
+    fun: Callable[..., Any], x0: Array | npt.ArrayLike, args: Any = (), method: str | None = None,
     jac: Callable[..., Any] | str | bool | None = None,
-    hess: Callable[..., Any] | str | bool | None = None,
-    hessp: Callable[..., Any] | None = None,
+    hess: Callable[..., Any] | str | bool | None = None, hessp: Callable[..., Any] | None = None,
     bounds: Bounds | Sequence[Any] | None = None,
-    constraints: Sequence[Any] | Mapping[str, Any] | None = (),
-    tol: float | None = None,
-    callback: Callable[..., Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-    *,
+    constraints: Sequence[Any] | Mapping[str, Any] | None = (), tol: float | None = None,
+    callback: Callable[..., Any] | None = None, options: Mapping[str, Any] | None = None, *,
     polish: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Call ``scipy.optimize.minimize``, with ``x`` and ``fun`` differentiable with respect to ``args``.
 
     Parameters
@@ -216,28 +203,16 @@ def minimize(
 
 @entrance
 def least_squares(
-    fun: Callable[..., Any],
-    x0: Array | npt.ArrayLike,
+    fun: Callable[..., Any], x0: Array | npt.ArrayLike,
     jac: Callable[..., Any] | str | bool | None = "2-point",
-    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf),
-    method: str = "trf",
-    ftol: float | None = 1e-8,
-    xtol: float | None = 1e-8,
-    gtol: float | None = 1e-8,
-    x_scale: npt.ArrayLike | None = None,
-    loss: str = "linear",
-    f_scale: float = 1.0,
-    diff_step: npt.ArrayLike | None = None,
-    tr_solver: str | None = None,
-    tr_options: Mapping[str, Any] | None = None,
-    jac_sparsity: Any = None,
-    max_nfev: int | None = None,
-    verbose: int = 0,
-    args: Any = (),
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    polish: bool = False,
-) -> Any:
+    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf), method: str = "trf",
+    ftol: float | None = 1e-8, xtol: float | None = 1e-8, gtol: float | None = 1e-8,
+    x_scale: npt.ArrayLike | None = None, loss: str = "linear", f_scale: float = 1.0,
+    diff_step: npt.ArrayLike | None = None, tr_solver: str | None = None,
+    tr_options: Mapping[str, Any] | None = None, jac_sparsity: Any = None,
+    max_nfev: int | None = None, verbose: int = 0, args: Any = (),
+    kwargs: Mapping[str, Any] | None = None, *, polish: bool = False,
+) -> Any:  # fmt: skip
     """Call ``scipy.optimize.least_squares``, with results differentiable with respect to ``args``.
 
     ``x``, ``fun`` and ``cost`` are differentiable.
@@ -333,18 +308,10 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
 
 @entrance
 def brentq(
-    f: Callable[..., Any],
-    a: float,
-    b: float,
-    args: Any = (),
-    xtol: float = 2e-12,
-    rtol: float = 8.881784197001252e-16,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-    *,
-    polish: bool = False,
-) -> Any:
+    f: Callable[..., Any], a: float, b: float, args: Any = (), xtol: float = 2e-12,
+    rtol: float = 8.881784197001252e-16, maxiter: int = 100, full_output: bool = False,
+    disp: bool = True, *, polish: bool = False,
+) -> Any:  # fmt: skip
     """Call ``scipy.optimize.brentq``, with the root differentiable with respect to ``args``.
 
     Parameters
@@ -405,22 +372,13 @@ def brentq(
 
 @entrance
 def curve_fit(
-    f: Callable[..., Any],
-    xdata: Array | npt.ArrayLike,
-    ydata: Array | npt.ArrayLike,
-    p0: Array | npt.ArrayLike | None = None,
-    sigma: Array | npt.ArrayLike | None = None,
-    absolute_sigma: bool = False,
-    check_finite: bool | None = None,
-    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf),
-    method: str | None = None,
-    jac: Callable[..., Any] | str | bool | None = None,
-    *,
-    full_output: bool = False,
-    nan_policy: str | None = None,
-    polish: bool = False,
-    **kwargs: Any,
-) -> Any:
+    f: Callable[..., Any], xdata: Array | npt.ArrayLike, ydata: Array | npt.ArrayLike,
+    p0: Array | npt.ArrayLike | None = None, sigma: Array | npt.ArrayLike | None = None,
+    absolute_sigma: bool = False, check_finite: bool | None = None,
+    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf), method: str | None = None,
+    jac: Callable[..., Any] | str | bool | None = None, *, full_output: bool = False,
+    nan_policy: str | None = None, polish: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Call ``scipy.optimize.curve_fit``, differentiable with respect to the data and ``sigma``.
 
     Parameters
@@ -564,15 +522,9 @@ class Call:
     """
 
     def __init__(
-        self,
-        name: str,
-        fun: Callable[..., Any],
-        x0: Array | npt.ArrayLike,
-        args: Any,
-        first: bool = False,
-        scalar: bool = False,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
+        self, name: str, fun: Callable[..., Any], x0: Array | npt.ArrayLike, args: Any,
+        first: bool = False, scalar: bool = False, callback: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
         functions.check_callable(name, "the function", fun)
         if callback is not None:
             functions.check_callable(name, "callback", callback)
@@ -619,13 +571,9 @@ class Call:
         return self.hosted(functools.partial(call_on_handles, derivative), args)
 
     def find_solution_of(
-        self,
-        solver: Callable[..., Any],
-        polish: bool,
-        *more: Any,
-        F: Callable[..., Any] | None = None,
-        f: Callable[..., Any] | None = None,
-    ) -> Any:
+        self, solver: Callable[..., Any], polish: bool, *more: Any,
+        F: Callable[..., Any] | None = None, f: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
         """Return the root of F, or the minimum of f, that a solver of SciPy's finds."""
 
         def root_equations(layout: Layout, x: Any, args: Sequence[Any]) -> Array:

@@ -30,19 +30,11 @@ class Convolution(Affine):
     _paddings: tuple[str, ...] = ("valid", "same")
 
     def __init__(
-        self,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: str = "valid",
-        dilation_rate: Sizes = 1,
-        activation: str | Callable[[Any], Any] | None = None,
-        use_bias: bool = True,
-        kernel_initializer: Initial = "glorot_uniform",
-        bias_initializer: Initial = "zeros",
-        seed: Seed = None,
-        name: str | None = None,
-    ) -> None:
+        self, filters: int, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid",
+        dilation_rate: Sizes = 1, activation: str | Callable[[Any], Any] | None = None,
+        use_bias: bool = True, kernel_initializer: Initial = "glorot_uniform",
+        bias_initializer: Initial = "zeros", seed: Seed = None, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
@@ -338,13 +330,9 @@ class Windows:
     """The windows of a layer along the axes before the last one."""
 
     def __init__(
-        self,
-        layer: Layer,
-        sizes: tuple[int, ...],
-        strides: tuple[int, ...],
-        dilations: tuple[int, ...],
-        padding: str,
-    ) -> None:
+        self, layer: Layer, sizes: tuple[int, ...], strides: tuple[int, ...],
+        dilations: tuple[int, ...], padding: str,
+    ) -> None:  # fmt: skip
         self.layer, self.sizes, self.strides = layer, sizes, strides
         self.dilations, self.padding = dilations, padding
 

@@ -115,14 +115,9 @@ class Layer(Module):
 
     @entrance
     def add_weight(
-        self,
-        name: str,
-        shape: Sequence[int],
-        x: Any,
-        initializer: Initial = "glorot_uniform",
-        trainable: bool = True,
-        dtype: npt.DTypeLike | None = None,
-    ) -> Variable:
+        self, name: str, shape: Sequence[int], x: Any, initializer: Initial = "glorot_uniform",
+        trainable: bool = True, dtype: npt.DTypeLike | None = None,
+    ) -> Variable:  # fmt: skip
         """Make a Variable, and keep it as the attribute of this name.
 
         Parameters
@@ -222,13 +217,9 @@ class Affine(Layer):
     bias: Variable | None
 
     def _set(
-        self,
-        owner: str,
-        activation: str | Callable[[Any], Any] | None,
-        use_bias: bool,
-        kernel_initializer: Initial,
-        bias_initializer: Initial,
-    ) -> None:
+        self, owner: str, activation: str | Callable[[Any], Any] | None, use_bias: bool,
+        kernel_initializer: Initial, bias_initializer: Initial,
+    ) -> None:  # fmt: skip
         """Check and keep the options of all affine layers."""
         self.activation = activation_of(owner, activation)
         self.use_bias = flag(owner, "use_bias", use_bias)
@@ -301,16 +292,10 @@ class Dense(Affine):
     """
 
     def __init__(
-        self,
-        units: int,
-        activation: str | Callable[[Array], Array] | None = None,
-        use_bias: bool = True,
-        seed: Seed = None,
-        name: str | None = None,
-        *,
-        kernel_initializer: Initial = "glorot_uniform",
-        bias_initializer: Initial = "zeros",
-    ) -> None:
+        self, units: int, activation: str | Callable[[Array], Array] | None = None,
+        use_bias: bool = True, seed: Seed = None, name: str | None = None, *,
+        kernel_initializer: Initial = "glorot_uniform", bias_initializer: Initial = "zeros",
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
         self.units = integer_option("Dense", "units", units)
         self._set("Dense", activation, use_bias, kernel_initializer, bias_initializer)
@@ -372,15 +357,9 @@ class Embedding(Layer):
     embeddings: Variable | None
 
     def __init__(
-        self,
-        input_dim: int,
-        output_dim: int,
-        embeddings_initializer: Initial = "uniform",
-        seed: Seed = None,
-        name: str | None = None,
-        *,
-        dtype: npt.DTypeLike | None = np.float64,
-    ) -> None:
+        self, input_dim: int, output_dim: int, embeddings_initializer: Initial = "uniform",
+        seed: Seed = None, name: str | None = None, *, dtype: npt.DTypeLike | None = np.float64,
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
         self.input_dim = integer_option("Embedding", "input_dim", input_dim)
         self.output_dim = integer_option("Embedding", "output_dim", output_dim)

@@ -28,14 +28,9 @@ class Normalization(Layer):
     axis: tuple[int, ...]
 
     def _set(
-        self,
-        owner: str,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta_initializer: Initial,
+        self, owner: str, epsilon: float, center: bool, scale: bool, beta_initializer: Initial,
         gamma_initializer: Initial,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Check and keep the options of all normalizations."""
         self.epsilon = initializers.finite_number(owner, "epsilon", epsilon, 0.0)
         self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
@@ -50,13 +45,9 @@ class Normalization(Layer):
             self.add_weight("beta", shape, x, self.beta_initializer)
 
     def _result(
-        self,
-        library: ModuleType,
-        x: RawArray,
-        mean: RawArray,
-        variance: RawArray,
+        self, library: ModuleType, x: RawArray, mean: RawArray, variance: RawArray,
         axes: tuple[int, ...],
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; axes are those of gamma."""
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
@@ -114,15 +105,10 @@ class LayerNormalization(Normalization):
     """
 
     def __init__(
-        self,
-        axis: Axes = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Initial = "zeros",
-        gamma_initializer: Initial = "ones",
+        self, axis: Axes = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
+        beta_initializer: Initial = "zeros", gamma_initializer: Initial = "ones",
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         several = axis if isinstance(axis, list | tuple) else (axis,)
         owner = "LayerNormalization"
@@ -215,18 +201,11 @@ class BatchNormalization(Normalization):
     moving_variance: Variable | None
 
     def __init__(
-        self,
-        axis: int = -1,
-        momentum: float = 0.99,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Initial = "zeros",
-        gamma_initializer: Initial = "ones",
-        moving_mean_initializer: Initial = "zeros",
-        moving_variance_initializer: Initial = "ones",
-        name: str | None = None,
-    ) -> None:
+        self, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+        scale: bool = True, beta_initializer: Initial = "zeros",
+        gamma_initializer: Initial = "ones", moving_mean_initializer: Initial = "zeros",
+        moving_variance_initializer: Initial = "ones", name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(name)
         owner = "BatchNormalization"
         self.axis = (integer_option(owner, "axis", axis, -64),)

@@ -27,32 +27,11 @@ from ._statement import STATEMENTS, explained
 
 # Each chapter states its functions; the last one has kernels that CuPy lacks.
 CHAPTERS = (
-    "_gamma",
-    "_elementary",
-    "_error",
-    "_exponential",
-    "_lambert",
-    "_logsumexp",
-    "_bessel",
-    "_bessel_scaled",
-    "_bessel_integrals",
-    "_airy",
-    "_elliptic",
-    "_hypergeometric",
-    "_polynomials",
-    "_parabolic",
-    "_mathieu",
-    "_incomplete",
-    "_student",
-    "_cdfs",
-    "_noncentral",
-    "_noncentral_f",
-    "_noncentral_t",
-    "_stats",
-    "_counting",
-    "_harmonics",
-    "_substitutes",
-)
+    "_gamma", "_elementary", "_error", "_exponential", "_lambert", "_logsumexp", "_bessel",
+    "_bessel_scaled", "_bessel_integrals", "_airy", "_elliptic", "_hypergeometric", "_polynomials",
+    "_parabolic", "_mathieu", "_incomplete", "_student", "_cdfs", "_noncentral", "_noncentral_f",
+    "_noncentral_t", "_stats", "_counting", "_harmonics", "_substitutes",
+)  # fmt: skip
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 
 OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # SciPy's second names

@@ -30,18 +30,9 @@ BLOCK = 1 << 16  # elements of a temporary array
 
 @kernel
 def carlson_integral(
-    e: RawArray,
-    a: RawArray,
-    b: RawArray,
-    c: RawArray,
-    d: RawArray,
-    x: RawArray,
-    y: RawArray,
-    z: RawArray,
-    p: RawArray,
-    *,
-    xp: Namespace,
-) -> Any:
+    e: RawArray, a: RawArray, b: RawArray, c: RawArray, d: RawArray, x: RawArray, y: RawArray,
+    z: RawArray, p: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the integral over t > 0 of t ** e (t + x) ** -a (t + y) ** -b (t + z) ** -c (t + p) ** -d.
 
     The result is NaN next to the cut of negative arguments.  The trapezoidal rule runs in u = log(t):
@@ -96,13 +87,9 @@ def largest_count(count: RawArray, xp: Namespace) -> int:
 
 
 def trapezoid(
-    e: RawArray,
-    factors: list[tuple[Any, Any]],
-    start: RawArray,
-    step: RawArray,
-    count: int,
+    e: RawArray, factors: list[tuple[Any, Any]], start: RawArray, step: RawArray, count: int,
     xp: Namespace,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     for first in range(0, count, block):
@@ -178,13 +165,9 @@ special(
 
 
 def of_three(
-    e: float,
-    powers: tuple[RawOperand, RawOperand, RawOperand],
-    x: RawOperand,
-    y: RawOperand,
-    z: RawOperand,
-    xp: Namespace,
-) -> Any:
+    e: float, powers: tuple[RawOperand, RawOperand, RawOperand], x: RawOperand, y: RawOperand,
+    z: RawOperand, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return carlson_integral with three factors."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 

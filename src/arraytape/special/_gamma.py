@@ -23,19 +23,9 @@ if TYPE_CHECKING:
 
 # Bernoulli's numbers of even order, from B2 on.
 BERNOULLI = (
-    1 / 6,
-    -1 / 30,
-    1 / 42,
-    -1 / 30,
-    5 / 66,
-    -691 / 2730,
-    7 / 6,
-    -3617 / 510,
-    43867 / 798,
-    -174611 / 330,
-    854513 / 138,
-    -236364091 / 2730,
-)
+    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
+    -174611 / 330, 854513 / 138, -236364091 / 2730,
+)  # fmt: skip
 LONGEST = 10_000  # steps of a recurrence
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 

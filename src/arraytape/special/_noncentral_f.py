@@ -53,17 +53,9 @@ def finite_operands(*operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]
 
 @double_kernel
 def noncentral_beta_density(
-    i: RawArray,
-    j: RawArray,
-    m: RawArray,
-    a: RawArray,
-    b: RawArray,
-    rate: RawArray,
-    x: RawArray,
-    complement: RawArray,
-    *,
-    xp: Namespace,
-) -> Any:
+    i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
+    complement: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the derivative of the mixture of beta densities, of orders i, j, m in a, b, x."""
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
@@ -79,16 +71,9 @@ def noncentral_beta_density(
 
 @double_kernel
 def noncentral_beta_step(
-    i: RawArray,
-    j: RawArray,
-    a: RawArray,
-    b: RawArray,
-    rate: RawArray,
-    x: RawArray,
-    complement: RawArray,
-    *,
-    xp: Namespace,
-) -> Any:
+    i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
+    complement: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the mixture of ``beta_step``: minus the derivative of the mixture of betainc in rate."""
     inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
@@ -102,16 +87,9 @@ def noncentral_beta_step(
 
 @double_kernel
 def noncentral_beta_by(
-    i: RawArray,
-    j: RawArray,
-    a: RawArray,
-    b: RawArray,
-    rate: RawArray,
-    x: RawArray,
-    complement: RawArray,
-    *,
-    xp: Namespace,
-) -> Any:
+    i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
+    complement: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
     """Return the derivative of the mixture of incomplete beta functions, of order i in a and j in b.
 
     i + j is above 0.

@@ -236,14 +236,9 @@ def jacobi_by_beta(n: Real, alpha: Real, beta: Real, x: Real, y: RawArray, xp: N
 
 
 def jacobi_by(
-    n: Real,
-    parameters: tuple[Any, Any],
-    other: Real,
-    sign: int,
-    x: Real,
-    y: RawArray,
+    n: Real, parameters: tuple[Any, Any], other: Real, sign: int, x: Real, y: RawArray,
     xp: Namespace,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.
 
     w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) /

@@ -239,16 +239,9 @@ def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> l
 
 @double_kernel
 def beta_density(
-    i: RawArray,
-    j: RawArray,
-    m: RawArray,
-    a: RawArray,
-    b: RawArray,
-    x: RawArray,
-    y: RawArray,
-    *,
+    i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, x: RawArray, y: RawArray, *,
     xp: Namespace,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the derivative of x ** (a - 1) y ** (b - 1) / beta(a, b), where y is 1 - x.
 
     The orders of the derivative are i in a, j in b and m in x.

@@ -94,13 +94,9 @@ def horner(ratios: list[float], x: RawArray, xp: Namespace) -> Any:
 
 
 def near_and_far(
-    near: RawArray,
-    close: Callable[..., Any],
-    beyond: Callable[..., Any],
-    x: RawArray,
-    xp: Namespace,
-    at: float = 1.0,
-) -> Any:
+    near: RawArray, close: Callable[..., Any], beyond: Callable[..., Any], x: RawArray,
+    xp: Namespace, at: float = 1.0,
+) -> Any:  # fmt: skip
     """Return ``close(x)`` where near, else ``beyond(x)``.
 
     Elements of the other branch are replaced: by 0 for ``close``, by ``at`` for ``beyond``.

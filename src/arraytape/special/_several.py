@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 
 
 def special_tuple(
-    name: str,
-    inputs: str,
-    results: dict[str, Sequence[Rule | Unknown | None]],
-    *,
-    summary: str,
-    domains: Sequence[Interval],
-    integers: str = "",
-    complex: bool = False,
-    source: str = "",
-) -> Callable[..., tuple[Array, ...]]:
+    name: str, inputs: str, results: dict[str, Sequence[Rule | Unknown | None]], *, summary: str,
+    domains: Sequence[Interval], integers: str = "", complex: bool = False, source: str = "",
+) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """State a function of several results: for each result, its name and a rule for each operand.
 
     Rules find a single result as ``xp.special.name_result``.

@@ -64,19 +64,10 @@ STATEMENTS: dict[str, Statement] = {}
 
 
 def special(
-    name: str,
-    inputs: str,
-    *rules: Rule | Unknown | None,
-    summary: str = "",
-    source: str = "",
-    domains: Sequence[Interval] = (),
-    integers: str = "",
-    counts: str = "",
-    complex: bool = False,
-    saves: dict[str, Rule] | None = None,
-    public: bool = True,
-    continuous: bool | None = None,
-) -> Callable[..., Array]:
+    name: str, inputs: str, *rules: Rule | Unknown | None, summary: str = "", source: str = "",
+    domains: Sequence[Interval] = (), integers: str = "", counts: str = "", complex: bool = False,
+    saves: dict[str, Rule] | None = None, public: bool = True, continuous: bool | None = None,
+) -> Callable[..., Array]:  # fmt: skip
     """State a special function by the names of its operands and a rule for each.
 
     A rule is a function; None for an operand without a derivative by design, such as a count; or

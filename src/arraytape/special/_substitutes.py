@@ -211,15 +211,9 @@ def of_next_orders(
 
 
 def of_first_kind(
-    n: int,
-    low: RawArray,
-    high: RawArray,
-    x: RawArray,
-    sign: int,
-    far: float,
-    scale: RawOperand,
+    n: int, low: RawArray, high: RawArray, x: RawArray, sign: int, far: float, scale: RawOperand,
     xp: Namespace,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return J or I of order n, times ``scale``, from those of orders 0 and 1.
 
     The recurrence is stable beyond ``far``, the series in ``sign * (x / 2) ** 2`` precise below.
