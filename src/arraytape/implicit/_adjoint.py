@@ -59,7 +59,7 @@ class Alone:
         return self.variables
 
 
-def prepare(problem: Problem) -> None:
+def isolate_problem(problem: Problem) -> None:
     """Copy the problem's arrays into values of its own, and hide from recorders what f does.
 
     A view belongs to a value from outside, which f may not use; a private handle has no base.

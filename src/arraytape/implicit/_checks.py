@@ -69,13 +69,13 @@ def factor_system(residual: Vector, jacobian: Vector) -> System:
         scaled = scaled / columns
     inverse, rcond = None, 0.0
     if np.isfinite(scaled).all():  # no row or column of zeros
-        inverse, rcond = inverted(scaled)
+        inverse, rcond = invert_matrix(scaled)
     if inverse is None:
         return System(residual, jacobian, None, 0.0)
     return System(residual, jacobian, lambda b: inverse(b / rows) / columns, rcond)
 
 
-def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
+def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     """Return a function that applies the inverse of a matrix, and the reciprocal condition number.
 
     With SciPy the inverse is applied by LU factors, with LAPACK's estimate of the condition.
@@ -92,7 +92,7 @@ def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     return lambda b: known.solve(b[:, None], False)[:, 0], known.apart(a)
 
 
-def relative(step: Vector, v: Vector) -> float:
+def relative_size(step: Vector, v: Vector) -> float:
     """Return the largest component of a step relative to the largest component of its start v."""
     size = float(np.max(np.abs(step), initial=0.0))
     whole = float(np.max(np.abs(v), initial=0.0))
@@ -101,7 +101,7 @@ def relative(step: Vector, v: Vector) -> float:
     return size / whole if whole else np.inf
 
 
-def judge(name: str, error: float, tol: float, what: str, way_out: str) -> None:
+def judge_error(name: str, error: float, tol: float, what: str, way_out: str) -> None:
     """Raise NotASolution above the tolerance; warn with a TapeWarning above a hundredth of it."""
     if error <= tol / 100.0:
         return
@@ -145,7 +145,9 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
         )
     if rcond is None:
         what = f"the Jacobian is ill-conditioned (reciprocal condition number {found.rcond:.1e})"
-        judge(name, eps / found.rcond, tol, what, "scale the problem, or say rcond= to take it")
+        judge_error(
+            name, eps / found.rcond, tol, what, "scale the problem, or say rcond= to take it"
+        )
 
 
 def check_minimum(name: str, hessian: Vector, eps: float) -> None:

@@ -19,7 +19,7 @@ from .._util.errors import describe, entrance, user_line
 from .._util.options import unwrap_option
 from . import _solvers as solvers
 from ._layouts import Layout, Vector, as_numpy, own_handles
-from ._op import arrays_of, solve_recorded
+from ._op import solve_recorded, x0_arrays
 from ._problem import Numbers, Problem
 
 Solver = Callable[..., Any]
@@ -372,7 +372,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     >>> print(xp.grad(lambda a: cube_root(xp.asarray(1.0), a))(a))
     0.08333333333333333
     """
-    return decorator("custom_root", root, F, settings)
+    return solver_decorator("custom_root", root, F, settings)
 
 
 @entrance
@@ -409,7 +409,7 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     [[0.5 0. ]
      [0.  0.5]]
     """
-    return decorator("custom_minimum", minimum, f, settings)
+    return solver_decorator("custom_minimum", minimum, f, settings)
 
 
 @entrance
@@ -449,10 +449,10 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     >>> print(xp.grad(lambda a: fixed(xp.asarray(0.5), a))(a))
     -0.29747434150983226
     """
-    return decorator("custom_fixed_point", fixed_point, g, settings)
+    return solver_decorator("custom_fixed_point", fixed_point, g, settings)
 
 
-def decorator(
+def solver_decorator(
     name: str, function: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
 ) -> Callable[[Solver], Solver]:
     """Return a decorator of solvers whose results ``function`` differentiates."""
@@ -509,7 +509,7 @@ def solve_problem(
     )  # fmt: skip
     if given is not None:
         problem.preconditioner = lambda r, x, leaves: given(r, x, *args_of(leaves))
-    start = arrays_of(x0)
+    start = x0_arrays(x0)
 
     def find_solution(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
         known = iter(starts)

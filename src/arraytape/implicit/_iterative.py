@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Product = Callable[[Vector], Vector]
 
 
-def scipys(name: str, module: str) -> Any:
+def import_scipy(name: str, module: str) -> Any:
     """Import a module of SciPy's; raise ImportError that says what to install."""
     import importlib
 
@@ -36,7 +36,7 @@ def solve_iteratively(
     if not size:
         return np.zeros(n)
     b = b / size  # squares of small numbers are 0
-    linalg = scipys(problem.name, "scipy.sparse.linalg")
+    linalg = import_scipy(problem.name, "scipy.sparse.linalg")
     operator = linalg.LinearOperator((n, n), matvec=product, dtype=float)
     before = preconditioner and linalg.LinearOperator((n, n), matvec=preconditioner, dtype=float)
     most = problem.maxiter or 10 * n + 50

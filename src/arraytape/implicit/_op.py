@@ -147,7 +147,7 @@ def pull_cotangents(
     chosen = [i for i in arrays if differentiable(given[i])]
     if not chosen:
         return [None] * len(arrays)
-    weights = adjoint(problem, v, given, g, None if recorders() else J)
+    weights = solve_adjoint(problem, v, given, g, None if recorders() else J)
 
     def residual_of_chosen(*some: Array) -> Array:
         leaves = own_handles(given)
@@ -160,7 +160,9 @@ def pull_cotangents(
     return [found.get(i) for i in arrays]
 
 
-def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None) -> Array:
+def solve_adjoint(
+    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
+) -> Array:
     """Solve the system with the Jacobian's transpose and g.
 
     ``J`` is the Jacobian, given where no recorder needs to follow its computation.
@@ -168,7 +170,7 @@ def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array
     if not problem.layout.size:
         return g
     if problem.matrix_free:
-        return solve_recorded(adjoint_problem(problem), [], (g, v, *given), from_zeros)
+        return solve_recorded(adjoint_problem(problem), [], (g, v, *given), solve_from_zeros)
     if J is None:
         J = xp.jacobian(lambda v: problem.residual(v, own_handles(given)))(v)
     found: Array = xp.linalg.solve(xp.matrix_transpose(J), g)
@@ -201,11 +203,11 @@ def adjoint_problem(problem: Problem) -> Problem:
     )  # fmt: skip
 
 
-def from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:
+def solve_from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:
     """Solve a linear problem by an iteration that starts at zero."""
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))
 
 
-def arrays_of(x0: Any) -> list[Array]:
+def x0_arrays(x0: Any) -> list[Array]:
     return [x for x in nest.leaves(x0) if isinstance(x, Array)]

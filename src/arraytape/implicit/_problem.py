@@ -15,7 +15,7 @@ from .._record.stack import only_recorders
 from .._storage.batched.batched_data import Batched
 from .._util.errors import user_line
 from . import _checks as checks
-from ._checks import NotASolution, System, relative
+from ._checks import NotASolution, System, relative_size
 from ._iterative import solve_iteratively
 from ._layouts import Layout, Place, Vector, as_numpy, doubles_on_host, own_handles, storage_place
 
@@ -156,7 +156,7 @@ class Numbers:
             if not r.any():
                 return v
             step = self.newton_step(v, r)
-            size = relative(step, v)
+            size = relative_size(step, v)
             length = float(np.max(np.abs(step), initial=0.0))
             smaller = size < before / 2.0 or length < last / 2.0  # on the way to 0 size stays 1
             if size != size or (np.isfinite(before) and not smaller):
@@ -180,7 +180,7 @@ class Numbers:
             return False
         if not r.any():
             return True
-        return relative(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
+        return relative_size(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
 
     def probe(self, v: Vector) -> tuple[Vector, Vector]:
         """Return a point a little away from a solution, and the residual there.
@@ -213,7 +213,9 @@ class Numbers:
         size, error = self._errors(v, found)
         if size <= 100.0 * self.eps:
             what = "the Jacobian changes within the rounding of the solution, nearly a double one"
-            checks.judge(name, error, tol, what, "add a penalty or an equation that keeps it apart")
+            checks.judge_error(
+                name, error, tol, what, "add a penalty or an equation that keeps it apart"
+            )
         else:
             self._judge(size, error)
         return found.jacobian
@@ -247,7 +249,7 @@ class Numbers:
     def _distance(self, v: Vector, r: Vector) -> float:
         """Return the relative size of the Newton step by products; 0 for rounding of an x of 0."""
         step = self.newton_step(v, r)
-        size = relative(step, v)
+        size = relative_size(step, v)
         if size != size or size <= self.problem.tol / 100.0:
             return size
         slope = self._slope(v, lambda b: self.solve_linearized(v, b))
@@ -257,11 +259,11 @@ class Numbers:
 
     def _linear_error(self, r: Vector) -> float:
         """Return the residual of a linear system relative to its right-hand side."""
-        return relative(r, self.residual_at(np.zeros_like(r))) if r.any() else 0.0
+        return relative_size(r, self.residual_at(np.zeros_like(r))) if r.any() else 0.0
 
     def _judge(self, size: float, error: float) -> None:
         what = f"the solver stopped a Newton step of {size:.1e} of its size from the solution"
-        checks.judge(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
+        checks.judge_error(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
 
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
         """Return the relative size of the Newton step, and the relative error of the derivative.
@@ -271,12 +273,12 @@ class Numbers:
         rounding, for example of an x that is 0.
         """
         step = found.newton_correction
-        size, limit = relative(step, v), self.problem.tol / 100.0
+        size, limit = relative_size(step, v), self.problem.tol / 100.0
         rounding = self._curvature(v, found) * self.eps * float(np.max(np.abs(v), initial=0.0))
         error = max(size, rounding)
         if size > 1e4 * self.eps:
             after = found.apply_inverse(self.residual_at(v - step))
-            error = max(error, 2.0 * relative(after, step))
+            error = max(error, 2.0 * relative_size(after, step))
         if error <= limit:
             return size, error
         other = self.system_at(v - step)

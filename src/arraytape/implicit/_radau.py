@@ -48,7 +48,9 @@ class Collocation(Explicit):
         """
         if hint is None:  # there is nothing in y
             return y, [y, y, y], y
-        exact = root(equations(self, field), hint, y, t, h, args, solver=as_given, polish=True)
+        exact = root(
+            collocation_equations(self, field), hint, y, t, h, args, solver=as_given, polish=True
+        )
         known = field.as_state_array(hint, y.dtype)
         Z = xp.grad_pass_through(lambda exact: known)(exact)
         return y + Z[2, :], [Z[i, :] for i in range(3)], y + exact[2, :]
@@ -65,7 +67,7 @@ class Collocation(Explicit):
         return found
 
 
-def equations(method: Collocation, field: Field) -> Any:
+def collocation_equations(method: Collocation, field: Field) -> Any:
     """Return the residual of a step's equations as a function of the differences."""
 
     def collocation_residual(Z: Array, y: Array, t: Time, h: Time, args: Arguments) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._util.blocks import Quiet
 from .._util.errors import user_line
-from ._checks import NotASolution, Vector, relative
-from ._iterative import scipys
+from ._checks import NotASolution, Vector, relative_size
+from ._iterative import import_scipy
 from ._problem import Numbers
 
 SLOW = 100  # steps of a fixed point's iteration after which Newton's method takes over
@@ -23,7 +23,7 @@ def find_root(numbers: Numbers, start: Vector) -> Vector:
     if numbers.problem.matrix_free:
         return damped_newton(numbers, start)
     try:
-        optimize = scipys(numbers.problem.name, "scipy.optimize")
+        optimize = import_scipy(numbers.problem.name, "scipy.optimize")
     except ImportError:
         return damped_newton(numbers, start)
     found = optimize.root(numbers.residual_at, start, jac=numbers.jacobian_at, tol=1e-13)
@@ -37,7 +37,7 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
     for _ in range(most):
         before = np.linalg.norm(r)
         step = numbers.newton_step(v, r)
-        if not before or not np.isfinite(step).all() or relative(step, v) < 1e-3:
+        if not before or not np.isfinite(step).all() or relative_size(step, v) < 1e-3:
             break
         for halving in range(30):
             there = v - step / 2.0**halving
@@ -52,7 +52,7 @@ def find_minimum(numbers: Numbers, start: Vector) -> Vector:
     """Find a minimum by a Newton method in a trust region, with the exact Hessian or its products."""
     if numbers.solves(start):
         return start
-    optimize = scipys(numbers.problem.name, "scipy.optimize")
+    optimize = import_scipy(numbers.problem.name, "scipy.optimize")
     options: dict[str, Any] = {"hess": numbers.jacobian_at, "method": "trust-exact"}
     if numbers.problem.matrix_free:
         options = {"hessp": hessian_products(numbers), "method": "trust-ncg"}
@@ -91,7 +91,7 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
                 f"{numbers.problem.name}: the iteration leaves for what is not finite "
                 f"[at {user_line()}]; start elsewhere, or give a solver"
             )
-        if relative(step, v) < 1e-4:
+        if relative_size(step, v) < 1e-4:
             return numbers.newton(v - step)
         v = v - step
     return damped_newton(numbers, v)

@@ -126,7 +126,7 @@ class Replayed:
     curves: Array | None
 
 
-def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
+def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
     """Take the steps of a mesh on Arrays.
 
     A tape keeps the state at the first node of each piece of about sqrt(steps) steps, and runs a piece

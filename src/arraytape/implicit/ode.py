@@ -132,25 +132,25 @@ def odeint(
     """
     for name, given in (("events", events is not None), ("vectorized", vectorized)):
         if given:
-            raise NotImplementedError(refusal(name))
+            raise NotImplementedError(refusal_message(name))
     options = {
         "rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "jac": jac,
     }  # fmt: skip
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
-        return standing(problem)
+        return solve_standing(problem)
     if problem.method.name == "Radau" and recorders():  # whose steps call f in a solver, unseen
         problem.field(problem.span[0], problem.y0, problem.args)
         problem.field.calls = 0
     if adjoint == "continuous":
-        from ._adjoint import prepare
+        from ._adjoint import isolate_problem
 
-        prepare(problem)
-    solve = adaptive if problem.method.adaptive else fixed
+        isolate_problem(problem)
+    solve = solve_adaptive if problem.method.adaptive else solve_fixed
     return solve(problem, adjoint == "continuous")
 
 
-def refusal(name: str) -> str:
+def refusal_message(name: str) -> str:
     """Return the message for events or a vectorized f, with what to do instead."""
     if name == "events":
         return (
@@ -311,10 +311,10 @@ def options_of(method: Explicit | OfSciPy, options: dict[str, Any]) -> dict[str,
 
 
 # --- answers ------------------------------------------------------------------------------------------
-def adaptive(problem: Problem, continuous: bool) -> Any:
+def solve_adaptive(problem: Problem, continuous: bool) -> Any:
     """Take SciPy's steps, and take them again on Arrays if a recorder may follow them."""
     from ._scipy import run_scipy
-    from ._steps import Mesh, replay
+    from ._steps import Mesh, retake_steps
 
     refuse_batched(problem.y0, "y0")
     refuse_batched(problem.args, "one of args")
@@ -335,12 +335,12 @@ def adaptive(problem: Problem, continuous: bool) -> Any:
     if continuous:
         y = by_adjoint_of(problem, y, mesh)
     elif recorders() or problem.dense:
-        found = replay(problem, mesh, hints)
-        y = by_value(y, found.states if problem.at is None else found.values)
-    return answer(problem, y, mesh, found, result)
+        found = retake_steps(problem, mesh, hints)
+        y = with_scipy_values(y, found.states if problem.at is None else found.values)
+    return make_answer(problem, y, mesh, found, result)
 
 
-def by_value(values: Array, rows: Array | None) -> Array:
+def with_scipy_values(values: Array, rows: Array | None) -> Array:
     """Return SciPy's values, bit for bit, with the derivatives of the steps on Arrays."""
     if rows is None:
         return values
@@ -358,22 +358,22 @@ def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
     return xp.matrix_transpose(rows)
 
 
-def fixed(problem: Problem, continuous: bool) -> Any:
+def solve_fixed(problem: Problem, continuous: bool) -> Any:
     """Take equal steps on Arrays alone, which works under ``vmap`` and in an ``xp.function``, too."""
-    from ._steps import Mesh, replay
+    from ._steps import Mesh, retake_steps
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))
     with problem.field.alone() if continuous else nullcontext():
-        found = replay(problem, mesh)
+        found = retake_steps(problem, mesh)
     rows = found.states if problem.at is None else found.values
     if rows is None:
         rows = xp.zeros((0, problem.y0.shape[0]), dtype=problem.y0.dtype)
     y = xp.matrix_transpose(rows)
     y = by_adjoint_of(problem, y, mesh) if continuous else y
-    return answer(problem, y, mesh, found, None)
+    return make_answer(problem, y, mesh, found, None)
 
 
-def standing(problem: Problem) -> Any:
+def solve_standing(problem: Problem) -> Any:
     """Return the answer for a span of length 0, in which y0 moves with the ends and t_eval alone."""
     from ._steps import Mesh
 
@@ -391,12 +391,12 @@ def standing(problem: Problem) -> Any:
         return xp.reshape(standing_state(xp.reshape(times, (-1,))), (*field.shape, *times.shape))
 
     y = standing_state(xp.stack([first, last]) if problem.points is None else problem.points)
-    found = answer(problem, y, mesh, None, None)
+    found = make_answer(problem, y, mesh, None, None)
     found.sol = sol if problem.dense else None
     return found
 
 
-def answer(
+def make_answer(
     problem: Problem, y: Array, mesh: Mesh, found: Replayed | None, result: OptimizeResult | None
 ) -> Any:
     """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.

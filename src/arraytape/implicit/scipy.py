@@ -28,7 +28,7 @@ from .._util.errors import describe, entrance, user_line
 from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
-from ._iterative import scipys
+from ._iterative import import_scipy
 from ._layouts import Layout, Vector, as_numpy, own_handles
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def root(
         given: Any = None
         if with_jacobian:
             given = call.given(jac, args) or call.hosted(xp.jacobian(call.checked_value), args)
-        return scipys(name, "scipy.optimize").root(
+        return import_scipy(name, "scipy.optimize").root(
             call.hosted(call.checked_value, args), x0, method=method, jac=given, tol=tol,
             callback=callback, options=options,
         )  # fmt: skip
@@ -175,7 +175,7 @@ def minimize(
             "constrained in other terms, or write the conditions of the solution as implicit.root"
         )
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
-    optimize = scipys(name, "scipy.optimize")
+    optimize = import_scipy(name, "scipy.optimize")
     limits = Limits(name, bounds, call.size, pairs=True)
     chosen = method.lower() if isinstance(method, str) else method
     value_of = one_number(name, call.checked_value)
@@ -274,7 +274,7 @@ def least_squares(
         )
     call = Call(name, functools.partial(fun, **(kwargs or {})), x0, args)
     limits = Limits(name, bounds, call.size)
-    optimize = scipys(name, "scipy.optimize")
+    optimize = import_scipy(name, "scipy.optimize")
 
     def cost(x: Array, *args: Any) -> Any:
         squares = (call.checked_value(x, *args) / f_scale) ** 2
@@ -356,7 +356,7 @@ def brentq(
     def solve_bracket(x0: Vector, *args: Any) -> Any:
         *rest, end = args
         value = call.hosted(call.checked_value, rest)
-        x, result = scipys(name, "scipy.optimize").brentq(
+        x, result = import_scipy(name, "scipy.optimize").brentq(
             lambda x: float(value(x)), float(x0), float(end), xtol=xtol, rtol=rtol,
             maxiter=maxiter, full_output=True, disp=disp,
         )  # fmt: skip
@@ -439,7 +439,7 @@ def curve_fit(
     data = [stacked_array(x) for x in given]
     call = Call(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
     limits = Limits(name, bounds, call.size)
-    optimize = scipys(name, "scipy.optimize")
+    optimize = import_scipy(name, "scipy.optimize")
     seen: list[Any] = []
 
     def cost(p: Array, *args: Any) -> Any:
@@ -603,7 +603,7 @@ class Call:
         if len(self.results) == 1:
             self.results[0].x = x
             return self.results[0]
-        optimize = scipys(self.name, "scipy.optimize")
+        optimize = import_scipy(self.name, "scipy.optimize")
         success = all(result.success for result in self.results)
         return optimize.OptimizeResult(x=x, success=success, results=self.results)
 
@@ -621,8 +621,8 @@ class Limits:
         low, high = bounds_of(name, bounds, pairs)
         self.low, self.high = (np.broadcast_to(b, (size,)).astype(float) for b in (low, high))
         self.any = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-        self.from_low = self.low + room_at(self.low)
-        self.to_high = self.high - room_at(self.high)
+        self.from_low = self.low + bound_margin(self.low)
+        self.to_high = self.high - bound_margin(self.high)
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
@@ -669,7 +669,7 @@ class Limits:
             check_minimum(self.name, H[np.ix_(free, free)], float(np.finfo(float).eps))
 
 
-def room_at(bound: Vector) -> Vector:
+def bound_margin(bound: Vector) -> Vector:
     """Return how far from a bound an element may be that counts as lying on it."""
     return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._util.errors import describe, shown, user_line
-from .libraries import as_library_floats, dtype_kind, library_of, stopped
+from .libraries import as_library_floats, dtype_kind, gradient_stopped, library_of
 
 A = TypeVar("A")
 
@@ -146,7 +146,7 @@ def softmax(x: A, /, axis: int = -1) -> A:
     >>> print(xp.grad(lambda x: xp.nn.softmax(x)[2])(x))
     [-0.05989202 -0.1628034   0.22269543]
     """
-    xp, below = below_zero("softmax", x, axis)
+    xp, below = less_maximum("softmax", x, axis)
     e = xp.exp(below)
     return e / xp.sum(e, axis=axis, keepdims=True)  # type: ignore[no-any-return]
 
@@ -175,19 +175,19 @@ def log_softmax(x: A, /, axis: int = -1) -> A:
     >>> print(xp.grad(lambda x: -xp.nn.log_softmax(x)[2])(x))
     [ 0.09003057  0.24472847 -0.33475904]
     """
-    xp, below = below_zero("log_softmax", x, axis)
+    xp, below = less_maximum("log_softmax", x, axis)
     total = xp.sum(xp.exp(below), axis=axis, keepdims=True)
     return below - xp.log(total)  # type: ignore[no-any-return]
 
 
-def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
+def less_maximum(name: str, x: Any, axis: int) -> tuple[Any, Any]:
     """Return the namespace of x, and x less its maximum along the axis: softmax stays the same."""
     xp, x = floating_input(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
-    return xp, x - stopped(xp, xp.max(x, axis=axis, keepdims=True))
+    return xp, x - gradient_stopped(xp, xp.max(x, axis=axis, keepdims=True))
 
 
 def real_input(name: str, x: Any) -> tuple[Any, Any]:

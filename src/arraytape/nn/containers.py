@@ -168,7 +168,7 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
                 f"[at {user_line()}]"
             )
         replaced[id(variables[path])] = value
-    likeness = with_values(module, replaced, {})
+    likeness = copy_with_values(module, replaced, {})
     with entered(RefuseReplaced(replaced, variables)):
         result = likeness(*args, **keywords)
     kept = {id(variable) for variable in variables.values()}
@@ -210,7 +210,7 @@ class RefuseReplaced(Bystander):
             )
 
 
-def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
+def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
     """Return a copy of a Module, or of a nesting, with values in place of Variables."""
     if isinstance(part, Variable):
         return replaced.get(id(part), part)
@@ -219,11 +219,11 @@ def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) ->
     if isinstance(part, Module):
         likeness = made[id(part)] = copy.copy(part)
         for name, value in vars(part).items():
-            vars(likeness)[name] = with_values(value, replaced, made)
+            vars(likeness)[name] = copy_with_values(value, replaced, made)
         return likeness
     if nest.parts_of(part) is None:
         return part
     held = nest.leaves(part)
     if not any(isinstance(leaf, Variable | Module) for leaf in held):
         return part
-    return nest.pack(part, [with_values(leaf, replaced, made) for leaf in held])
+    return nest.pack(part, [copy_with_values(leaf, replaced, made) for leaf in held])

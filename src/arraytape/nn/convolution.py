@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._util.errors import describe, shown, user_line
-from .initializers import one_of
-from .layers import Affine, Initial, Layer, Seed, flag, integer_option
+from .initializers import named_option
+from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
 from .libraries import as_library_floats, library_constant, library_of
 
 Sizes = int | Sequence[int]
@@ -39,10 +39,10 @@ class Convolution(Affine):
         owner = type(self).__name__
         self.least_axes = self._axes + 1
         self.filters = integer_option(owner, "filters", filters)
-        self.kernel_size = sizes_of(owner, "kernel_size", kernel_size, self._axes)
-        self.strides = sizes_of(owner, "strides", strides, self._axes)
-        self.padding = one_of(owner, "padding", padding, self._paddings)
-        self.dilation_rate = sizes_of(owner, "dilation_rate", dilation_rate, self._axes)
+        self.kernel_size = axis_sizes(owner, "kernel_size", kernel_size, self._axes)
+        self.strides = axis_sizes(owner, "strides", strides, self._axes)
+        self.padding = named_option(owner, "padding", padding, self._paddings)
+        self.dilation_rate = axis_sizes(owner, "dilation_rate", dilation_rate, self._axes)
         self._set(owner, activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
@@ -133,10 +133,10 @@ class Pooling(Layer):
         super().__init__(name)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
-        self.pool_size = sizes_of(owner, "pool_size", pool_size, self._axes)
+        self.pool_size = axis_sizes(owner, "pool_size", pool_size, self._axes)
         given = self.pool_size if strides is None else strides
-        self.strides = sizes_of(owner, "strides", given, self._axes)
-        self.padding = one_of(owner, "padding", padding, ("valid", "same"))
+        self.strides = axis_sizes(owner, "strides", given, self._axes)
+        self.padding = named_option(owner, "padding", padding, ("valid", "same"))
 
     def _windows(self) -> Windows:
         return Windows(self, self.pool_size, self.strides, (1,) * self._axes, self.padding)
@@ -254,7 +254,7 @@ class GlobalPooling(Layer):
     def __init__(self, keepdims: bool = False, name: str | None = None) -> None:
         super().__init__(name)
         self.least_axes = self._axes + 1
-        self.keepdims = flag(type(self).__name__, "keepdims", keepdims)
+        self.keepdims = boolean_option(type(self).__name__, "keepdims", keepdims)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -347,7 +347,7 @@ class Windows:
         ]
         for axis, span in enumerate(spans):
             before, after = self.margins(x.shape[first + axis], span, self.strides[axis])
-            x = padded(library, x, first + axis, before, after, outside)
+            x = pad_axis(library, x, first + axis, before, after, outside)
         counts = [
             (x.shape[first + axis] - span) // self.strides[axis] + 1
             for axis, span in enumerate(spans)
@@ -376,7 +376,7 @@ class Windows:
         return total // 2, total - total // 2
 
 
-def padded(library: ModuleType, x: Any, axis: int, before: int, after: int, value: float) -> Any:
+def pad_axis(library: ModuleType, x: Any, axis: int, before: int, after: int, value: float) -> Any:
     """Return x with elements of one value added before and after the data along an axis."""
     if not before and not after:
         return x
@@ -392,7 +392,7 @@ def padded(library: ModuleType, x: Any, axis: int, before: int, after: int, valu
     return library.concat(parts, axis=axis)
 
 
-def sizes_of(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...]:
+def axis_sizes(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...]:
     """Return an integer for each axis; raise TypeError or ValueError for anything else."""
     several: Any = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:

@@ -18,7 +18,7 @@ from .._define.define_op import unregistered
 from .._util.errors import describe, refuse, user_line
 from ..variable import Variable, detached
 from . import initializers
-from .layers import Layer, Seed, flag, integer_option
+from .layers import Layer, Seed, boolean_option, integer_option
 from .libraries import as_library_floats, library_constant
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Dropout(Layer):
     def _drop_elements(self, x: Any, training: bool, key: Array | npt.ArrayLike | None) -> Any:
         """Return the result, and move the state on."""
         library = self._library(x)
-        if not flag(self.name, "training", training):
+        if not boolean_option(self.name, "training", training):
             return x
         x = as_library_floats(library, x)
         if not self.rate:
@@ -173,7 +173,7 @@ def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ..
     return tuple(None if n is None else integer_option("Dropout", "noise_shape", n) for n in given)
 
 
-def draw(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
+def draw_uniforms(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
     """Return numbers in [0, 1) that depend on a key and their shape alone."""
     words = np.zeros(2, np.uint64)
     given = np.asarray(key).reshape(-1)
@@ -181,4 +181,4 @@ def draw(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
     return np.random.Generator(np.random.Philox(key=words)).random(tuple(shape))
 
 
-uniforms = unregistered("uniforms", draw)
+uniforms = unregistered("uniforms", draw_uniforms)

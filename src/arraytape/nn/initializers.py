@@ -269,13 +269,15 @@ class VarianceScaling(Initializer):
     ) -> None:
         super().__init__(seed)
         self.scale = finite_number(type(self).__name__, "scale", scale, 0.0)
-        self.mode = one_of(type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg"))
+        self.mode = named_option(
+            type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg")
+        )
         kinds = ("truncated_normal", "untruncated_normal", "uniform")
-        self.distribution = one_of(type(self).__name__, "distribution", distribution, kinds)
+        self.distribution = named_option(type(self).__name__, "distribution", distribution, kinds)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        inputs, outputs = fans(shape)
+        inputs, outputs = count_fans(shape)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}
         most = max(1.0, count[self.mode])
         variance = self.scale / most
@@ -535,10 +537,10 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
             f"an initializer must be a name or a function, got {describe(identifier)} "
             f"[at {user_line()}]"
         )
-    return NAMES[one_of("initializers", "name", identifier, tuple(NAMES))]()
+    return NAMES[named_option("initializers", "name", identifier, tuple(NAMES))]()
 
 
-def fans(shape: tuple[int, ...]) -> tuple[int, int]:
+def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the number of inputs of an output of a kernel, and of outputs of an input."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
@@ -562,7 +564,7 @@ def finite_number(owner: str, name: str, value: float, least: float = -math.inf)
     return given
 
 
-def one_of(owner: str, name: str, value: str, names: tuple[str, ...]) -> str:
+def named_option(owner: str, name: str, value: str, names: tuple[str, ...]) -> str:
     """Return the value if it is one of the names; raise ValueError if not."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(

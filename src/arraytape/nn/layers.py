@@ -20,9 +20,9 @@ from .libraries import (
     as_layer_operand,
     as_library_floats,
     dtype_kind,
-    flattened,
+    flatten_axes,
     host_dtype,
-    is_looked_at,
+    is_free_to_read,
     library_of,
 )
 
@@ -222,7 +222,7 @@ class Affine(Layer):
     ) -> None:  # fmt: skip
         """Check and keep the options of all affine layers."""
         self.activation = activation_of(owner, activation)
-        self.use_bias = flag(owner, "use_bias", use_bias)
+        self.use_bias = boolean_option(owner, "use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
         self.kernel = self.bias = None
@@ -399,13 +399,13 @@ class Embedding(Layer):
         if dtype_kind(library, x) != "i":
             raise TypeError(f"{self.name}: takes integers, got {describe(x)} [at {user_line()}]")
         known = (x >= 0) & (x < self.input_dim)
-        visible = is_looked_at(x)
+        visible = is_free_to_read(x)
         if visible and not bool(library.all(known)):
             raise ValueError(
                 f"{self.name}: integers from {int(library.min(x))} to {int(library.max(x))} are not "
                 f"all in the table's rows 0 to {self.input_dim - 1} [at {user_line()}]"
             )
-        places = flattened(library, library.where(known, x, library.zeros_like(x)), 0)
+        places = flatten_axes(library, library.where(known, x, library.zeros_like(x)), 0)
         table = self.embeddings if isinstance(x, Array) else table_beside(self.embeddings, x)
         rows = library.reshape(library.take(table, places, axis=0), (*x.shape, self.output_dim))
         return rows if visible else library.where(known[..., None], rows, math.nan)
@@ -442,7 +442,7 @@ class Flatten(Layer):
         Array
             Of two axes.
         """
-        return flattened(library_of(self.name, x), x, 1)
+        return flatten_axes(library_of(self.name, x), x, 1)
 
 
 def table_beside(table: Variable | RawArray | None, x: RawArray) -> Any:
@@ -494,7 +494,7 @@ def check_name(owner: str, name: str) -> None:
         raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
 
 
-def flag(owner: str, name: str, given: bool) -> bool:
+def boolean_option(owner: str, name: str, given: bool) -> bool:
     """Return True or False as a bool; raise TypeError for others."""
     if not isinstance(given, bool | np.bool):
         raise TypeError(

@@ -103,19 +103,19 @@ def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
     return xp.asarray(np.asarray(given), dtype=variable.dtype, device=variable.device)
 
 
-def stopped(library: ModuleType, x: RawArray) -> Any:
+def gradient_stopped(library: ModuleType, x: RawArray) -> Any:
     """Return x as a constant, if the library can stop gradients."""
     if library is xp:
         return xp.stop_gradient(x)
     return x.detach() if hasattr(x, "detach") else x
 
 
-def flattened(library: ModuleType, x: RawArray, kept: int) -> Any:
+def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
     """Return x with its first ``kept`` axes, and one for all the others."""
     shape = tuple(x.shape)
     return library.reshape(x, (*shape[:kept], math.prod(shape[kept:])))
 
 
-def is_looked_at(x: Any) -> bool:
+def is_free_to_read(x: Any) -> bool:
     """Return True if an Array's values can be read at no cost: NumPy's data without a hidden axis."""
     return isinstance(x, Array) and isinstance(x._data, np.ndarray)

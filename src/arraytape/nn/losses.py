@@ -11,7 +11,7 @@ from array_api_compat import is_array_api_obj
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from .activations import floating_input, log_softmax
-from .libraries import as_library_floats, dtype_kind, is_looked_at, library_constant, library_of
+from .libraries import as_library_floats, dtype_kind, is_free_to_read, library_constant, library_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,7 +65,7 @@ def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: in
     logarithms = log_softmax(logits, axis=axis)
     kind = dtype_kind(xp, given)
     if kind == "i":
-        loss: Array = -picked(xp, logarithms, given, axis)
+        loss: Array = -pick_classes(xp, logarithms, given, axis)
         return loss
     if kind != "f" or given.shape != logits.shape:
         raise ValueError(
@@ -78,7 +78,7 @@ def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: in
     return -total
 
 
-def picked(xp: ModuleType, logarithms: RawArray, labels: RawArray, axis: int) -> Any:
+def pick_classes(xp: ModuleType, logarithms: RawArray, labels: RawArray, axis: int) -> Any:
     """Return the logarithm of the probability of each example's class."""
     axis %= logarithms.ndim
     classes = logarithms.shape[axis]
@@ -90,7 +90,7 @@ def picked(xp: ModuleType, logarithms: RawArray, labels: RawArray, axis: int) ->
         )
     labels = xp.astype(labels, xp.int64, copy=False)
     known = (labels >= 0) & (labels < classes)
-    visible = is_looked_at(labels)
+    visible = is_free_to_read(labels)
     if visible and not bool(xp.all(known)):
         raise ValueError(
             f"softmax_cross_entropy: labels from {int(xp.min(labels))} to {int(xp.max(labels))} "

@@ -26,8 +26,8 @@ from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, refuse, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
-from .initializers import finite_number, one_of
-from .layers import check_name, flag, integer_option
+from .initializers import finite_number, named_option
+from .layers import boolean_option, check_name, integer_option
 from .libraries import as_state
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Sum(Metric):
         sample_weight : Array or array_like, optional
             A factor for each, or for all in a row.
         """
-        given, weights = weighed(self.name, numbers(self.name, values), sample_weight)
+        given, weights = with_weights(self.name, real_numbers(self.name, values), sample_weight)
         self._add((self.total, xp.sum(given * weights)))
 
     def result(self) -> Array:
@@ -188,7 +188,7 @@ class Averaged(Metric):
         self.count = self.add_variable((), "count")
 
     def _average(self, values: Array, sample_weight: ArrayLike | None) -> None:
-        given, weights = weighed(self.name, values, sample_weight)
+        given, weights = with_weights(self.name, values, sample_weight)
         self._add((self.total, xp.sum(given * weights)), (self.count, xp.sum(weights)))
 
     def result(self) -> Array:
@@ -223,7 +223,7 @@ class Mean(Averaged):
         sample_weight : Array or array_like, optional
             A weight for each, or for all in a row.
         """
-        self._average(numbers(self.name, values), sample_weight)
+        self._average(real_numbers(self.name, values), sample_weight)
 
 
 class Compared(Averaged):
@@ -271,7 +271,7 @@ class Accuracy(Compared):
     """
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        return as_doubles(xp.equal(*alike(self.name, y_true, y_pred)))
+        return as_doubles(xp.equal(*same_shape_arrays(self.name, y_true, y_pred)))
 
 
 class BinaryAccuracy(Compared):
@@ -298,7 +298,7 @@ class BinaryAccuracy(Compared):
         self.threshold = finite_number("BinaryAccuracy", "threshold", threshold)
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        labels, predictions = alike(self.name, y_true, y_pred)
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
         return as_doubles(as_doubles(predictions > self.threshold) == as_doubles(labels))
 
 
@@ -320,7 +320,7 @@ class CategoricalAccuracy(Compared):
     """
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        labels, predictions = alike(self.name, y_true, y_pred, 1)
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred, 1)
         return as_doubles(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
 
 
@@ -342,7 +342,7 @@ class SparseCategoricalAccuracy(Compared):
     """
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        labels, predictions = numbers(self.name, y_true), numbers(self.name, y_pred)
+        labels, predictions = real_numbers(self.name, y_true), real_numbers(self.name, y_pred)
         if not predictions.ndim or labels.shape != predictions.shape[:-1]:
             raise ValueError(
                 f"{self.name}: labels {describe(labels)} are not one for each row of the predictions "
@@ -369,7 +369,7 @@ class MeanSquaredError(Compared):
     """
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        labels, predictions = alike(self.name, y_true, y_pred)
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
         return (as_doubles(predictions) - as_doubles(labels)) ** 2
 
 
@@ -412,7 +412,7 @@ class MeanAbsoluteError(Compared):
     """
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        labels, predictions = alike(self.name, y_true, y_pred)
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
         return xp.abs(as_doubles(predictions) - as_doubles(labels))
 
 
@@ -441,8 +441,8 @@ class Confusion(Metric):
         sample_weight : Array or array_like, optional
             A weight for each.
         """
-        labels, predictions = alike(self.name, y_true, y_pred)
-        labels, weights = weighed(self.name, as_doubles(labels), sample_weight)
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
+        labels, weights = with_weights(self.name, as_doubles(labels), sample_weight)
         columns = xp.asarray(self.thresholds, device=predictions.device)[:, None]
         above = as_doubles(as_doubles(xp.reshape(predictions, (1, -1))) > columns)
         positive = xp.reshape(labels * weights, (-1, 1))
@@ -580,8 +580,8 @@ class AUC(Confusion):
     ) -> None:
         super().__init__(name)
         count = integer_option("AUC", "num_thresholds", num_thresholds, 2)
-        self.curve = one_of("AUC", "curve", curve, ("ROC", "PR"))
-        self.from_logits = flag("AUC", "from_logits", from_logits)
+        self.curve = named_option("AUC", "curve", curve, ("ROC", "PR"))
+        self.from_logits = boolean_option("AUC", "from_logits", from_logits)
         try:
             inner = np.arange(1, count - 1) / (count - 1)
         except Exception as error:
@@ -607,7 +607,7 @@ class AUC(Confusion):
             A weight for each.
         """
         if self.from_logits:
-            y_pred = xp.nn.sigmoid(as_doubles(numbers(self.name, y_pred)))
+            y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
         super().update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> Array:
@@ -648,7 +648,7 @@ def ratio_or(a: Array, b: Array, otherwise: float) -> Array:
     return xp.where(nothing, otherwise, a / xp.where(nothing, 1.0, b))
 
 
-def numbers(owner: str, given: ArrayLike) -> Array:
+def real_numbers(owner: str, given: ArrayLike) -> Array:
     """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
@@ -660,9 +660,11 @@ def numbers(owner: str, given: ArrayLike) -> Array:
     return found
 
 
-def alike(owner: str, y_true: ArrayLike, y_pred: ArrayLike, least: int = 0) -> tuple[Array, Array]:
+def same_shape_arrays(
+    owner: str, y_true: ArrayLike, y_pred: ArrayLike, least: int = 0
+) -> tuple[Array, Array]:
     """Return labels and predictions of one shape; raise ValueError if their shapes differ."""
-    labels, predictions = numbers(owner, y_true), numbers(owner, y_pred)
+    labels, predictions = real_numbers(owner, y_true), real_numbers(owner, y_pred)
     if labels.shape != predictions.shape or labels.ndim < least:
         raise ValueError(
             f"{owner}: labels {describe(labels)} and predictions {describe(predictions)} differ in "
@@ -671,12 +673,12 @@ def alike(owner: str, y_true: ArrayLike, y_pred: ArrayLike, least: int = 0) -> t
     return labels.to_device(predictions.device), predictions
 
 
-def weighed(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+def with_weights(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
     """Return values in double precision, and the weight of each, which may be that of its row."""
     values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)
-    weights = as_doubles(numbers(owner, sample_weight))
+    weights = as_doubles(real_numbers(owner, sample_weight))
     if weights.shape != values.shape[: weights.ndim]:
         raise ValueError(
             f"{owner}: sample_weight {describe(weights)} is not one for each of {describe(values)} "

@@ -11,7 +11,7 @@ from .._array.array import Array
 from .._util.errors import describe, refuse, shown, user_line
 from ..variable import Variable, together
 from . import initializers
-from .layers import Initial, Layer, flag, integer_option
+from .layers import Initial, Layer, boolean_option, integer_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ class Normalization(Layer):
     ) -> None:  # fmt: skip
         """Check and keep the options of all normalizations."""
         self.epsilon = initializers.finite_number(owner, "epsilon", epsilon, 0.0)
-        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
+        self.center, self.scale = (
+            boolean_option(owner, "center", center),
+            boolean_option(owner, "scale", scale),
+        )
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.gamma = self.beta = None
@@ -142,7 +145,7 @@ class LayerNormalization(Normalization):
         """
         library = library_of(self.name, x)
         x, over = as_library_floats(library, x), normalized_axes(self.name, x, self.axis)
-        return self._result(library, x, *moments(library, x, over), over)
+        return self._result(library, x, *mean_and_variance(library, x, over), over)
 
 
 class BatchNormalization(Normalization):
@@ -244,7 +247,7 @@ class BatchNormalization(Normalization):
             When its shape does not fit, or there is no element to take statistics of.
         """
         try:
-            return self._normalized(x, flag(self.name, "training", training))
+            return self._normalized(x, boolean_option(self.name, "training", training))
         except Exception as error:
             refuse(error, self.name, x)
 
@@ -268,7 +271,7 @@ class BatchNormalization(Normalization):
                     f"{self.name}: {describe(x)} has no element to take mean and variance of "
                     f"[at {user_line()}]"
                 )
-            mean, variance = moments(library, x, over)
+            mean, variance = mean_and_variance(library, x, over)
             self._move(library, state, (mean, variance))
         else:
             mean, variance = (library.reshape(as_layer_operand(one, x), shape) for one in state)
@@ -293,7 +296,7 @@ class BatchNormalization(Normalization):
         together(state, move_statistics)
 
 
-def moments(library: ModuleType, x: RawArray, over: tuple[int, ...]) -> tuple[Any, Any]:
+def mean_and_variance(library: ModuleType, x: RawArray, over: tuple[int, ...]) -> tuple[Any, Any]:
     """Return mean and variance over axes, which stay with length 1."""
     mean = library.mean(x, axis=over, keepdims=True)
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)

@@ -23,8 +23,8 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, user_line
 from ..module import Module
-from ..nn.initializers import finite_number, one_of
-from ..nn.layers import flag, integer_option
+from ..nn.initializers import finite_number, named_option
+from ..nn.layers import boolean_option, integer_option
 from ..nn.libraries import library_of
 from ..variable import Variable, detached, together
 
@@ -150,7 +150,7 @@ class ExponentialDecay(Decay):
     ) -> None:
         super().__init__(initial_learning_rate, decay_steps, name)
         self.decay_rate = finite_number(type(self).__name__, "decay_rate", decay_rate, 0.0)
-        self.staircase = flag(type(self).__name__, "staircase", staircase)
+        self.staircase = boolean_option(type(self).__name__, "staircase", staircase)
 
     def _periods(self, library: Any, step: Any) -> Any:
         periods = step / self.decay_steps
@@ -277,7 +277,7 @@ class PolynomialDecay(Decay):
         owner = "PolynomialDecay"
         self.end_learning_rate = finite_number(owner, "end_learning_rate", end_learning_rate, 0.0)
         self.power = finite_number(owner, "power", power, 0.0)
-        self.cycle = flag(owner, "cycle", cycle)
+        self.cycle = boolean_option(owner, "cycle", cycle)
 
     def rate(self, library: Any, step: Any) -> Any:
         """Compute the learning rate."""
@@ -469,7 +469,7 @@ class ReduceLROnPlateau(LearningRateSchedule):
                 f"{owner}: factor must be less than 1, got {factor} [at {user_line()}]"
             )
         self.patience = integer_option(owner, "patience", patience, 0)
-        self.mode = one_of(owner, "mode", mode, ("min", "max"))
+        self.mode = named_option(owner, "mode", mode, ("min", "max"))
         self.min_delta = finite_number(owner, "min_delta", min_delta, 0.0)
         self.cooldown = integer_option(owner, "cooldown", cooldown, 0)
         self.min_lr = finite_number(owner, "min_lr", min_lr, 0.0)

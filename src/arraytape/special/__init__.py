@@ -23,7 +23,7 @@ from .._define.docstrings import with_example
 from .._define.examples import examples_of
 from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
-from ._statement import STATEMENTS, explained
+from ._statement import STATEMENTS, helper_texts
 
 # Each chapter states its functions; the last one has kernels that CuPy lacks.
 CHAPTERS = (
@@ -43,7 +43,7 @@ for _chapter in _chapters:  # compositions of statements: of several results, of
         _public.__module__, FUNCTIONS[_name] = __name__, _public
 for _name, _example in examples_of("special").items():
     _function, _statement = FUNCTIONS[_name], STATEMENTS.get(_name)
-    _helpers = explained(_statement.op, _function.__doc__) if _statement else ""
+    _helpers = helper_texts(_statement.op, _function.__doc__) if _statement else ""
     with_example(_function, _example, _helpers)
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 

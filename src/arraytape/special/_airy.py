@@ -52,7 +52,7 @@ THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's eai, ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
-    large, far, s = where_large(z, xp)
+    large, far, s = split_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
     bessel = (bessel + far * xp.special.kve_derivative(1, THIRD, s)) / (math.pi * math.sqrt(3))
     near = xp.special.airye_eaip(z) + xp.sqrt(z) * xp.special.airye_eai(z)
@@ -61,7 +61,7 @@ def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
 
 def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's eaip, ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
-    large, far, s = where_large(z, xp)
+    large, far, s = split_large(z, xp)
     bessel = xp.special.kve(TWO_THIRDS, s)
     bessel = bessel + far * xp.sqrt(far) * xp.special.kve_derivative(1, TWO_THIRDS, s)
     near = z * xp.special.airye_eai(z) + xp.sqrt(z) * xp.special.airye_eaip(z)
@@ -73,10 +73,10 @@ def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
 
     Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``.
     """
-    large, far, s = where_large(z, xp)
-    bessel = of_both_signs(0, THIRD, s, xp) / (2 * xp.sqrt(far))
-    bessel = (bessel + far * of_both_signs(1, THIRD, s, xp)) / math.sqrt(3)
-    near = xp.special.airye_ebip(z) - rate(z, xp) * xp.special.airye_ebi(z)
+    large, far, s = split_large(z, xp)
+    bessel = ive_of_both_orders(0, THIRD, s, xp) / (2 * xp.sqrt(far))
+    bessel = (bessel + far * ive_of_both_orders(1, THIRD, s, xp)) / math.sqrt(3)
+    near = xp.special.airye_ebip(z) - airy_rate(z, xp) * xp.special.airye_ebi(z)
     return xp.where(large, bessel, near)
 
 
@@ -85,27 +85,27 @@ def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
 
     Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``.
     """
-    large, far, s = where_large(z, xp)
-    bessel = of_both_signs(0, TWO_THIRDS, s, xp)
-    bessel = bessel + far * xp.sqrt(far) * of_both_signs(1, TWO_THIRDS, s, xp)
-    near = z * xp.special.airye_ebi(z) - rate(z, xp) * xp.special.airye_ebip(z)
+    large, far, s = split_large(z, xp)
+    bessel = ive_of_both_orders(0, TWO_THIRDS, s, xp)
+    bessel = bessel + far * xp.sqrt(far) * ive_of_both_orders(1, TWO_THIRDS, s, xp)
+    near = z * xp.special.airye_ebi(z) - airy_rate(z, xp) * xp.special.airye_ebip(z)
     return xp.where(large, bessel / math.sqrt(3), near)
 
 
-def rate(z: RawArray, xp: Namespace) -> Any:
+def airy_rate(z: RawArray, xp: Namespace) -> Any:
     """Return ds/dz for real z; 0 for z < 0, where nothing is scaled."""
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
-def where_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
+def split_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
     """Return the mask of real(z) > 1, z with the other elements replaced by 1, and its s."""
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)
 
 
-def of_both_signs(n: int, v: float, s: RawArray, xp: Namespace) -> Any:
+def ive_of_both_orders(n: int, v: float, s: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of ``ive(-v, s) + ive(v, s)`` with respect to s."""
     return xp.special.ive_derivative(n, -v, s) + xp.special.ive_derivative(n, v, s)
 

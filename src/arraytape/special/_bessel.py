@@ -35,54 +35,54 @@ PARAMETER = Unknown("no closed form of the derivative by this parameter is known
 ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
 
 
-def falling(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
+def half_difference(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
     """Return the derivative of J, Y or a Hankel function with respect to z."""
     return (f(v - 1.0, z) - f(v + 1.0, z)) * 0.5
 
 
-def rising(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
+def half_sum(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
     """Return the derivative of I with respect to z, or that of K with the opposite sign."""
     return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
 
 
 # --- of any order -----------------------------------------------------------------------------------
 special(
-    "jv", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.jv, v, z),
+    "jv", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Bessel function of the first kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "yv", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.yv, v, z),
+    "yv", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.yv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Bessel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "yn", "n x", None, lambda t, n, x, xp: t * falling(xp.special.yn, n, x),
+    "yn", "n x", None, lambda t, n, x, xp: t * half_difference(xp.special.yn, n, x),
     domains=[WHOLE, ARGUMENTS], integers="n",
     summary="Bessel function of the second kind of integer order", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "hankel1", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.hankel1, v, z),
+    "hankel1", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.hankel1, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Hankel function of the first kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "hankel2", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.hankel2, v, z),
+    "hankel2", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.hankel2, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Hankel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
+    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * half_sum(xp.special.iv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the first kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
+    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * half_sum(xp.special.kv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the second kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kn", "n x", None, lambda t, n, x, xp: -t * rising(xp.special.kv, n, x),
+    "kn", "n x", None, lambda t, n, x, xp: -t * half_sum(xp.special.kv, n, x),
     domains=[WHOLE, ARGUMENTS], integers="n",
     summary="Modified Bessel function of the second kind of integer order", source="DLMF 10.29.1",
 )  # fmt: skip
@@ -271,19 +271,19 @@ SPHERICAL: dict[str, Callable[..., Any]] = {
 TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
 
 
-def second_of_first_kind(x: RawArray, xp: Namespace) -> Any:
+def ber_bei_curvature(x: RawArray, xp: Namespace) -> Any:
     """Return the second derivative of ber + i bei."""
     z = TURN_J * x
     return -0.5j * (xp.special.jv(2, z) - xp.special.jv(0, z))
 
 
-def second_of_second_kind(x: RawArray, xp: Namespace) -> Any:
+def ker_kei_curvature(x: RawArray, xp: Namespace) -> Any:
     """Return the second derivative of ker + i kei."""
     z = TURN_K * x
     return 0.5j * (xp.special.kv(2, z) + xp.special.kv(0, z))
 
 
-def first_of_second_kind(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
+def ker_kei_slope(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of ker, kei or ker + i kei.
 
     The derivative is not SciPy's for x > 2, where the errors of SciPy's grow to 1e-10.
@@ -302,27 +302,27 @@ special(
     domains=[ARGUMENTS], summary="Kelvin function bei",
 )  # fmt: skip
 special(
-    "ker", "x", lambda t, x, xp: t * first_of_second_kind("kerp", "real", x, xp),
+    "ker", "x", lambda t, x, xp: t * ker_kei_slope("kerp", "real", x, xp),
     domains=[ARGUMENTS], summary="Kelvin function ker",
 )  # fmt: skip
 special(
-    "kei", "x", lambda t, x, xp: t * first_of_second_kind("keip", "imag", x, xp),
+    "kei", "x", lambda t, x, xp: t * ker_kei_slope("keip", "imag", x, xp),
     domains=[ARGUMENTS], summary="Kelvin function kei",
 )  # fmt: skip
 special(
-    "berp", "x", lambda t, x, xp: t * xp.real(second_of_first_kind(x, xp)),
+    "berp", "x", lambda t, x, xp: t * xp.real(ber_bei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function ber", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
-    "beip", "x", lambda t, x, xp: t * xp.imag(second_of_first_kind(x, xp)),
+    "beip", "x", lambda t, x, xp: t * xp.imag(ber_bei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function bei", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
-    "kerp", "x", lambda t, x, xp: t * xp.real(second_of_second_kind(x, xp)),
+    "kerp", "x", lambda t, x, xp: t * xp.real(ker_kei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function ker", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
-    "keip", "x", lambda t, x, xp: t * xp.imag(second_of_second_kind(x, xp)),
+    "keip", "x", lambda t, x, xp: t * xp.imag(ker_kei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function kei", source="DLMF 10.61.1",
 )  # fmt: skip
 
@@ -332,9 +332,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = SPHERICAL | {
         "kelvin", "x",
         {
             "be": [lambda t, x, xp: t * xp.special.kelvin_bep(x)],
-            "ke": [lambda t, x, xp: t * first_of_second_kind("kelvin_kep", "", x, xp)],
-            "bep": [lambda t, x, xp: t * second_of_first_kind(x, xp)],
-            "kep": [lambda t, x, xp: t * second_of_second_kind(x, xp)],
+            "ke": [lambda t, x, xp: t * ker_kei_slope("kelvin_kep", "", x, xp)],
+            "bep": [lambda t, x, xp: t * ber_bei_curvature(x, xp)],
+            "kep": [lambda t, x, xp: t * ker_kei_curvature(x, xp)],
         },
         summary="Kelvin functions as complex numbers", domains=[ARGUMENTS], source="DLMF 10.61.1",
     ),

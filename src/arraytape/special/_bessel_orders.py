@@ -16,7 +16,7 @@ import numpy as np
 
 from .._storage.storage import is_complex
 from .._util.errors import user_line
-from ._rules import by_order, greatest_of
+from ._rules import kernel_by_order, largest_order
 from ._statement import special
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MOST_DIFFERENCES = 3
 MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
 
 
-@by_order
+@kernel_by_order
 def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the derivative of exp(x) K_v(x) of order n in v and m in x."""
     refuse_complex(x)
@@ -53,7 +53,7 @@ def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace
     return sign * xp.where(x > 0, half * total / 2.0, math.nan)
 
 
-@by_order
+@kernel_by_order
 def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(-abs(x)) I_v(x) with respect to v, for n up to 4."""
     refuse_complex(x)
@@ -68,7 +68,7 @@ def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     step, parts = max(BLOCK // count, 1), []
     for start in range(0, length, step):
         place = slice(start, start + step)
-        parts.append(_series(n, order[place], argument[place], peak[place], count, xp))
+        parts.append(sum_ive_series(n, order[place], argument[place], peak[place], count, xp))
     return xp.reshape(xp.concat(parts), shape)
 
 
@@ -77,7 +77,9 @@ def refuse_complex(x: RawArray) -> None:
         raise LookupError(f"{KNOWN_FOR}, not for {x.dtype} [at {user_line()}]")
 
 
-def _series(n: int, v: RawArray, x: RawArray, peak: RawArray, count: int, xp: Namespace) -> Any:
+def sum_ive_series(
+    n: int, v: RawArray, x: RawArray, peak: RawArray, count: int, xp: Namespace
+) -> Any:
     """Return the sum of ``count`` terms of the series around its greatest term."""
     first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
     v, half = v[:, None], (x / 2.0)[:, None]
@@ -113,12 +115,12 @@ special(
 )  # fmt: skip
 special(
     "ive_by_order", "n v x", None, lambda t, n, v, x, xp: t * xp.special.ive_by_order(n + 1, v, x),
-    lambda t, n, v, x, y, xp: t * (_neighbours(xp.special.ive_by_order, n, v, x) - y),
+    lambda t, n, v, x, y, xp: t * (mean_of_next_orders(xp.special.ive_by_order, n, v, x) - y),
     domains=[(0, 3), (0.0, 6.0), (0.1, 12.0)], integers="n", public=False,
 )  # fmt: skip
 
 
-def _neighbours(family: Callable[..., Any], n: Real, v: Real, x: Real) -> Any:
+def mean_of_next_orders(family: Callable[..., Any], n: Real, v: Real, x: Real) -> Any:
     """Return exp(-x) times the derivative of the unscaled function in x.  Source: DLMF 10.29.1."""
     return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
 
@@ -140,7 +142,7 @@ def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) ->
     if not hasattr(n, "dtype"):
         return t * central_difference(int(n), v, x, xp)
     slope: Any = math.nan
-    for k in range(min(greatest_of(n), MOST_DIFFERENCES) + 1):
+    for k in range(min(largest_order(n), MOST_DIFFERENCES) + 1):
         slope = xp.where(n == k, central_difference(k, v, x, xp), slope)
     return t * slope
 

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex_operand, rising
+from ._bessel import (
+    ARGUMENTS,
+    ORDER,
+    ORDERS,
+    half_difference,
+    half_sum,
+    is_complex_operand,
+)
 from ._bessel_orders import ive_slope_by_order
 from ._statement import special
 
@@ -41,7 +48,7 @@ class Family(NamedTuple):
     factor: Callable[[Any, Any], Any]
 
 
-def of_hankel(turn: complex) -> Callable[[Any, Any], Any]:
+def hankel_factor(turn: complex) -> Callable[[Any, Any], Any]:
     """Return the factor of a Hankel function, ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
     return lambda v, xp: math.sqrt(2 / math.pi) * xp.exp(-turn * math.pi * (0.5 * v + 0.25))
 
@@ -49,8 +56,8 @@ def of_hankel(turn: complex) -> Callable[[Any, Any], Any]:
 FAMILIES = {
     "ive": Family("ive", 1, 1, 1, -1, lambda v, xp: 1 / math.sqrt(2 * math.pi)),
     "kve": Family("kve", -1, -1, 1, 1, lambda v, xp: math.sqrt(0.5 * math.pi)),
-    "hankel1e": Family("hankel1e", 1j, 1, -1, 1j, of_hankel(1j)),
-    "hankel2e": Family("hankel2e", -1j, 1, -1, -1j, of_hankel(-1j)),
+    "hankel1e": Family("hankel1e", 1j, 1, -1, 1j, hankel_factor(1j)),
+    "hankel2e": Family("hankel2e", -1j, 1, -1, -1j, hankel_factor(-1j)),
 }
 TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v ** 2
 
@@ -62,19 +69,19 @@ def real_data(x: RawOperand, xp: Namespace) -> Any:
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
-def derivative_of(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
+def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of a scaled function with respect to z; n has few different values."""
     n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
     found = 0 * n * z + math.nan
     for order in {int(k) for k in xp.reshape(xp.unique_values(n), (-1,))}:
-        near = from_neighbours(family, order, v, z, xp)
-        far = from_expansion(family, order, v, xp.where(large, z, 40 + 0 * z), xp)
+        near = leibniz_derivative(family, order, v, z, xp)
+        far = expansion_derivative(family, order, v, xp.where(large, z, 40 + 0 * z), xp)
         found = xp.where(n == order, xp.where(large, far, near), found)
     return found
 
 
-def from_neighbours(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
+def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return ``d^n (exp(-rate z) B)`` by Leibniz' rule, from B of neighbouring orders."""
     f = getattr(xp.special, family.name)
     total = 0
@@ -85,7 +92,9 @@ def from_neighbours(family: Family, order: int, v: RawArray, z: RawArray, xp: Na
     return total
 
 
-def from_expansion(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
+def expansion_derivative(
+    family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace
+) -> Any:
     """Return the derivative of Hankel's expansion, term by term."""
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
@@ -98,7 +107,7 @@ def from_expansion(family: Family, order: int, v: RawArray, z: RawArray, xp: Nam
 @kernel
 def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
-    right = derivative_of(FAMILIES["ive"], n, v, xp.abs(x), xp)
+    right = scaled_derivative(FAMILIES["ive"], n, v, xp.abs(x), xp)
     whole = v == xp.round(v)
     odd = xp.remainder(v + n, 2.0) == 1
     left = xp.where(whole, xp.where(odd, -right, right), xp.where(x < 0, math.nan + right, right))
@@ -107,17 +116,17 @@ def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> A
 
 @kernel
 def kve_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return derivative_of(FAMILIES["kve"], n, v, z, xp)
+    return scaled_derivative(FAMILIES["kve"], n, v, z, xp)
 
 
 @kernel
 def hankel1e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return derivative_of(FAMILIES["hankel1e"], n, v, z, xp)
+    return scaled_derivative(FAMILIES["hankel1e"], n, v, z, xp)
 
 
 @kernel
 def hankel2e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return derivative_of(FAMILIES["hankel2e"], n, v, z, xp)
+    return scaled_derivative(FAMILIES["hankel2e"], n, v, z, xp)
 
 
 special(
@@ -178,11 +187,11 @@ special(
 # and of s = abs(imag(z)) or abs(real(z)).
 REAL_OF = {
     "jve": special(
-        "jve", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.jve, v, z),
+        "jve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jve, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``jv(v, z) * exp(-abs(imag(z)))``",
     ),
     "yve": special(
-        "yve", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.yve, v, z),
+        "yve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.yve, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``yv(v, z) * exp(-abs(imag(z)))``",
     ),
     "ive": special(
@@ -212,17 +221,21 @@ def iv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
 COMPLEX_OF = {
     "jve": special(
         "jv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * falling(lambda order, z: xp.special.jv_scaled(order, z, s), v, z),
+        lambda t, v, z, s, xp: (
+            t * half_difference(lambda order, z: xp.special.jv_scaled(order, z, s), v, z)
+        ),
         lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
     ),
     "yve": special(
         "yv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * falling(lambda order, z: xp.special.yv_scaled(order, z, s), v, z),
+        lambda t, v, z, s, xp: (
+            t * half_difference(lambda order, z: xp.special.yv_scaled(order, z, s), v, z)
+        ),
         lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
     ),
     "ive": special(
         "iv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * rising(lambda order, z: xp.special.iv_scaled(order, z, s), v, z),
+        lambda t, v, z, s, xp: t * half_sum(lambda order, z: xp.special.iv_scaled(order, z, s), v, z),
         lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
     ),
 }  # fmt: skip

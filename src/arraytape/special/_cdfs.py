@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from ._incomplete import PROBABILITY, SHAPE, beta_by_a, beta_by_b, beta_pdf, gamma_by_a, gamma_pdf
-from ._quadrature import bell, double_kernel, of_orders
-from ._rules import as_floats
-from ._rules import by_order as rules_by_order
+from ._quadrature import compute_each_order, double_kernel, exp_derivatives
+from ._rules import as_floats, kernel_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
@@ -114,76 +113,76 @@ pdtrik = special(
 
 
 # --- binomial and negative binomial -------------------------------------------------------------------
-def successes(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+def binomial_slope(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of the probability of more than k successes in n trials of chance p."""
     return beta_pdf(k // 1 + 1, n - k // 1, p, 1 - p, xp)
 
 
-def failures(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+def negative_binomial_slope(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of the probability of at most k failures before n successes of chance p."""
     return beta_pdf(n, k + 1, p, 1 - p, xp)
 
 
 bdtr = special(
-    "bdtr", "k n p", None, None, lambda t, k, n, p, xp: -t * successes(k, n, p, xp),
+    "bdtr", "k n p", None, None, lambda t, k, n, p, xp: -t * binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k", counts="n",
     summary="The binomial distribution's cumulative function", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtrc = special(
-    "bdtrc", "k n p", None, None, lambda t, k, n, p, xp: t * successes(k, n, p, xp),
+    "bdtrc", "k n p", None, None, lambda t, k, n, p, xp: t * binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k", counts="n",
     summary="The binomial distribution's survival function", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtri = special(
-    "bdtri", "k n q", None, None, lambda t, k, n, y, xp: -t / successes(k, n, y, xp),
+    "bdtri", "k n q", None, None, lambda t, k, n, y, xp: -t / binomial_slope(k, n, y, xp),
     domains=[COUNT, TRIALS, PROBABILITY], integers="k", counts="n",
     summary="The p at which bdtr(k, n, p) is q",
 )  # fmt: skip
 nbdtr = special(
-    "nbdtr", "k n p", None, None, lambda t, k, n, p, xp: t * failures(k, n, p, xp),
+    "nbdtr", "k n p", None, None, lambda t, k, n, p, xp: t * negative_binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k n",
     summary="The negative binomial distribution's cumulative function", source="DLMF 8.17.24",
 )  # fmt: skip
 nbdtrc = special(
-    "nbdtrc", "k n p", None, None, lambda t, k, n, p, xp: -t * failures(k, n, p, xp),
+    "nbdtrc", "k n p", None, None, lambda t, k, n, p, xp: -t * negative_binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k n",
     summary="The negative binomial distribution's survival function", source="DLMF 8.17.24",
 )  # fmt: skip
 nbdtri = special(
-    "nbdtri", "k n q", None, None, lambda t, k, n, y, xp: t / failures(k, n, y, xp),
+    "nbdtri", "k n q", None, None, lambda t, k, n, y, xp: t / negative_binomial_slope(k, n, y, xp),
     domains=[COUNT, TRIALS, PROBABILITY], integers="k n", summary="The p at which nbdtr(k, n, p) is q",
 )  # fmt: skip
 
 
-def by_count(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+def bdtr_by_k(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of bdtr, of real counts, with respect to k."""
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
-def by_trials(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+def bdtr_by_n(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of bdtr, of real counts, with respect to n."""
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
-def by_chance(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+def bdtr_by_p(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return the derivative of bdtr, of real counts, with respect to p."""
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
 
 bdtrik = special(
     "bdtrik", "q n p",
-    lambda t, n, p, y, xp: t / by_count(y, n, p, xp),
-    lambda t, n, p, y, xp: -t * by_trials(y, n, p, xp) / by_count(y, n, p, xp),
-    lambda t, n, p, y, xp: -t * by_chance(y, n, p, xp) / by_count(y, n, p, xp),
+    lambda t, n, p, y, xp: t / bdtr_by_k(y, n, p, xp),
+    lambda t, n, p, y, xp: -t * bdtr_by_n(y, n, p, xp) / bdtr_by_k(y, n, p, xp),
+    lambda t, n, p, y, xp: -t * bdtr_by_p(y, n, p, xp) / bdtr_by_k(y, n, p, xp),
     domains=[(0.4, 0.9), TRIALS, (0.3, 0.7)],
     summary="The real k at which bdtr is q", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtrin = special(
     "bdtrin", "k q p",
-    lambda t, k, p, y, xp: -t * by_count(k, y, p, xp) / by_trials(k, y, p, xp),
-    lambda t, k, p, y, xp: t / by_trials(k, y, p, xp),
-    lambda t, k, p, y, xp: -t * by_chance(k, y, p, xp) / by_trials(k, y, p, xp),
+    lambda t, k, p, y, xp: -t * bdtr_by_k(k, y, p, xp) / bdtr_by_n(k, y, p, xp),
+    lambda t, k, p, y, xp: t / bdtr_by_n(k, y, p, xp),
+    lambda t, k, p, y, xp: -t * bdtr_by_p(k, y, p, xp) / bdtr_by_n(k, y, p, xp),
     domains=[COUNT, (0.1, 0.9), (0.3, 0.7)],
     summary="The real n at which bdtr is q", source="DLMF 8.17.5",
 )  # fmt: skip
@@ -193,7 +192,7 @@ nbdtrik = special(
     lambda t, n, p, y, xp: (
         -t * beta_by_a(n, y + 1, p, 1 - p, xp) / beta_by_b(n, y + 1, p, 1 - p, xp)
     ),
-    lambda t, n, p, y, xp: -t * failures(y, n, p, xp) / beta_by_b(n, y + 1, p, 1 - p, xp),
+    lambda t, n, p, y, xp: -t * negative_binomial_slope(y, n, p, xp) / beta_by_b(n, y + 1, p, 1 - p, xp),
     domains=[(0.4, 0.9), (2.0, 6.0), (0.2, 0.5)],
     summary="The real k at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
@@ -203,7 +202,7 @@ nbdtrin = special(
         -t * beta_by_b(y, k + 1, p, 1 - p, xp) / beta_by_a(y, k + 1, p, 1 - p, xp)
     ),
     lambda t, k, p, y, xp: t / beta_by_a(y, k + 1, p, 1 - p, xp),
-    lambda t, k, p, y, xp: -t * failures(k, y, p, xp) / beta_by_a(y, k + 1, p, 1 - p, xp),
+    lambda t, k, p, y, xp: -t * negative_binomial_slope(k, y, p, xp) / beta_by_a(y, k + 1, p, 1 - p, xp),
     domains=[COUNT, (0.1, 0.9), (0.2, 0.7)],
     summary="The real n at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
@@ -238,7 +237,7 @@ share_of_odds = special(
 
 
 # --- F ------------------------------------------------------------------------------------------------
-def of_beta(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
+def f_betainc_arguments(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
     """Return the arguments of betainc whose value is fdtr(dfn, dfd, x)."""
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
@@ -247,17 +246,17 @@ def of_beta(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
 def f_pdf(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of fdtr with respect to x."""
     total = dfd + dfn * x
-    return beta_pdf(*of_beta(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
+    return beta_pdf(*f_betainc_arguments(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
 
 
 def f_by_dfn(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of fdtr with respect to dfn."""
-    return 0.5 * beta_by_a(*of_beta(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
+    return 0.5 * beta_by_a(*f_betainc_arguments(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
 
 
 def f_by_dfd(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of fdtr with respect to dfd."""
-    return 0.5 * beta_by_b(*of_beta(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
+    return 0.5 * beta_by_b(*f_betainc_arguments(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
 
 
 fdtr = special(
@@ -348,7 +347,7 @@ nrdtrisd = special(
 
 
 # --- Kolmogorov and Smirnov ---------------------------------------------------------------------------
-@rules_by_order
+@kernel_by_order
 def kolmogorov_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of kolmogorov(x), n > 0, from one of two theta series."""
     near = x < 1.0
@@ -360,10 +359,10 @@ def kolmogorov_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
             (-1 / small) ** j * (math.factorial(j - 1) - c * math.factorial(j + 1) / small**2)
             for j in range(1, n + 1)
         ]
-        close = close - ROOT_2PI / small * xp.exp(-c / small**2) * bell(slopes, n)[n]
+        close = close - ROOT_2PI / small * xp.exp(-c / small**2) * exp_derivatives(slopes, n)[n]
         c = 2.0 * k * k  # of exp(-c x ** 2)
         slopes = [-2 * c * large, -2 * c + 0.0 * large, *[0.0 * large] * n]
-        far = far - 2 * (-1) ** k * xp.exp(-c * large**2) * bell(slopes, n)[n]
+        far = far - 2 * (-1) ** k * xp.exp(-c * large**2) * exp_derivatives(slopes, n)[n]
     return xp.where(x > 0, xp.where(near, close, far), 0.0 * x)
 
 
@@ -426,12 +425,12 @@ def smirnov_derivative(m: RawArray, n: RawArray, d: RawArray, *, xp: Namespace) 
                 math.factorial(i - 1) * (-((-1) ** i) * (j - 1) / up**i - (n1 - j) / down**i)
                 for i in range(1, m + 1)
             ]
-            factors = bell(slopes, m)
+            factors = exp_derivatives(slopes, m)
             term = xp.exp(log_term) * (d1 * factors[m] + m * factors[m - 1])
             total = total + xp.where(counted, term, 0.0)
         return xp.where(inside, total, xp.where((n > 0) & (n == xp.floor(n)), 0.0, math.nan))
 
-    return of_orders((m,), smirnov_of_order, xp)
+    return compute_each_order((m,), smirnov_of_order, xp)
 
 
 def binomial_logarithm(n: RawArray, k: float, xp: Namespace) -> Any:

@@ -13,7 +13,7 @@ from ..ops.elementwise_functions import exp, flat_at_tip, isfinite, log, logadde
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_floats, by_order, horner, near_and_far, where_defined
+from ._rules import as_floats, horner, kernel_by_order, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ powm1 = special(
 )  # fmt: skip
 
 
-@by_order
+@kernel_by_order
 def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
     count = 30 + 6 * n
@@ -90,7 +90,7 @@ exprel = special(
 )  # fmt: skip
 
 
-@by_order
+@kernel_by_order
 def log1prel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of log(1 + x) / x, which is 1 at 0."""
 
@@ -208,7 +208,7 @@ def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
 
 
-def _inside(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
+def _where_nonnegative(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
     """Return the slope where neither x1 nor x2 is negative, else NaN: the function is infinite there."""
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
@@ -217,14 +217,14 @@ def _divergence_by_second(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any
     """``t * (1 - x1 / x2)``"""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
-    return t * _inside(
+    return t * _where_nonnegative(
         t, x1, x2, xp.where(near, (x2 - x1) / x2, 1.0 - xp.special.ratio(x1, x2)), xp
     )
 
 
 rel_entr = special(
     "rel_entr", "x1 x2", lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
-    lambda t, x1, x2, xp: -t * _inside(t, x1, x2, xp.special.ratio(x1, x2), xp),
+    lambda t, x1, x2, xp: -t * _where_nonnegative(t, x1, x2, xp.special.ratio(x1, x2), xp),
     summary="The relative entropy x1 log(x1 / x2)",
 )  # fmt: skip
 kl_div = special(
@@ -234,7 +234,7 @@ kl_div = special(
 
 
 # --- losses ---------------------------------------------------------------------------------------
-def _within_width(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
+def _where_width_nonnegative(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
     """Return the slope where the width is not negative, else NaN: the function is infinite there."""
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
@@ -242,13 +242,15 @@ def _within_width(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> A
 def _huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * (abs(r) - delta)`` where that is positive, else 0"""
     beyond = xp.abs(as_floats(r, t, xp)) - delta
-    return t * _within_width(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
+    return t * _where_width_nonnegative(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
 
 
 def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``"""
     r = as_floats(r, t, xp)
-    return t * _within_width(t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp)
+    return t * _where_width_nonnegative(
+        t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp
+    )
 
 
 def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
@@ -257,12 +259,12 @@ def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> 
     share = r / (delta + h)
     slope = r * (r / h) * (share * share)
     at_tip = flat_at_tip(h == 0, slope, h, xp)  # type: ignore[no-untyped-call]
-    return t * _within_width(t, delta, at_tip, xp)
+    return t * _where_width_nonnegative(t, delta, at_tip, xp)
 
 
 def _pseudo_huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * delta * r / h``, with h the hypotenuse"""
-    return t * _within_width(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
+    return t * _where_width_nonnegative(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
 
 
 def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
@@ -296,7 +298,7 @@ pseudo_huber = special(
 
 
 # --- Box-Cox --------------------------------------------------------------------------------------
-@by_order
+@kernel_by_order
 def power_integral(n: int, logarithm: RawArray, lmbda: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of (exp(lmbda L) - 1) / lmbda with respect to lmbda."""
     found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
@@ -390,7 +392,7 @@ tklmbda = special(
 
 
 # --- the arithmetic-geometric mean ----------------------------------------------------------------
-@by_order
+@kernel_by_order
 def agm_derivative(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the arithmetic-geometric mean of a and b with respect to b.
 

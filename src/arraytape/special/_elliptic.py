@@ -45,28 +45,28 @@ def carlson_integral(
     # A factor of power 0 is not there, and an argument of 0 is a power of t.
     factors = [(k, xp.where(k == 0, unit, v)) for k, v in factors]
     sizes = [xp.abs(v) for _, v in factors]
-    largest = maximum(sizes, xp)
-    smallest = -maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
+    largest = elementwise_maximum(sizes, xp)
+    smallest = -elementwise_maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
     low = (
         e
         + 1
         - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
     )
     high = sum(powers) - 1 - e
-    phase = maximum([xp.abs(angle(v, xp)) for _, v in factors], xp)
+    phase = elementwise_maximum([xp.abs(phase_of(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
     good = (step > SHORTEST_STEP) & (low > 0) & (high > 0) & (largest > 0) & (largest < math.inf)
     factors = [(k, xp.where(good, v / xp.where(good, largest, 1.0), unit)) for k, v in factors]
     step = xp.where(good, step, 1.0)
     start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
     count = xp.where(good, (DECAY / high + 1.0 - start) / step, 1.0)
-    total = trapezoid(e, factors, start, step, largest_count(count, xp), xp)
+    total = carlson_trapezoid(e, factors, start, step, largest_count(count, xp), xp)
     found = total * step * xp.where(good, largest, 1.0) ** -high
     diverges = (low <= 0) & (largest > 0) & (phase < 3)
     return xp.where(good, found, xp.where(diverges, math.inf + 0 * unit, math.nan * unit))
 
 
-def maximum(values: list[Any], xp: Namespace) -> Any:
+def elementwise_maximum(values: list[Any], xp: Namespace) -> Any:
     """Return the elementwise maximum of several arrays."""
     found = values[0]
     for value in values[1:]:
@@ -74,7 +74,7 @@ def maximum(values: list[Any], xp: Namespace) -> Any:
     return found
 
 
-def angle(z: RawArray, xp: Namespace) -> Any:
+def phase_of(z: RawArray, xp: Namespace) -> Any:
     """Return the phase of each element, of real data, too."""
     if xp.isdtype(z.dtype, "complex floating"):
         return xp.atan2(xp.imag(z), xp.real(z))
@@ -86,7 +86,7 @@ def largest_count(count: RawArray, xp: Namespace) -> int:
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 
-def trapezoid(
+def carlson_trapezoid(
     e: RawArray, factors: list[tuple[Any, Any]], start: RawArray, step: RawArray, count: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
@@ -132,17 +132,17 @@ special(
 )  # fmt: skip
 special(
     "elliprd", "x v w",
-    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (1.5, 0.5, 1.5), x, v, w, xp),
-    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (0.5, 1.5, 1.5), x, v, w, xp),
-    lambda t, x, v, w, xp: -2.25 * t * of_three(0, (0.5, 0.5, 2.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -0.75 * t * carlson_of_three(0, (1.5, 0.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -0.75 * t * carlson_of_three(0, (0.5, 1.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -2.25 * t * carlson_of_three(0, (0.5, 0.5, 2.5), x, v, w, xp),
     domains=[LENGTHS] * 3, complex=True,
     summary="Symmetric elliptic integral of the second kind", source="DLMF 19.16.5",
 )  # fmt: skip
 special(
     "elliprg", "x v w",
-    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (1.5, 0.5, 0.5), x, v, w, xp),
-    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 1.5, 0.5), x, v, w, xp),
-    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 0.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * carlson_of_three(1, (1.5, 0.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * carlson_of_three(1, (0.5, 1.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * carlson_of_three(1, (0.5, 0.5, 1.5), x, v, w, xp),
     domains=[LENGTHS] * 3, complex=True,
     summary="Completely symmetric elliptic integral of the second kind", source="DLMF 19.18.4",
 )  # fmt: skip
@@ -164,7 +164,7 @@ special(
 )  # fmt: skip
 
 
-def of_three(
+def carlson_of_three(
     e: float, powers: tuple[RawOperand, RawOperand, RawOperand], x: RawOperand, y: RawOperand,
     z: RawOperand, xp: Namespace,
 ) -> Any:  # fmt: skip
@@ -174,7 +174,7 @@ def of_three(
 
 # A negative last argument is a Cauchy principal value; there the arguments differ, and partial
 # fractions give the derivative.  Elsewhere it is an integral of positive terms.
-def sides(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
+def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
     """Return the mask of a negative last argument, and the argument made safe for either side."""
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
@@ -182,21 +182,21 @@ def sides(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
 
 def rc_by_x(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprc with respect to x."""
-    negative, below, above = sides(y, xp)
+    negative, below, above = split_principal_value(y, xp)
     fraction = (xp.special.elliprc(x, below) - 1 / xp.sqrt(x + 0 * y)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(above, above, x) / 6)
 
 
 def rc_by_y(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprc with respect to y."""
-    negative, below, above = sides(y, xp)
+    negative, below, above = split_principal_value(y, xp)
     fraction = (xp.sqrt(x + 0 * y) / below - xp.special.elliprc(x, below)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(x, above, above) / 3)
 
 
 def rj_by_first(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprj with respect to x."""
-    negative, below, above = sides(p + 0 * x, xp)
+    negative, below, above = split_principal_value(p + 0 * x, xp)
     fraction = xp.special.elliprj(x, y, z, below) - xp.special.elliprd(y, z, x)
     integral = xp.special.carlson_integral(0, 1.5, 0.5, 0.5, 1.0, x, y, z, above)
     return xp.where(negative, fraction / (2 * (x - below)), 0.75 * integral)
@@ -207,7 +207,7 @@ def rj_by_last(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: N
 
     For negative p the derivative follows from Euler's relation, as RJ is homogeneous.
     """
-    negative, below, above = sides(p + 0 * x, xp)
+    negative, below, above = split_principal_value(p + 0 * x, xp)
     by_others = [rj_by_first(*turn, below, xp) for turn in ((x, y, z), (y, z, x), (z, x, y))]
     euler = 1.5 * xp.special.elliprj(x, y, z, below)
     euler = euler - sum([v * slope for v, slope in zip((x, y, z), by_others, strict=True)])
@@ -252,10 +252,10 @@ def powers_of_sine(
 ) -> Any:
     """Return ``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
     sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
-    return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
+    return (sine * sine) ** q * base_of_sine(sine, cosine * cosine, m, xp) ** -k
 
 
-def base_of(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace) -> Any:
+def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace) -> Any:
     """Return ``1 - m sin ** 2`` without cancellation where m is near 1."""
     square = sine * sine
     return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
@@ -277,11 +277,11 @@ def integral_of_sines(
 
     For q = 1 and k = 0.5 or 1.5 the integral is Carlson's RD, else ``carlson_integral``.
     """
-    base = base_of(sine, cosine2, m, xp)
+    base = base_of_sine(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
         first, last = (1.0, base) if float(k) == 1.5 else (base, 1.0)
         return sine**3 / 3 * xp.special.elliprd(cosine2, first, last)
-    integral = of_three(0.0, (0.5, k, q + 1 - k), cosine2, base, 1.0, xp)
+    integral = carlson_of_three(0.0, (0.5, k, q + 1 - k), cosine2, base, 1.0, xp)
     return 0.5 * sine * (sine * sine) ** q * integral
 
 

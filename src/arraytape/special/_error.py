@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import as_floats, by_order, horner
+from ._rules import as_floats, horner, kernel_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _forwards(
     return found
 
 
-@by_order
+@kernel_by_order
 def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
     near = xp.abs(z) < FAR
@@ -65,7 +65,7 @@ def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     return xp.where(near, forwards, xp.where(left, reflected, mirrored))
 
 
-@by_order
+@kernel_by_order
 def dawsn_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
@@ -201,13 +201,13 @@ def _voigt(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, xp: Namespace)
     return xp.where(narrow, lorentz, found)
 
 
-@by_order
+@kernel_by_order
 def voigt_real(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Voigt's profile with respect to x."""
     return xp.real(_voigt(n, x, sigma, gamma, xp))
 
 
-@by_order
+@kernel_by_order
 def voigt_imag(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative with respect to x of the imaginary part that belongs to the profile."""
     return xp.imag(_voigt(n, x, sigma, gamma, xp))

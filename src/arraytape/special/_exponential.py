@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import by_order, horner, where_defined
+from ._rules import horner, kernel_by_order, where_defined
 from ._statement import POSITIVE, REAL, special
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ expn = special(
 )  # fmt: skip
 
 
-@by_order
+@kernel_by_order
 def scaled_exp1_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, term by term."""
     near = x < 45.0

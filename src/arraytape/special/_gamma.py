@@ -14,7 +14,7 @@ from .._storage.storage import is_complex, storage_of
 from .._util.errors import entrance
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_floats, by_order, where_defined
+from ._rules import as_floats, kernel_by_order, where_defined
 from ._statement import POSITIVE, REAL, special
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
     return terms
 
 
-@by_order
+@kernel_by_order
 def polygamma_of(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the digamma function, of complex data, too.
 
@@ -73,7 +73,7 @@ def polygamma_of(n: int, z: RawArray, *, xp: Namespace) -> Any:
     return xp.where(is_low(z), math.nan, found - (-1.0) ** n * math.factorial(n) * total)
 
 
-@by_order
+@kernel_by_order
 def polygamma_difference(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the digamma function at a + b less the derivative at a.
 
@@ -255,7 +255,7 @@ def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
 TERMS = 16  # taken one by one
 
 
-@by_order
+@kernel_by_order
 def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
     if n < 0:
@@ -268,7 +268,7 @@ def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
     return math.factorial(n) * (total + _product(_power(base, s, n, xp), factors)[n])
 
 
-@by_order
+@kernel_by_order
 def harmonic_derivative(
     n: int, first: RawArray, last: RawArray, a: RawArray, *, xp: Namespace
 ) -> Any:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)
 
 
-def neighbours(function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace) -> Any:
+def neighbouring_orders_slope(
+    function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace
+) -> Any:
     """Return ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) / 2``.
 
     Where an order exceeds the degree the root is 0, and SciPy's function, too.
@@ -32,7 +34,7 @@ def neighbours(function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace) 
     return 0.5 * (up - down)
 
 
-def as_numbers(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
+def counts_as_data(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
     """Return counts as integer data, Python's numbers converted."""
     zero = xp.astype(xp.zeros_like(xp.real(t)), xp.int64)
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
@@ -40,8 +42,10 @@ def as_numbers(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
 
 def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp: Namespace) -> Any:
     """``t`` times the derivative of the harmonic at phi = 0, times ``xp.exp(1j * m * phi)``"""
-    n, m = as_numbers(t, xp, n, m)
-    slope = neighbours(lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp)
+    n, m = counts_as_data(t, xp, n, m)
+    slope = neighbouring_orders_slope(
+        lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp
+    )
     slope = xp.where(xp.sin(theta) < 0, -slope, slope)  # SciPy has abs(sin(theta)) in its powers
     return t * (slope * xp.exp(1j * (m * phi)))
 

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, PROBABILITY, SHAPE
-from ._quadrature import double_kernel, of_orders
+from ._quadrature import compute_each_order, double_kernel
 from ._statement import POSITIVE, special
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LAMBDA = (0.3, 3.0)
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
-def window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
+def poisson_window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
     """Return the indices of the terms around the largest and their Poisson weights, on a last axis."""
     width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
@@ -34,7 +34,7 @@ def window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
     return terms, xp.where((rate > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
 
 
-def finite(*operands: RawArray, xp: Namespace) -> Any:
+def all_finite(*operands: RawArray, xp: Namespace) -> Any:
     """Return the mask of elements at which all operands are finite."""
     found = True
     for x in operands:
@@ -42,7 +42,7 @@ def finite(*operands: RawArray, xp: Namespace) -> Any:
     return found
 
 
-def from_steps(
+def sums_from_steps(
     first: RawArray, last: RawArray, steps: RawArray, lower: RawArray, xp: Namespace
 ) -> Any:
     """Return the terms of a sequence with F[s + 1] = F[s] - steps[s].
@@ -56,8 +56,8 @@ def from_steps(
 
 
 def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the largest terms of a mixture of gamma distributions, as ``window`` does."""
-    return window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
+    """Return the largest terms of a mixture of gamma distributions, as ``poisson_window`` does."""
+    return poisson_window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
 @double_kernel
@@ -65,7 +65,7 @@ def noncentral_gamma_density(
     n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
     """Return the derivative of the mixture of gamma densities, of order n in a and m in x."""
-    inside = finite(a, rate, x, xp=xp)
+    inside = all_finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
 
@@ -73,7 +73,7 @@ def noncentral_gamma_density(
         parts = xp.special.gamma_density(n, m, a[:, None] + terms, x[:, None])
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((n, m), mixed_gamma_of_orders, xp)
+    return compute_each_order((n, m), mixed_gamma_of_orders, xp)
 
 
 @double_kernel
@@ -81,7 +81,7 @@ def noncentral_gamma_by(
     n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
     """Return the n-th derivative in a, n > 0, of the mixture of incomplete gamma functions."""
-    inside = finite(a, rate, x, xp=xp)
+    inside = all_finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
 
@@ -91,10 +91,10 @@ def noncentral_gamma_by(
         last = xp.special.gammainc_by(order, a + terms[:, -1] + 1.0, x)
         shapes = a[:, None] + terms
         steps = xp.special.gamma_density(n, 0, shapes + 1.0, x[:, None])
-        parts = from_steps(first, last, steps, shapes > x[:, None], xp)
+        parts = sums_from_steps(first, last, steps, shapes > x[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((n,), mixed_gammainc_of_orders, xp)
+    return compute_each_order((n,), mixed_gammainc_of_orders, xp)
 
 
 density = special(

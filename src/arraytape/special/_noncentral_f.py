@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, SHAPE
-from ._noncentral import LAMBDA, finite, from_steps, window
-from ._quadrature import double_kernel, of_orders
+from ._noncentral import LAMBDA, all_finite, poisson_window, sums_from_steps
+from ._quadrature import compute_each_order, double_kernel
 from ._statement import POSITIVE, UNIT, special
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def beta_window(
     a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
 ) -> tuple[Any, Any]:
-    """Return the largest terms of a mixture of beta distributions, as ``window`` does.
+    """Return the largest terms of a mixture of beta distributions, as ``poisson_window`` does.
 
     Neighbouring terms have the ratio rate x (a + b + s) / ((s + 1) (a + s)).
     """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
-    return window(xp.where(peak > 0, peak, 0.0), rate, xp)
+    return poisson_window(xp.where(peak > 0, peak, 0.0), rate, xp)
 
 
 def beta_step(
@@ -47,7 +47,7 @@ def beta_step(
 
 def finite_operands(*operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]:
     """Return the mask of where all operands are finite, and the operands with 0.5 elsewhere."""
-    inside = finite(*operands, xp=xp)
+    inside = all_finite(*operands, xp=xp)
     return inside, [xp.where(inside, z, 0.5) for z in operands]
 
 
@@ -66,7 +66,7 @@ def noncentral_beta_density(
         )
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j, m), mixed_density_of_orders, xp)
+    return compute_each_order((i, j, m), mixed_density_of_orders, xp)
 
 
 @double_kernel
@@ -82,7 +82,7 @@ def noncentral_beta_step(
         parts = beta_step(i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j), mixed_step_of_orders, xp)
+    return compute_each_order((i, j), mixed_step_of_orders, xp)
 
 
 @double_kernel
@@ -104,10 +104,10 @@ def noncentral_beta_by(
         wide = b[:, None], x[:, None], complement[:, None]
         steps = beta_step(i, j, shapes, *wide, xp)
         lower = shapes * wide[2] > wide[0] * wide[1]  # where x is below the mean
-        parts = from_steps(first, last, steps, lower, xp)
+        parts = sums_from_steps(first, last, steps, lower, xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j), mixed_betainc_of_orders, xp)
+    return compute_each_order((i, j), mixed_betainc_of_orders, xp)
 
 
 special(
@@ -170,7 +170,9 @@ special(
 
 
 # --- F, of its arguments ------------------------------------------------------------------------------
-def of_mixture(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[Any, ...]:
+def ncf_mixture_arguments(
+    dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace
+) -> tuple[Any, ...]:
     """Return the arguments of the mixture of betainc that is ncfdtr(dfn, dfd, nc, f)."""
     odds = dfn * f / dfd
     return dfn / 2, dfd / 2, nc / 2, xp.special.share(odds), 1 / (1 + odds)
@@ -178,30 +180,30 @@ def of_mixture(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[
 
 def ncf_density(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to f."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def ncf_by_dfn(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to dfn."""
-    slope = xp.special.noncentral_beta_by(1, 0, *of_mixture(dfn, dfd, nc, f, xp))
+    slope = xp.special.noncentral_beta_by(1, 0, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
     return 0.5 * slope + ncf_density(dfn, dfd, nc, f, xp) * f / dfn
 
 
 def ncf_by_dfd(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to dfd."""
-    slope = xp.special.noncentral_beta_by(0, 1, *of_mixture(dfn, dfd, nc, f, xp))
+    slope = xp.special.noncentral_beta_by(0, 1, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
     return 0.5 * slope - ncf_density(dfn, dfd, nc, f, xp) * f / dfd
 
 
 def ncf_by_nc(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
     """Return the derivative of ncfdtr with respect to nc."""
-    return -0.5 * xp.special.noncentral_beta_step(0, 0, *of_mixture(dfn, dfd, nc, f, xp))
+    return -0.5 * xp.special.noncentral_beta_step(0, 0, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
 
 
 def density_by_odds(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[Any, Any]:
     """Return the density of the odds dfn f / dfd, and its derivative with respect to the odds."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     value = xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c
     slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, rate, x, c)
     return value, (slope * c * c - 2 * value / c) * c * c
@@ -220,13 +222,13 @@ def pdf_by_ratio(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
 
 def pdf_by_shape(i: int, j: int, f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the density in dfn / 2 (i = 1) or dfd / 2 (j = 1) at equal odds."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def pdf_by_nc(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the density with respect to nc."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, rate, x, c)
     difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c)
     return 0.5 * difference * c * c * dfn / dfd

@@ -16,10 +16,10 @@ from ._quadrature import (
     BENDING,
     DEPTH,
     clip_edge,
+    compute_each_order,
     double_kernel,
     gamma_constants,
-    of_orders,
-    panels,
+    panel_nodes,
 )
 from ._statement import REAL, special
 
@@ -38,19 +38,21 @@ def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
     return found
 
 
-def logarithm(k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> Any:
+def log_integrand(
+    k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace
+) -> Any:
     """Return the logarithm of the integrand in v = log(x), without its constants and polynomials."""
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
     return a * v - xp.exp(v) + normal
 
 
-def edges_of(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
+def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
     """Return the panels' edges in v, from the maximum to where the integrand falls by exp(-DEPTH)."""
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
     peak, center = 2 * xp.log(peak), xp.log(a)
-    heights = [logarithm(k, v, a, nc, s, xp) for v in (peak, 0.5 * (peak + center), center)]
+    heights = [log_integrand(k, v, a, nc, s, xp) for v in (peak, 0.5 * (peak + center), center)]
     top = xp.maximum(xp.maximum(heights[0], heights[1]), heights[2])
     level = top - DEPTH
     low_v, high_v = xp.minimum(peak, center), xp.maximum(peak, center)
@@ -59,7 +61,7 @@ def edges_of(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> l
     for inside, outside in ((low_v, level / a), (high_v, center + xp.log1p(spread))):
         for _ in range(BISECTIONS):
             middle = 0.5 * (inside + outside)
-            above = logarithm(k, middle, a, nc, s, xp) > level
+            above = log_integrand(k, middle, a, nc, s, xp) > level
             inside, outside = xp.where(above, middle, inside), xp.where(above, outside, middle)
         ends.append(outside)
     low, high = ends
@@ -87,9 +89,9 @@ def normal_gamma(
         s1, nc1 = sign * s, sign * nc
         constants = gamma_constants(n, a, xp)
         total = 0.0
-        for v, weights in panels(edges_of(k, a, nc1, s1, xp), xp):
+        for v, weights in panel_nodes(nct_edges(k, a, nc1, s1, xp), xp):
             z = s1[:, None] * xp.exp(0.5 * v) - nc1[:, None]
-            power = logarithm(k, v, a[:, None], nc1[:, None], s1[:, None], xp)
+            power = log_integrand(k, v, a[:, None], nc1[:, None], s1[:, None], xp)
             weights = weights * xp.exp(power + 0.5 * r * v + scale[:, None])
             if k:
                 weights = weights * normal_part(k, z, xp)
@@ -99,7 +101,7 @@ def normal_gamma(
         total = total * (1 / math.sqrt(2 * math.pi) if k else 1.0)
         return xp.where(inside, sign * total, math.nan)
 
-    return of_orders((n, r, k), normal_gamma_of_orders, xp)
+    return compute_each_order((n, r, k), normal_gamma_of_orders, xp)
 
 
 special(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Unknown
-from ._rules import greatest_of
+from ._rules import largest_order
 from ._statement import special
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
 
 
-def lower(f: Callable[[Any], Any], n: Real, xp: Namespace) -> Any:
+def at_lower_degree(f: Callable[[Any], Any], n: Real, xp: Namespace) -> Any:
     """Return ``f(n - 1)``; 0 for n = 0, where SciPy's functions of degree -1 may be NaN."""
     if not hasattr(n, "dtype"):
         return 0.0 if n == 0 else f(n - 1)
@@ -41,7 +41,7 @@ def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
         n = xp.where(n < 0, -1 - n, n)
     elif n < 0:
         n = -1 - n
-    return lower(lambda k: xp.special.eval_gegenbauer(k, 1.5, x), n, xp)
+    return at_lower_degree(lambda k: xp.special.eval_gegenbauer(k, 1.5, x), n, xp)
 
 
 def chebyshev_slope(n: Real, x: Real, xp: Namespace) -> Any:
@@ -52,13 +52,13 @@ def chebyshev_slope(n: Real, x: Real, xp: Namespace) -> Any:
         n = xp.where(n < -1, -2 - n, n)
     elif n < -1:
         sign, n = -1, -2 - n
-    return 2 * sign * lower(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp)
+    return 2 * sign * at_lower_degree(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp)
 
 
 # --- without parameters --------------------------------------------------------------------------------
 special(
     "eval_chebyt", "n x", DEGREE,
-    lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_chebyu(k, x), n, xp),
+    lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_chebyu(k, x), n, xp),
     domains=[DEGREES, ARGUMENTS], integers="n", complex=True,
     summary="Chebyshev polynomial of the first kind", source="DLMF 18.9.21",
 )  # fmt: skip
@@ -70,7 +70,7 @@ special(
 )  # fmt: skip
 special(
     "eval_chebyc", "n x", DEGREE,
-    lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_chebys(k, x), n, xp),
+    lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_chebys(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n", complex=True,
     summary="Chebyshev polynomial of the first kind on [-2, 2]", source="DLMF 18.9.21",
 )  # fmt: skip
@@ -82,7 +82,7 @@ special(
 )  # fmt: skip
 special(
     "eval_sh_chebyt", "n x", DEGREE,
-    lambda t, n, x, xp: t * 2 * n * lower(lambda k: xp.special.eval_sh_chebyu(k, x), n, xp),
+    lambda t, n, x, xp: t * 2 * n * at_lower_degree(lambda k: xp.special.eval_sh_chebyu(k, x), n, xp),
     domains=[DEGREES, SHIFTED], integers="n", complex=True,
     summary="Shifted Chebyshev polynomial of the first kind", source="DLMF 18.9.21",
 )  # fmt: skip
@@ -106,19 +106,19 @@ special(
 )  # fmt: skip
 special(
     "eval_laguerre", "n x", DEGREE,
-    lambda t, n, x, xp: -t * lower(lambda k: xp.special.eval_genlaguerre(k, 1.0, x), n, xp),
+    lambda t, n, x, xp: -t * at_lower_degree(lambda k: xp.special.eval_genlaguerre(k, 1.0, x), n, xp),
     domains=[DEGREES, HALF_LINE], integers="n", complex=True,
     summary="Laguerre polynomial", source="DLMF 18.9.23",
 )  # fmt: skip
 special(
     "eval_hermite", "n x", None,
-    lambda t, n, x, xp: t * 2 * n * lower(lambda k: xp.special.eval_hermite(k, x), n, xp),
+    lambda t, n, x, xp: t * 2 * n * at_lower_degree(lambda k: xp.special.eval_hermite(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
     summary="Hermite polynomial of physics", source="DLMF 18.9.25",
 )  # fmt: skip
 special(
     "eval_hermitenorm", "n x", None,
-    lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_hermitenorm(k, x), n, xp),
+    lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_hermitenorm(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
     summary="Hermite polynomial of probability theory", source="DLMF 18.9.27",
 )  # fmt: skip
@@ -128,7 +128,7 @@ special(
 special(
     "eval_gegenbauer", "n alpha x", DEGREE,
     lambda t, n, alpha, x, y, xp: t * gegenbauer_by_alpha(n, alpha, x, y, xp),
-    lambda t, n, alpha, x, xp: t * 2 * alpha * lower(
+    lambda t, n, alpha, x, xp: t * 2 * alpha * at_lower_degree(
         lambda k: xp.special.eval_gegenbauer(k, alpha + 1, x), n, xp),
     domains=[(2, 7), PARAMETERS, ARGUMENTS], integers="n", complex=True,
     summary="Gegenbauer polynomial", source="DLMF 18.9.19",
@@ -136,7 +136,7 @@ special(
 special(
     "eval_genlaguerre", "n alpha x", DEGREE,
     lambda t, n, alpha, x, xp: t * genlaguerre_by_alpha(n, alpha, x, xp),
-    lambda t, n, alpha, x, xp: -t * lower(
+    lambda t, n, alpha, x, xp: -t * at_lower_degree(
         lambda k: xp.special.eval_genlaguerre(k, alpha + 1, x), n, xp),
     domains=[(2, 7), PARAMETERS, HALF_LINE], integers="n", complex=True,
     summary="Generalized Laguerre polynomial", source="DLMF 18.9.23",
@@ -145,7 +145,7 @@ special(
     "eval_jacobi", "n alpha beta x", DEGREE,
     lambda t, n, alpha, beta, x, y, xp: t * jacobi_by_alpha(n, alpha, beta, x, y, xp),
     lambda t, n, alpha, beta, x, y, xp: t * jacobi_by_beta(n, alpha, beta, x, y, xp),
-    lambda t, n, alpha, beta, x, xp: t * 0.5 * (n + alpha + beta + 1) * lower(
+    lambda t, n, alpha, beta, x, xp: t * 0.5 * (n + alpha + beta + 1) * at_lower_degree(
         lambda k: xp.special.eval_jacobi(k, alpha + 1, beta + 1, x), n, xp),
     domains=[(2, 7), PARAMETERS, PARAMETERS, ARGUMENTS], integers="n", complex=True,
     summary="Jacobi polynomial", source="DLMF 18.9.15",
@@ -154,7 +154,7 @@ special(
     "eval_sh_jacobi", "n p q x", DEGREE,
     lambda t, n, p, q, x, y, xp: t * sh_jacobi_by_p(n, p, q, x, y, xp),
     lambda t, n, p, q, x, y, xp: t * sh_jacobi_by_q(n, p, q, x, y, xp),
-    lambda t, n, p, q, x, xp: t * n * lower(
+    lambda t, n, p, q, x, xp: t * n * at_lower_degree(
         lambda k: xp.special.eval_sh_jacobi(k, p + 2, q + 1, x), n, xp),
     domains=[(2, 7), (2.1, 4.0), PARAMETERS, SHIFTED], integers="n", complex=True,
     summary="Shifted Jacobi polynomial", source="DLMF 18.9.15",
@@ -188,13 +188,13 @@ def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
 def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
     """Return (k, mask of k < n, n - k) for k from the largest degree - 1 down to 0."""
     found = []
-    for k in range(greatest_of(n) - 1, -1, -1):
+    for k in range(largest_order(n) - 1, -1, -1):
         used = xp.asarray(n) > k
         found.append((k, used, xp.where(used, n - k, 1)))
     return found
 
 
-def of_whole(n: Real, total: Real, xp: Namespace) -> Any:
+def nan_between_degrees(n: Real, total: Real, xp: Namespace) -> Any:
     """Return the total where n is a whole number, else NaN: the sums over lower degrees do not hold."""
     return total if isinstance(n, int) else xp.where(n == xp.round(n), total, math.nan)
 
@@ -213,7 +213,7 @@ def gegenbauer_by_alpha(n: Real, alpha: Real, x: Real, y: RawArray, xp: Namespac
         )
         term = term + 2 * (k + 1) * y / ((k + 2 * alpha) * (2 * k + 2 * alpha + 1))
         total = total + xp.where(used, term, 0.0)
-    return of_whole(n, total, xp)
+    return nan_between_degrees(n, total, xp)
 
 
 def genlaguerre_by_alpha(n: Real, alpha: Real, x: Real, xp: Namespace) -> Any:
@@ -222,7 +222,7 @@ def genlaguerre_by_alpha(n: Real, alpha: Real, x: Real, xp: Namespace) -> Any:
     for k, used, difference in lower_degrees(n, xp):
         term = xp.special.eval_genlaguerre(k, alpha, x) / difference
         total = total + xp.where(used, term, 0.0)
-    return of_whole(n, total, xp)
+    return nan_between_degrees(n, total, xp)
 
 
 def jacobi_by_alpha(n: Real, alpha: Real, beta: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
@@ -257,7 +257,7 @@ def jacobi_by(
         total = total + xp.where(used, term, 0.0)
         if k:
             product = xp.where(used, product * (other + 1 + k) / (both + k), product)
-    return of_whole(n, total, xp)
+    return nan_between_degrees(n, total, xp)
 
 
 def sh_jacobi_by_p(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
@@ -265,18 +265,18 @@ def sh_jacobi_by_p(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespac
 
     The polynomial is P_n(p - q, q - 1) at 2 x - 1 over the binomial coefficient of 2 n + p - 1 and n.
     """
-    size, rate = leading(n, p, xp)
+    size, rate = sh_jacobi_scale(n, p, xp)
     return jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp) / size - rate * y
 
 
 def sh_jacobi_by_q(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the shifted Jacobi polynomial with respect to q."""
-    size, _ = leading(n, p, xp)
+    size, _ = sh_jacobi_scale(n, p, xp)
     by_alpha = jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp)
     return (jacobi_by_beta(n, p - q, q - 1, 2 * x - 1, y * size, xp) - by_alpha) / size
 
 
-def leading(n: Real, p: Real, xp: Namespace) -> tuple[Any, Any]:
+def sh_jacobi_scale(n: Real, p: Real, xp: Namespace) -> tuple[Any, Any]:
     """Return the binomial coefficient of 2 n + p - 1 and n, and its logarithmic derivative in p."""
     size, rate = 1.0 + 0 * p, 0 * p
     for k, used, _ in lower_degrees(n, xp):

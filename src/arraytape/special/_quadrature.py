@@ -46,7 +46,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel(call_in_blocks)
 
 
-def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Namespace) -> Any:
+def compute_each_order(orders: Sequence[Any], compute: Callable[..., Any], xp: Namespace) -> Any:
     """Compute derivatives whose orders may differ by element, with a call for each set of orders."""
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
@@ -71,22 +71,22 @@ def both_nonzero(x1: RawArray, x2: RawOperand, xp: Namespace) -> Any:
 
 # --- quadrature ---------------------------------------------------------------------------------------
 @functools.cache
-def legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
+def legendre_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the nodes and weights of a Gauss-Legendre rule on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
-def panels(edges: Sequence[Any], xp: Namespace) -> Iterator[tuple[Any, Any]]:
+def panel_nodes(edges: Sequence[Any], xp: Namespace) -> Iterator[tuple[Any, Any]]:
     """Yield the nodes and the weights of each panel that is not empty, along a last axis."""
-    nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre(NODES)]
+    nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre_rule(NODES)]
     for start, end in itertools.pairwise(edges):
         width = (end - start)[:, None]
         if xp.any(width != 0):
             yield start[:, None] + width * nodes, xp.abs(width) * weights
 
 
-def cutoff(
+def find_cutoff(
     start: RawArray,
     height: Callable[[RawArray], Any],
     slope: Callable[[RawArray], Any],
@@ -106,7 +106,7 @@ def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
     return xp.minimum(xp.maximum(x, low), high)
 
 
-def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
+def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
     """Return the derivatives of exp(f) at a zero of f, up to ``order``, from f', f'', ..."""
     found: list[Any] = [1.0]
     for n in range(1, order + 1):
@@ -118,7 +118,7 @@ def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
     """Return the derivatives of exp(loggamma(a) + digamma(a) e - loggamma(a + e)) in e, at e = 0."""
-    return bell([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
+    return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
 
 @double_kernel
@@ -148,7 +148,7 @@ def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Nam
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return of_orders((n, m), gamma_density_of_orders, xp)
+    return compute_each_order((n, m), gamma_density_of_orders, xp)
 
 
 def falling_factorial(a: RawArray, k: int, n: int) -> list[Any]:
@@ -183,7 +183,7 @@ def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     def gammainc_of_orders(n: int) -> Any:
         constants = gamma_constants(n, a1, xp)
         total = 0.0
-        for v, weights in panels(edges, xp):
+        for v, weights in panel_nodes(edges, xp):
             weights = weights * xp.exp(a1[:, None] * v - x1[:, None] * xp.expm1(v))
             for p in range(n, -1, -1):
                 power = (v + center) ** p
@@ -192,7 +192,7 @@ def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
                 )
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((n,), gammainc_of_orders, xp)
+    return compute_each_order((n,), gammainc_of_orders, xp)
 
 
 def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> list[Any]:
@@ -203,7 +203,7 @@ def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> lis
     """
     far = xp.log1p((a + 50.0) / x)
     start = xp.where(upper, xp.minimum(2.0 * far, far + math.log(4.0)), -(DEPTH + x) / a)
-    end = cutoff(start, lambda v: a * v - x * xp.expm1(v), lambda v: a - x * xp.exp(v), xp)
+    end = find_cutoff(start, lambda v: a * v - x * xp.expm1(v), lambda v: a - x * xp.exp(v), xp)
     bend, zero = -xp.log(x), 0.0 * x
     below = zip(reversed(BENDING), BENDING, strict=True)
     inner = [xp.where(upper, bend - far, bend - near) for far, near in below]
@@ -222,8 +222,8 @@ def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> l
     def curved(x: RawArray, sign: float, n: int) -> list[Any]:
         return [0.0 * x, *[sign * xp.special.polygamma(k, x) for k in range(1, n)]]
 
-    both = bell(curved(a + b, 1.0, i + j), i + j)
-    first, second = bell(curved(a, -1.0, i), i), bell(curved(b, -1.0, j), j)
+    both = exp_derivatives(curved(a + b, 1.0, i + j), i + j)
+    first, second = exp_derivatives(curved(a, -1.0, i), i), exp_derivatives(curved(b, -1.0, j), j)
     return [
         [
             sum(
@@ -270,7 +270,7 @@ def beta_density(
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return of_orders((i, j, m), beta_density_of_orders, xp)
+    return compute_each_order((i, j, m), beta_density_of_orders, xp)
 
 
 def beta_power(
@@ -295,7 +295,7 @@ def beta_pdf(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) 
 
 def digamma_difference(x: Any, step: RawArray, xp: Namespace) -> Any:
     """Return digamma(x + step) - digamma(x), for small steps as the integral of trigamma."""
-    nodes, weights = [xp.asarray(z, device=x.device) for z in legendre(10)]
+    nodes, weights = [xp.asarray(z, device=x.device) for z in legendre_rule(10)]
     small = step < 0.5 * x
     step1 = xp.where(small, step, 0.0)[:, None]
     slopes = xp.special.polygamma(1, x[:, None] + step1 * nodes)
@@ -328,7 +328,7 @@ def betainc_by(
     def betainc_of_orders(i: int, j: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
         total = 0.0
-        for v, weights in panels(edges, xp):
+        for v, weights in panel_nodes(edges, xp):
             down = log_complement(v, x2, y2, xp)  # of 1 - t, relative to that at x
             weights = weights * xp.exp(a1 * v - (a1 + b1) * down)
             log_t, log_1t = v - down, -down
@@ -341,7 +341,7 @@ def betainc_by(
                     total = total + factor * constants[i - p][j - q] * moment
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((i, j), betainc_of_orders, xp)
+    return compute_each_order((i, j), betainc_of_orders, xp)
 
 
 def log_complement(v: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
@@ -362,7 +362,7 @@ def beta_edges(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace
         rising = x * xp.exp(v)
         return a - total * rising / (y + rising)
 
-    end = cutoff(
+    end = find_cutoff(
         start, lambda v: a * v - total * log_complement(v, x, y, xp), beta_height_slope, xp
     )
     end = xp.minimum(end, 0.0 * end)

@@ -1,6 +1,6 @@
 """Helpers of the rules of several chapters, and kernels of derivatives of a given order.
 
-    @by_order
+    @kernel_by_order
     def exprel_derivative(n, x, *, xp): ...      # n is a Python int
 
 The statement of such a kernel is ``special("exprel_derivative", "n x", None, next_order(...),
@@ -41,7 +41,7 @@ def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
     return xp.where(y == y, slope, y)
 
 
-def greatest_of(n: Array | Batched | RawArray | float) -> int:
+def largest_order(n: Array | Batched | RawArray | float) -> int:
     """Return the greatest of the whole numbers n over all mapped examples; 0 if n is empty."""
     if isinstance(n, Array):
         n = (n + 0)._data
@@ -50,7 +50,7 @@ def greatest_of(n: Array | Batched | RawArray | float) -> int:
     return int(storage_of(n).host(n).max(initial=0)) if hasattr(n, "dtype") else int(n)
 
 
-def by_order(
+def kernel_by_order(
     function: Callable[..., Any], kernels: dict[str, Callable[..., Any]] = KERNELS
 ) -> Callable[..., Any]:
     """Register a kernel that gets the order of the derivative as a Python int.

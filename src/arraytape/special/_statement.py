@@ -88,7 +88,7 @@ def special(
     )  # fmt: skip
     function = compile_function(
         op, operands(names), convert=False,  # as SciPy: a ufunc may ask for integers
-        into=functools.partial(by_ufunc, name),
+        into=functools.partial(call_ufunc, name),
     )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
     register(op).public = function
@@ -98,7 +98,7 @@ def special(
     return function
 
 
-def by_ufunc(
+def call_ufunc(
     name: str,
     operands: tuple[Any, ...],
     out: Array | tuple[Array, ...] | None,
@@ -176,11 +176,11 @@ Notes
 {derivative(op)}{cited}{keeps(op)}"""
 
 
-def explained(op: Op, text: str | None) -> str:
+def helper_texts(op: Op, text: str | None) -> str:
     """Return an entry for each helper that the derivative in an op's docstring calls.
 
     An entry is the helper's own docstring.  A helper may be defined after the statement, so the package
-    calls ``explained`` when all chapters are imported.
+    calls ``helper_texts`` when all chapters are imported.
     """
     known: dict[str, Any] = {}
     for rule in op.rules or ():

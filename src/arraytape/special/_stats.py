@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Unknown
+from ._cdfs import bdtr_by_k, bdtr_by_n, bdtr_by_p
 from ._incomplete import PROBABILITY, SHAPE, beta_by_a, beta_by_b, beta_pdf, beta_quantile_rules
 from ._rules import as_floats
 from ._statement import POSITIVE, REAL, UNIT, special
@@ -49,40 +50,36 @@ _beta_ppf = special(
 
 
 # --- binomial: of real k and n ------------------------------------------------------------------------
-def binomial(i: int, j: int, m: int, k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+def binomial_derivative(i: int, j: int, m: int, k: Real, n: Real, p: Real, xp: Namespace) -> Any:
     """Return n + 1 times the derivatives of the probability of k successes in n trials."""
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
-
-
-def more(k: Real, n: Real, p: Real, xp: Namespace) -> tuple[Any, ...]:
-    """Return the arguments of betainc whose value is the probability of more than k successes."""
-    return k + 1, n - k, p, 1 - p, xp
 
 
 _binom_pmf = special(
     "_binom_pmf", "k n p",
     lambda t, k, n, p, xp: (
-        t * (binomial(1, 0, 0, k, n, p, xp) - binomial(0, 1, 0, k, n, p, xp)) / (n + 1)
+        t * (binomial_derivative(1, 0, 0, k, n, p, xp) - binomial_derivative(0, 1, 0, k, n, p, xp))
+        / (n + 1)
     ),
-    lambda t, k, n, p, y, xp: t * (binomial(0, 1, 0, k, n, p, xp) - y) / (n + 1),
-    lambda t, k, n, p, xp: t * binomial(0, 0, 1, k, n, p, xp) / (n + 1),
+    lambda t, k, n, p, y, xp: t * (binomial_derivative(0, 1, 0, k, n, p, xp) - y) / (n + 1),
+    lambda t, k, n, p, xp: t * binomial_derivative(0, 0, 1, k, n, p, xp) / (n + 1),
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of k successes in n trials, of real k and n", source="DLMF 8.17.5",
 )  # fmt: skip
 _binom_cdf = special(
     "_binom_cdf", "k n p",
-    lambda t, k, n, p, xp: t * (beta_by_b(*more(k, n, p, xp)) - beta_by_a(*more(k, n, p, xp))),
-    lambda t, k, n, p, xp: -t * beta_by_b(*more(k, n, p, xp)),
-    lambda t, k, n, p, xp: -t * beta_pdf(*more(k, n, p, xp)),
+    lambda t, k, n, p, xp: t * bdtr_by_k(k, n, p, xp),
+    lambda t, k, n, p, xp: t * bdtr_by_n(k, n, p, xp),
+    lambda t, k, n, p, xp: t * bdtr_by_p(k, n, p, xp),
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of at most k successes in n trials, of real k and n",
     source="DLMF 8.17.5",
 )  # fmt: skip
 _binom_sf = special(
     "_binom_sf", "k n p",
-    lambda t, k, n, p, xp: t * (beta_by_a(*more(k, n, p, xp)) - beta_by_b(*more(k, n, p, xp))),
-    lambda t, k, n, p, xp: t * beta_by_b(*more(k, n, p, xp)),
-    lambda t, k, n, p, xp: t * beta_pdf(*more(k, n, p, xp)),
+    lambda t, k, n, p, xp: -t * bdtr_by_k(k, n, p, xp),
+    lambda t, k, n, p, xp: -t * bdtr_by_n(k, n, p, xp),
+    lambda t, k, n, p, xp: -t * bdtr_by_p(k, n, p, xp),
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of more than k successes in n trials, of real k and n",
     source="DLMF 8.17.5",
@@ -169,7 +166,7 @@ for _name in ("mean", "variance", "skewness"):
 
 
 # --- Cauchy and cosine --------------------------------------------------------------------------------
-def standard(loc: Real, scale: Real, x: Real) -> Any:
+def z_score(loc: Real, scale: Real, x: Real) -> Any:
     return (x - loc) / scale
 
 
@@ -263,31 +260,31 @@ def skew_normal_quantile_rules(sign: int) -> list[Any]:
     """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
     def by_p(t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace) -> Any:
-        return sign * t * scale / skew_normal_pdf(t, standard(loc, scale, y), alpha, xp)
+        return sign * t * scale / skew_normal_pdf(t, z_score(loc, scale, y), alpha, xp)
 
     def by_shape(
         t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace
     ) -> Any:
-        z = standard(loc, scale, y)
+        z = z_score(loc, scale, y)
         slope = skew_normal_by_shape(t, z, alpha, xp)
         return -t * scale * slope / skew_normal_pdf(t, z, alpha, xp)
 
-    return [by_p, lambda t: t, lambda t, loc, scale, y: t * standard(loc, scale, y), by_shape]
+    return [by_p, lambda t: t, lambda t, loc, scale, y: t * z_score(loc, scale, y), by_shape]
 
 
 _skewnorm_cdf = special(
     "_skewnorm_cdf", "x loc scale alpha",
     lambda t, x, loc, scale, alpha, xp: (
-        t * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+        t * skew_normal_pdf(t, z_score(loc, scale, x), alpha, xp) / scale
     ),
     lambda t, x, loc, scale, alpha, xp: (
-        -t * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+        -t * skew_normal_pdf(t, z_score(loc, scale, x), alpha, xp) / scale
     ),
     lambda t, x, loc, scale, alpha, xp: (
-        -t * standard(loc, scale, x) * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+        -t * z_score(loc, scale, x) * skew_normal_pdf(t, z_score(loc, scale, x), alpha, xp) / scale
     ),
     lambda t, x, loc, scale, alpha, xp: (
-        t * skew_normal_by_shape(t, standard(loc, scale, x), alpha, xp)
+        t * skew_normal_by_shape(t, z_score(loc, scale, x), alpha, xp)
     ),
     domains=[REAL, (-1.0, 1.0), POSITIVE, (-3.0, 3.0)], public=False,
     summary="The cumulative function of the skew normal distribution",

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ._quadrature import (
     BENDING,
     DEPTH,
-    bell,
     clip_edge,
-    cutoff,
+    compute_each_order,
     digamma_difference,
     double_kernel,
-    of_orders,
-    panels,
+    exp_derivatives,
+    find_cutoff,
+    panel_nodes,
 )
 from ._statement import REAL, special
 
@@ -69,7 +69,7 @@ def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namesp
     def t_density_of_orders(n: int, m: int) -> Any:
         # In x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.
         parts = zip(constant_parts(n, df, xp), variable_parts(n, df, log_odds, xp), strict=True)
-        factors = bell([one + other for one, other in parts], n)
+        factors = exp_derivatives([one + other for one, other in parts], n)
         table: dict[tuple[int, int], Any] = {(i, 0): density * f for i, f in enumerate(factors)}
 
         def t_derivative(i: int, j: int) -> Any:
@@ -89,7 +89,7 @@ def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namesp
                 table[i, j + 1] = -(left + right) / (df + x * x)
         return xp.where(xp.isinf(x), 0.0, table[n, m] + 0.0 * df)
 
-    return of_orders((n, m), t_density_of_orders, xp)
+    return compute_each_order((n, m), t_density_of_orders, xp)
 
 
 @double_kernel
@@ -106,14 +106,16 @@ def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     def stdtr_of_orders(n: int) -> Any:
         constants = [z[:, None] for z in constant_parts(n, df, xp)]
         total = 0.0
-        for v, weights in panels(edges, xp):
+        for v, weights in panel_nodes(edges, xp):
             weights = weights * xp.exp(student_height(v, df[:, None], log_odds[:, None], xp))
             parts = variable_parts(n, df[:, None], log_odds[:, None] + 2 * v, xp)
-            factors = bell([c + part for c, part in zip(constants, parts, strict=True)], n)
+            factors = exp_derivatives(
+                [c + part for c, part in zip(constants, parts, strict=True)], n
+            )
             total = total + xp.sum(weights * factors[n], axis=-1)
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((n,), stdtr_of_orders, xp)
+    return compute_each_order((n,), stdtr_of_orders, xp)
 
 
 def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
@@ -132,7 +134,9 @@ def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespa
     def student_height_slope(v: RawArray) -> Any:
         return 1 - (df + 1) / (1 + xp.exp(-log_odds - 2 * v))
 
-    far = cutoff(start, lambda v: student_height(v, df, log_odds, xp), student_height_slope, xp)
+    far = find_cutoff(
+        start, lambda v: student_height(v, df, log_odds, xp), student_height_slope, xp
+    )
     end = xp.where(outer, far, -DEPTH)
     steps = [-size - 0.5 * d for d in reversed(BENDING)]
     steps = [*steps, 0.0 * size, *[size + 0.5 * d for d in BENDING]]

@@ -15,7 +15,7 @@ import numpy as np
 from .._storage.special import SUBSTITUTES, not_in_cupy, substitute
 from .._storage.storage import is_complex, storage_of
 from ._gamma import LANCZOS
-from ._rules import by_order, horner
+from ._rules import horner, kernel_by_order
 
 if TYPE_CHECKING:
     from .._util.protocols import Namespace, RawArray, RawOperand
@@ -161,7 +161,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
-        by_order(function, SUBSTITUTES)
+        kernel_by_order(function, SUBSTITUTES)
         compute = SUBSTITUTES[name]
 
         @functools.wraps(function)
@@ -199,7 +199,7 @@ def eval_jacobi(n: int, alpha: RawArray, beta: RawArray, x: RawArray, *, xp: Nam
     return high
 
 
-def of_next_orders(
+def recur_orders(
     n: int, low: RawArray, high: RawArray, x: RawArray, signs: tuple[int, int], xp: Namespace
 ) -> Any:
     """Return f of order n from those of orders 0 and 1, by f(k + 1) = +-2 k / x f(k) +- f(k - 1)."""
@@ -210,7 +210,7 @@ def of_next_orders(
     return high if n else low
 
 
-def of_first_kind(
+def bessel_first_kind(
     n: int, low: RawArray, high: RawArray, x: RawArray, sign: int, far: float, scale: RawOperand,
     xp: Namespace,
 ) -> Any:  # fmt: skip
@@ -229,7 +229,7 @@ def of_first_kind(
     near = xp.abs(x) <= far
     small, large = xp.where(near, x, 0.0), xp.where(near, far, x)
     series = (0.5 * small) ** n / math.factorial(n) * horner(ratios, small * small, xp)
-    beyond = of_next_orders(n, low, high, large, (-sign, sign), xp)
+    beyond = recur_orders(n, low, high, large, (-sign, sign), xp)
     return xp.where(near, scale * series, beyond)
 
 
@@ -238,7 +238,7 @@ def bessel_of_order_sign(n: int, found: RawArray) -> Any:
     return -found if n < 0 and n % 2 else found
 
 
-def modified_far(n: int) -> float:
+def iv_recurrence_start(n: int) -> float:
     """Return the argument from which the recurrence of I loses at most a digit up to order n."""
     return max(12.0, 0.5 * n * n)
 
@@ -246,32 +246,32 @@ def modified_far(n: int) -> float:
 @substitute_by_order(HIGHEST)
 def jv(n: int, x: RawArray, *, xp: Namespace) -> Any:
     m, low, high = abs(n), xp.special.j0(x), xp.special.j1(x)
-    return bessel_of_order_sign(n, of_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
+    return bessel_of_order_sign(n, bessel_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
 
 
 @substitute_by_order(HIGHEST)
 def yv(n: int, x: RawArray, *, xp: Namespace) -> Any:
     low, high = xp.special.y0(x), xp.special.y1(x)
-    return bessel_of_order_sign(n, of_next_orders(abs(n), low, high, x, (1, -1), xp))
+    return bessel_of_order_sign(n, recur_orders(abs(n), low, high, x, (1, -1), xp))
 
 
 @substitute_by_order(HIGHEST)
 def iv(n: int, x: RawArray, *, xp: Namespace) -> Any:
     m, low, high = abs(n), xp.special.i0(x), xp.special.i1(x)
-    return of_first_kind(m, low, high, x, 1, modified_far(m), 1.0, xp)
+    return bessel_first_kind(m, low, high, x, 1, iv_recurrence_start(m), 1.0, xp)
 
 
 @substitute_by_order(HIGHEST)
 def ive(n: int, x: RawArray, *, xp: Namespace) -> Any:
     m, low, high = abs(n), xp.special.i0e(x), xp.special.i1e(x)
-    return of_first_kind(m, low, high, x, 1, modified_far(m), xp.exp(-xp.abs(x)), xp)
+    return bessel_first_kind(m, low, high, x, 1, iv_recurrence_start(m), xp.exp(-xp.abs(x)), xp)
 
 
 @substitute_by_order(HIGHEST)
 def kv(n: int, x: RawArray, *, xp: Namespace) -> Any:
-    return of_next_orders(abs(n), xp.special.k0(x), xp.special.k1(x), x, (1, 1), xp)
+    return recur_orders(abs(n), xp.special.k0(x), xp.special.k1(x), x, (1, 1), xp)
 
 
 @substitute_by_order(HIGHEST)
 def kve(n: int, x: RawArray, *, xp: Namespace) -> Any:
-    return of_next_orders(abs(n), xp.special.k0e(x), xp.special.k1e(x), x, (1, 1), xp)
+    return recur_orders(abs(n), xp.special.k0e(x), xp.special.k1e(x), x, (1, 1), xp)
