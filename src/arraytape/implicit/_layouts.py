@@ -48,7 +48,9 @@ class Layout:
         self.name, self.what = name, what
         self.leaves = [self._leaf(x, nesting) for x in nest.leaves(nesting)]
         self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
-        self.dtype = np.result_type(np.float32, *[real_of(x.dtype) for x in self.leaves])
+        self.dtype = np.result_type(
+            np.float32, *[np.zeros((), x.dtype).real.dtype for x in self.leaves]
+        )
         self.dtype = self.dtype if self.leaves else np.dtype(np.float64)
         ends = np.cumsum([0, *[x.real_size for x in self.leaves]])
         self.parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
@@ -142,11 +144,6 @@ class Layout:
         if len(flats) == 1:
             return flats[0]
         return xp.concat(flats) if flats else xp.zeros((0,))
-
-
-def real_of(dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of real and imaginary parts."""
-    return np.zeros((), dtype).real.dtype
 
 
 # --- values on the host -----------------------------------------------------------------------------

@@ -20,5 +20,5 @@ class OfSciPy:
 
 
 METHODS = (*ADAPTIVE, RADAU, *FIXED)
-# Multistep methods, whose orders change on the way.
+# Multistep methods, whose order changes between steps.
 WITHOUT_STEPS = (OfSciPy(BDF), OfSciPy(LSODA))

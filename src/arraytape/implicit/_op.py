@@ -26,9 +26,8 @@ from .._util.errors import user_line
 from ._layouts import Examples, Layout, Vector, own_handles
 from ._problem import Numbers, Problem
 
-REPEATED = (
-    1e-6  # how well a function gives the same again: rounding differs where memory lies otherwise
-)
+# The relative change that is allowed when a function runs again: rounding depends on memory's alignment.
+REPEATED = 1e-6
 Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 
 

@@ -143,9 +143,6 @@ class Numbers:
 
         return precondition
 
-    def system_at(self, v: Vector) -> System:
-        return checks.factor_system(self.residual_at(v), self.jacobian_at(v))
-
     def newton(self, v: Vector, most: int = 30) -> Vector:
         """Take Newton steps from v while they become smaller, down to rounding."""
         best, before, last = v, np.inf, np.inf
@@ -281,9 +278,10 @@ class Numbers:
             error = max(error, 2.0 * relative_size(after, step))
         if error <= limit:
             return size, error
-        other = self.system_at(v - step)
+        end = v - step
+        other = checks.factor_system(self.residual_at(end), self.jacobian_at(end))
         here = self._slope(v, found.apply_inverse)
-        there = self._slope(v - step, other.apply_inverse)
+        there = self._slope(end, other.apply_inverse)
         scale = float(np.max(np.abs(there), initial=0.0))
         error = rounding
         if scale:

@@ -28,9 +28,9 @@ class Collocation(Explicit):
         self.name, self.solver = "Radau", Radau
         self.C = np.array([(4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0])
         powers = self.C[:, None] ** np.arange(4)
-        # The integrals from 0 to each point of the polynomials that are 1 at one point, 0 at the others.
+        # Integrals from 0 to each point of the polynomials that are 1 at one point, 0 at the others.
         self.A = powers[:, 1:] / np.arange(1, 4) @ np.linalg.inv(powers[:, :3])
-        # From the values at the points to the coefficients of a polynomial that is 0 at 0.
+        # A matrix from values at the points to the coefficients of the polynomial that is 0 at 0.
         self.P = np.linalg.inv(powers[:, 1:])
 
     def hint_of(self, solver: OdeSolver) -> Data | None:

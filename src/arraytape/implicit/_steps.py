@@ -19,7 +19,7 @@ from ._field import Arguments, Data, Field, Time, values_on_host
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-# How well steps that are taken again give the same state: rounding grows on the way.
+# The relative change of a state that is allowed when steps run again: rounding errors grow with them.
 REPRODUCED = 1e-6
 
 
@@ -93,7 +93,7 @@ class Mesh:
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
         """Return the mesh of equal steps that are not longer than ``max_step``."""
         length = abs(span[1] - span[0])
-        # 0.9 / 0.3 is not quite 3.
+        # 0.9 / 0.3 is a little more than 3, where 3 steps are meant.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
         last = np.arange(count + 1) / count
         nodes = span[0] + (span[1] - span[0]) * last

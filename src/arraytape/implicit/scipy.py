@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from .._util.protocols import RawArray
 
-# What SciPy's methods ask for; it warns of what they do not.
+# The derivatives that SciPy's methods take: SciPy warns of others.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
-NEAR = 1e-6  # how near to a bound, relative to it, what lies on it may be
+NEAR = 1e-6  # relative distance to a bound within which an element lies on the bound
 
 
 @entrance

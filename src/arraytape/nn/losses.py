@@ -72,7 +72,7 @@ def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: in
             f"softmax_cross_entropy: labels {describe(given)} are neither integers nor a "
             f"probability for each of the logits {describe(logits)} [at {user_line()}]"
         )
-    # What has probability 0 costs nothing, also where its logit is -inf.
+    # A class of probability 0 adds no loss, even where its logit is -inf.
     nothing = (given == 0) & (logarithms == -xp.inf)
     total: Array = xp.sum(given * xp.where(nothing, 0, logarithms), axis=axis)
     return -total

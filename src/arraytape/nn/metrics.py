@@ -128,8 +128,9 @@ class Metric(Module):
 
     def _add(self, *pairs: tuple[Variable, Any]) -> None:
         """Add to Variables, to all or to none."""
+        # Sums may lie on another device.
         values = [
-            (variable, as_state(self.name, sum_on_host(value), variable))
+            (variable, as_state(self.name, detached(value).to_device("cpu"), variable))
             for variable, value in pairs
         ]
 
@@ -690,11 +691,6 @@ def with_weights(owner: str, given: Array, sample_weight: ArrayLike | None) -> t
 
 def as_doubles(x: Array) -> Array:
     return xp.astype(x, xp.float64, copy=False)
-
-
-def sum_on_host(x: Array) -> Array:
-    """Return a sum, which may lie on another device, on the host."""
-    return detached(x).to_device("cpu")
 
 
 def __dir__() -> list[str]:

@@ -38,7 +38,7 @@ OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
 for _chapter in _chapters:  # compositions of statements: of several results, of complex data
     for _name, _function in getattr(_chapter, "FUNCTIONS", {}).items():
-        # What checks its arguments already wraps the function.
+        # A function that checks its own arguments is wrapped already.
         _public = _function if hasattr(_function, "__wrapped__") else entrance(_function)
         _public.__module__, FUNCTIONS[_name] = __name__, _public
 for _name, _example in examples_of("special").items():
@@ -47,7 +47,7 @@ for _name, _example in examples_of("special").items():
     with_example(_function, _example, _helpers)
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
-# SciPy's private ufuncs are here, too, but are shown to nobody.
+# SciPy's private ufuncs can be called, but are not listed.
 __all__ = sorted(
     name
     for name in FUNCTIONS

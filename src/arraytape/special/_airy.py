@@ -45,8 +45,8 @@ itairy = special_tuple(
 FUNCTIONS: dict[str, Callable[..., Any]] = {"airy": airy, "itairy": itairy}
 
 # --- scaled -----------------------------------------------------------------------------------------
-# Ai and Ai' times exp(s), Bi and Bi' times exp(-abs(real(s))), with s = 2 / 3 z ** 1.5.  Where z is
-# large they are Bessel functions of s (DLMF 9.6.2 to 9.6.9), whose derivatives do not cancel.
+# airye is Ai and Ai' times exp(s), Bi and Bi' times exp(-abs(real(s))), with s = 2 / 3 z ** 1.5.  Where
+# z is large they are Bessel functions of s (DLMF 9.6.2 to 9.6.9), whose derivatives do not cancel.
 THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
@@ -122,7 +122,7 @@ airye = special_tuple(
 )  # fmt: skip
 
 
-# Of complex z, Bi and Bi' are scaled by exp(-s) for an s of its own, which is real.
+# For complex z, Bi and Bi' are functions of z and of the scale's exponent s, a real operand of its own.
 @kernel
 def bi_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))

@@ -183,8 +183,8 @@ special(
 
 
 # --- scaled by a real part or an imaginary part: not analytic ---------------------------------------
-# Of complex z these are compositions: of an analytic function, scaled by exp(-s) for an s of its own,
-# and of s = abs(imag(z)) or abs(real(z)).
+# For complex z they are analytic functions of z, scaled by exp(-s) with a real operand s, which is then
+# abs(imag(z)) or abs(real(z)).
 REAL_OF = {
     "jve": special(
         "jve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jve, v, z),

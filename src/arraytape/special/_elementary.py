@@ -60,7 +60,7 @@ def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     count = 30 + 6 * n
 
     def series(x: RawArray) -> Any:
-        # Both are sums of terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
+        # Both series have terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
         above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
         below = [-1.0 / (n + 1 + k) for k in range(1, count)]
         high, low = (
@@ -181,7 +181,7 @@ def ratio(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
 
 
-# An op of its own, so that its slope in x1 is 1 / x2 where it is 0.
+# ratio is an op of its own, so that its slope in x1 is 1 / x2 where x1 is 0.
 special(
     "ratio", "x1 x2", lambda t, x2: t / x2, lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
     complex=True, public=False,
@@ -279,7 +279,7 @@ def legs_over_hypotenuse(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     return x1 * (x2 / xp.where(h == 0, 1.0, h))
 
 
-# An op of its own, so that its slopes do not cancel.
+# legs_over_hypotenuse is an op of its own, so that its slopes do not cancel.
 special(
     "legs_over_hypotenuse", "x1 x2", lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
     lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp), public=False,
@@ -495,8 +495,8 @@ def softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     shares: Array = shifted / total
     if not followers(shares):
         return shares
-    # Times 1, of which the derivative takes the mean from a cotangent a second time: the first
-    # mean is rounded, which may be all that is left at a share of nearly 1.
+    # A factor of 1, whose derivative takes the mean from a cotangent a second time: the first mean is
+    # rounded, and its rounding may be all that is left at a share of nearly 1.
     whole: Array = sum_of(shares, axis=axis, keepdims=True)
     one: Array = stop_gradient(whole) / whole
     return shares * one

@@ -42,7 +42,7 @@ def carlson_integral(
     unit = 0 * (a + b + c + d + x + y + z + p) + 1
     e, *powers = [real_data(k, xp) for k in (e, a, b, c, d)]
     factors = list(zip(powers, [v * unit for v in (x, y, z, p)], strict=True))
-    # A factor of power 0 is not there, and an argument of 0 is a power of t.
+    # A factor of power 0 is left out, and a factor with an argument of 0 is a power of t.
     factors = [(k, xp.where(k == 0, unit, v)) for k, v in factors]
     sizes = [xp.abs(v) for _, v in factors]
     largest = elementwise_maximum(sizes, xp)
@@ -173,7 +173,7 @@ def carlson_of_three(
 
 
 # A negative last argument is a Cauchy principal value; there the arguments differ, and partial
-# fractions give the derivative.  Elsewhere it is an integral of positive terms.
+# fractions give the derivative.  Elsewhere the derivative is an integral of positive terms.
 def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
     """Return the mask of a negative last argument, and the argument made safe for either side."""
     negative = real_data(last, xp) < 0

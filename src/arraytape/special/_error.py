@@ -21,8 +21,8 @@ FAR = 7.0  # from here on the asymptotic series have the precision of float64
 
 
 # --- families of derivatives ----------------------------------------------------------------------
-# Forwards, each derivative follows from those before it, with cancellation where the argument is large:
-# there the asymptotic series is differentiated term by term.
+# A recurrence gives each derivative from those before it, but cancels where the argument is large: there
+# the asymptotic series is differentiated term by term.
 def _asymptotic(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
     """Return ``n! / z ** (n + 1)`` times the asymptotic series: erfcx's for sign -1, Dawson's for 1."""
     reciprocal = 1.0 / z
@@ -114,7 +114,7 @@ wofz = special(
     domains=[REAL], complex=True, summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
     source="DLMF 7.10.2",
 )  # fmt: skip
-# The inverse function theorem: the slope of the function itself at the result.
+# By the inverse function theorem a slope is 1 over that of the function itself at the result.
 erfinv = special(
     "erfinv", "x", lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(-0.95, 0.95)],
     summary="The inverse of the error function",
@@ -131,7 +131,7 @@ ndtr = special(
 )  # fmt: skip
 
 
-# The density over the probability, neither of which need be representable.
+# The density over the probability in one kernel, since each alone may underflow.
 @kernel
 def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
     """Return exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))."""
@@ -140,7 +140,7 @@ def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
 
 def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """``-t * y * (x + y)``, where that does not cancel"""
-    # It cancels where x is negative; where x is positive, erfcx overflows sooner than its share is 0.
+    # The formula cancels where x is negative; where x is positive, erfcx overflows before y is 0.
     positive = xp.real(x) > 0
     u = xp.where(positive, 0.0, x) * -math.sqrt(0.5)
     growth = math.sqrt(0.5) * (xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u))
@@ -196,7 +196,7 @@ def _voigt(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, xp: Namespace)
     scale = xp.where(narrow, 1.0, scale)
     turned = gamma - 1j * x
     found = (-1j / scale) ** n * xp.special.erfcx_derivative(n, turned / scale) / (scale * ROOT_PI)
-    # Without a Gaussian part it is 1 / (pi (gamma - 1j x)).
+    # Without a Gaussian part the profile is 1 / (pi (gamma - 1j x)).
     lorentz = math.factorial(n) * 1j**n / math.pi / turned ** (n + 1)
     return xp.where(narrow, lorentz, found)
 

@@ -100,7 +100,7 @@ def hyperbolic_cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
 
 def _shi(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t * xp.sinh(x) / x``"""
-    # sin(i x) / (i x), whose derivatives are accurate near 0.
+    # sinh(x) / x is sin(i x) / (i x), whose derivatives are accurate near 0.
     slope = xp.sinc_derivative(x * (1j / math.pi), order=0)
     return t * (slope if is_complex(x) else xp.real(slope))
 

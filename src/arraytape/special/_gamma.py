@@ -109,7 +109,7 @@ special(
 )  # fmt: skip
 
 
-# SciPy's polygamma gives double precision of single precision, and knows no complex data.
+# SciPy's polygamma returns double precision for single precision, and takes no complex data.
 digamma = special(
     "digamma", "x", lambda t, x, xp: t * xp.special.polygamma_of(1, x), complex=True,
     summary="The logarithmic derivative of the gamma function", source="DLMF 5.2.2",
@@ -161,7 +161,7 @@ _factorial = special(
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative", continuous=False,
 )  # fmt: skip
-# The shift and g of the sum that scales it.
+# Lanczos's constant g, which shifts the argument and scales the sum.
 LANCZOS = 6.024680040776729583740234375
 
 
@@ -222,7 +222,7 @@ poch = special(
 
 
 # --- zeta functions -------------------------------------------------------------------------------
-# Taylor coefficients in the exponent: sums of powers, and the sum of Euler and Maclaurin for the rest.
+# Taylor coefficients in the exponent: of a sum of powers, and of Euler and Maclaurin's sum for the rest.
 # Source: DLMF 2.10(i), 25.11.5.
 def _power(base: RawArray, s: RawArray, n: int, xp: Namespace) -> list[Any]:
     """Return the Taylor coefficients of base ** -s in s, up to order n."""

@@ -101,15 +101,16 @@ def _with_slopes(
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
     finite = isfinite(value)
-    terms = _terms(a - where(finite, value, 0.0), b)
+    terms = a - where(finite, value, 0.0)
+    terms = exp(terms) if b is None else _weighted_exp(b, terms)
     terms = terms / where(finite, phase, 1.0) if with_phase else terms
     total = sum_of(terms, axis=axes, keepdims=True)
     fixed = stop_gradient(total)
-    # 0, of which the slope is NaN: where the sum is too large, and for a value that it has not.
-    # Elsewhere 1, since a NaN there would have each gradient computed again by a guarded pass.
+    # 0 with a slope of NaN where the sum overflows or the value is undefined; elsewhere 1, since a NaN
+    # there would make a guarded pass compute each gradient again.
     nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
     loud = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
-    # The total is 1 but for rounding, of the value, too; or whatever cancellation has left of that.
+    # The total is 1 up to its own rounding and the value's, unless cancellation has left less.
     rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, loud))
@@ -137,10 +138,6 @@ def _promoted(
         return broadcast_to(astype(x, dtype, copy=False), shape or (1,))
 
     return in_common(x), None if factors is None else in_common(factors)
-
-
-def _terms(x: Array, b: Array | None) -> Array:
-    return exp(x) if b is None else _weighted_exp(b, x)
 
 
 def _value(

@@ -248,7 +248,7 @@ def jacobi_by(
     both = alpha + beta + 1
     total, product = 0 * y, 1.0
     for k, used, difference in lower_degrees(n, xp):
-        # For k = 0 the factor alpha + beta + 1 cancels, which may be 0.
+        # For k = 0 the factor alpha + beta + 1, which may be 0, cancels.
         first = (other + 1 + k) * ((both + 2 * k) / (both + k) if k else 1.0)
         weight = product * first / difference
         if sign < 0:

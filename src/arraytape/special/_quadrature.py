@@ -316,7 +316,7 @@ def betainc_by(
     center_b = xp.log(y1) + digamma_difference(b, a, xp)
     upper = center_a * (i + 1) > center_b * (j + 1)
 
-    # The upper integral of t is the lower one of 1 - t.
+    # The upper integral over t is the lower integral over 1 - t.
     a1, b1 = xp.where(upper, b, a), xp.where(upper, a, b)
     x2, y2 = xp.where(upper, y1, x1), xp.where(upper, x1, y1)
     scale = xp.where(upper, -1.0, 1.0) * x1 * y1 * beta_pdf(a, b, x1, y1, xp)

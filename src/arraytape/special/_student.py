@@ -67,7 +67,7 @@ def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namesp
     density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
     def t_density_of_orders(n: int, m: int) -> Any:
-        # In x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.
+        # In x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated in both.
         parts = zip(constant_parts(n, df, xp), variable_parts(n, df, log_odds, xp), strict=True)
         factors = exp_derivatives([one + other for one, other in parts], n)
         table: dict[tuple[int, int], Any] = {(i, 0): density * f for i, f in enumerate(factors)}

@@ -20,7 +20,7 @@ from ._rules import horner, kernel_by_order
 if TYPE_CHECKING:
     from .._util.protocols import Namespace, RawArray, RawOperand
 
-# Of Lanczos's sum: the numerator, and x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
+# Lanczos's sum: the numerator, and the denominator x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
 NUMERATOR = (
     56906521.91347156388090791033559122686859, 103794043.1163445451906271053616070238554,
     86363131.28813859145546927288977868422342, 43338889.32467613834773723740590533316085,
