@@ -71,7 +71,7 @@ def root(
         Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
         same shapes as x has.  What it uses that a tape follows must be among the parameters.
     x0 : Array or nesting
-        Where to start: floating-point Arrays, NumPy arrays or numbers, real or complex, in any
+        The start: floating-point Arrays, NumPy arrays or numbers, real or complex, in any
         nesting.  Its gradient is None.
     *theta : Array or nesting
         The parameters: Arrays, Variables, and constants, in any nestings.
@@ -81,10 +81,10 @@ def root(
         By default Powell's hybrid method of SciPy's with the exact Jacobian, and Newton steps down
         to rounding; an x0 that solves to rounding stays as it is.
     matrix_free : bool, default: False
-        Whether to make no Jacobian, but solve with its products by GMRES, or by conjugate gradients
+        If True, make no Jacobian, but solve with its products by GMRES, or by conjugate gradients
         where it is symmetric and positive definite.  Its condition is then not checked.
     symmetric : bool, default: False
-        Whether the Jacobian is symmetric and positive definite.
+        True if the Jacobian is symmetric and positive definite.
     tol : float, default: 0.1
         The largest relative error of the derivative that is accepted, as the Newton step from the
         solution tells it.  A hundredth of it is warned of.
@@ -92,13 +92,13 @@ def root(
         The least reciprocal condition number of the Jacobian (rows and columns scaled, in the 1-norm)
         that is accepted; by default what rounding lets ``tol`` be.
     rtol, maxiter : float and int, optional
-        Where iterations of ``matrix_free`` end: at this residual relative to the right-hand side, or
-        after so many products, which is an error.
+        The end of iterations with ``matrix_free``: at this residual relative to the right-hand side,
+        or after so many products, which is an error.
     preconditioner : Callable, optional
         ``preconditioner(r, x, *theta)``, linear in r, which has x's nesting: about the inverse of the
         Jacobian at x times r.  It is array code, so that its transpose is known.
     polish : bool, default: False
-        Whether Newton steps follow the solver's solution, down to rounding.
+        If True, Newton steps follow the solver's steps, down to rounding.
 
     Returns
     -------
@@ -164,14 +164,14 @@ def minimum(
         Takes x and the parameters, as Arrays and nestings of Arrays, and gives one real Array of shape
         ().  It must have a continuous Hessian at the minimum.
     x0, *theta : Array or nesting
-        As of ``root``.
+        As in ``root``.
     solver : Callable, optional
-        As of ``root``; by default a Newton method of SciPy's in a trust region, and Newton steps down to
+        As in ``root``; by default a Newton method of SciPy's in a trust region, and Newton steps down to
         rounding.
     matrix_free : bool, default: False
-        Whether to make no Hessian, but solve with its products by conjugate gradients.
+        If True, make no Hessian, but solve with its products by conjugate gradients.
     tol, rcond, rtol, maxiter, preconditioner, polish
-        As of ``root``, with the Hessian for the Jacobian.
+        As in ``root``, with the Hessian for the Jacobian.
 
     Returns
     -------
@@ -181,10 +181,10 @@ def minimum(
     Raises
     ------
     NotASolution
-        As of ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
+        As in ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
         random direction alone).
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``; and when f gives anything but one real Array of shape ().
+        As in ``root``; and when f gives anything but one real Array of shape ().
 
     Examples
     --------
@@ -216,12 +216,12 @@ def fixed_point(
         Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
         same shapes as x has.
     x0, *theta : Array or nesting
-        As of ``root``.
+        As in ``root``.
     solver : Callable, optional
-        As of ``root``; by default g again and again, and Newton steps once it is near, or where that is
+        As in ``root``; by default g again and again, and Newton steps once it is near, or where that is
         slow.
     matrix_free, tol, rcond, rtol, maxiter, preconditioner, polish
-        As of ``root``, with ``x - g(x, *theta)`` for F.
+        As in ``root``, with ``x - g(x, *theta)`` for F.
 
     Returns
     -------
@@ -231,9 +231,9 @@ def fixed_point(
     Raises
     ------
     NotASolution
-        As of ``root``, and when the iteration leaves for what is not finite.
+        As in ``root``, and when the iteration leaves for what is not finite.
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``.
+        As in ``root``.
 
     Examples
     --------
@@ -278,15 +278,15 @@ def linear_solve(
     *theta : Array or nesting
         The parameters of the operator.
     x0 : Array or nesting, optional
-        Where to start; zeros by default.
+        The start; zeros by default.
     solver : Callable, optional
         ``solver(x0, b, *theta)``, on NumPy arrays; by default an iteration as for the derivative.
     matrix_free : bool, default: True
-        Whether to solve by products; else by the operator's matrix.
+        If True, solve by products, else by the operator's matrix.
     symmetric : bool, default: False
-        Whether the operator is symmetric and positive definite: conjugate gradients, not GMRES.
+        If True, the operator is symmetric and positive definite: conjugate gradients replace GMRES.
     rcond, rtol, maxiter : optional
-        As of ``root``.
+        As in ``root``.
     preconditioner : Callable, optional
         ``preconditioner(r, *theta)``, linear in r: about the inverse of the operator times r.
 
@@ -300,7 +300,7 @@ def linear_solve(
     NotASolution
         When the iteration does not reach ``rtol``, or the operator's matrix is singular.
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``; and when the operator is not linear in x.
+        As in ``root``; and when the operator is not linear in x.
 
     Examples
     --------
@@ -344,7 +344,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     Parameters
     ----------
     F : Callable
-        As of ``root``.
+        As in ``root``.
     **settings
         Keywords of ``root``.
 
@@ -382,14 +382,14 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     Parameters
     ----------
     f : Callable
-        As of ``minimum``.
+        As in ``minimum``.
     **settings
         Keywords of ``minimum``.
 
     Returns
     -------
     Callable
-        As of ``custom_root``.
+        As in ``custom_root``.
 
     Raises
     ------
@@ -419,14 +419,14 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     Parameters
     ----------
     g : Callable
-        As of ``fixed_point``.
+        As in ``fixed_point``.
     **settings
         Keywords of ``fixed_point``.
 
     Returns
     -------
     Callable
-        As of ``custom_root``.
+        As in ``custom_root``.
 
     Raises
     ------

@@ -49,7 +49,7 @@ def odeint(
         ``f(t, y, *args)`` gives dy/dt as an Array in the shape of y, or a list of Arrays and numbers;
         t is an Array of shape ().  It may use watched Arrays and Variables from outside.
     t_span : sequence of two
-        Where to start and to end: numbers or Arrays of shape ().
+        Start and end: numbers or Arrays of shape ().
     y0 : Array
         The initial state, real or complex, of any shape.
     method : str, default: "RK45"
@@ -59,7 +59,7 @@ def odeint(
         The times at which to give the state, by the method's own interpolant.  By default the ends of
         all steps.
     dense_output : bool, default: False
-        Whether to give ``sol``, too.
+        If True, return ``sol``, too.
     args : tuple, default: ()
         More arguments of f: Arrays, nestings of them, anything else.
     rtol, atol : float, optional
@@ -73,11 +73,11 @@ def odeint(
         df/dy for an implicit method: ``jac(t, y, *args)`` or a matrix, as SciPy takes it.  By default
         SciPy finds it by differences.
     events : None
-        Not there: see Notes.
+        Not supported: see Notes.
     vectorized : bool, default: False
-        Not there: f is given one y.
+        Not supported: f gets one y.
     adjoint : {"discrete", "continuous"}, default: "discrete"
-        How to differentiate: see Notes.
+        The way to differentiate: see Notes.
 
     Returns
     -------

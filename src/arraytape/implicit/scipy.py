@@ -58,15 +58,15 @@ def root(
         ``fun(x, *args)`` takes Arrays and gives an Array of as many numbers as x, which has one
         axis; a pair with the Jacobian where ``jac`` is True.
     x0 : array
-        Where to start; its gradient is None.
+        The start, whose gradient is None.
     args : tuple
         Arrays, nestings of Arrays and constants.
     method, tol, callback, options
-        As of SciPy's.
+        As in SciPy.
     jac : Callable | bool, optional
         The Jacobian for SciPy; by tape if it is not given.  The derivative's is always by tape.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -125,20 +125,20 @@ def minimize(
         ``fun(x, *args)`` takes Arrays, x of one axis, and gives one real Array of shape (); a
         pair with the gradient where ``jac`` is True.
     x0 : array
-        Where to start; its gradient is None.
+        The start, whose gradient is None.
     args : tuple
         Arrays, nestings of Arrays and constants.
     method, tol, callback, options
-        As of SciPy's.
+        As in SciPy.
     jac, hess, hessp : Callable, optional
         Derivatives for SciPy; by tape if they are not given.  Those of the derivative always are.
     bounds : Bounds or sequence, optional
-        As of SciPy's, constants.  An element that lies on its bound, while f falls beyond that, is
+        As in SciPy; constants.  An element that lies on its bound, while f falls beyond that, is
         held there.
     constraints
-        Not taken.
+        Not supported.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -223,26 +223,26 @@ def least_squares(
         ``fun(x, *args, **kwargs)`` takes Arrays, x of one axis, and gives the residuals as an Array
         of one axis.
     x0 : array
-        Where to start; its gradient is None.
+        The start, whose gradient is None.
     jac : Callable, optional
         The Jacobian for SciPy; by tape if it is no function.  The derivative's is always by tape.
     bounds : tuple or Bounds
-        As of SciPy's, constants.  An element that lies on its bound, while the cost falls beyond
+        As in SciPy; constants.  An element that lies on its bound, while the cost falls beyond
         that, is held there.
     method, ftol, xtol, gtol, x_scale, tr_solver, tr_options, max_nfev, verbose
-        As of SciPy's.
+        As in SciPy.
     loss : str
         One of SciPy's names.
     f_scale : float
-        As of SciPy's, a constant.
+        As in SciPy; a constant.
     diff_step, jac_sparsity
-        Of no use, since derivatives come by tape.
+        Ignored, since derivatives come by tape.
     args : tuple
         Arrays, nestings of Arrays and constants.
     kwargs : dict, optional
         Constants.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -323,9 +323,9 @@ def brentq(
     args : tuple
         Arrays, nestings of Arrays and constants; one that is no tuple stands for a tuple of it.
     xtol, rtol, maxiter, full_output, disp
-        As of SciPy's.
+        As in SciPy.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -335,7 +335,7 @@ def brentq(
     Raises
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
-        As ``implicit.root``; ValueError and RuntimeError as of SciPy's.
+        As ``implicit.root``; ValueError and RuntimeError as SciPy's.
 
     Examples
     --------
@@ -388,19 +388,19 @@ def curve_fit(
     xdata, ydata : array
         The data, Arrays or constants.
     p0 : array, optional
-        Where to start; ones by default.  Its gradient is None.
+        The start, whose gradient is None; ones by default.
     sigma : array, optional
         Standard deviations, or their covariance matrix: an Array or a constant.
     absolute_sigma, check_finite, method, full_output, **kwargs
-        As of SciPy's.
+        As in SciPy.
     bounds : tuple or Bounds
-        As of ``least_squares``.
+        As in ``least_squares``.
     jac : Callable, optional
-        Of no use, since it comes by tape.
+        Ignored, since the Jacobian comes by tape.
     nan_policy : str, optional
-        As of SciPy's, but not "omit".
+        As in SciPy, but not "omit".
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -423,7 +423,7 @@ def curve_fit(
     >>> print(xp.round(parameters * 1e4) / 1e4)
     [2.0143 0.4817]
 
-    What each measurement does to the rate:
+    The effect of each measurement on the rate:
 
     >>> def rate(y):
     ...     return xp.implicit.scipy.curve_fit(decay, t, y, p0=[1.0, 1.0])[0][1]

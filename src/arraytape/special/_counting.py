@@ -31,7 +31,7 @@ def comb(
     exact : bool
         Not supported: exact results are Python's integers.
     repetition : bool
-        Whether a thing may be taken repeatedly.
+        If True, a thing may be taken repeatedly.
 
     Returns
     -------

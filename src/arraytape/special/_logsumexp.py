@@ -76,9 +76,9 @@ def logsumexp(
     b : Array, optional
         Factors of the exponentials.  What has the factor 0 adds nothing, even if it is infinite.
     keepdims : bool
-        Whether the axes stay, with length 1.
+        If True, the axes stay, with length 1.
     return_sign : bool
-        Whether the sum may be negative: its sign comes too, of complex data its phase.
+        If True, the sum may be negative: its sign is returned, too, or for complex data its phase.
 
     Returns
     -------
