@@ -28,7 +28,7 @@ TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's
 ZERO = UnconnectedGradients.ZERO
 
 
-class Alone:
+class HiddenCalls:
     """A factory of contexts in which f is hidden from outer recorders and must not use watched Arrays.
 
     Attributes
@@ -67,7 +67,7 @@ def isolate_problem(problem: Problem) -> None:
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
     problem.y0, problem.ends, problem.points, problem.args = nest.pack(inputs, leaves)
-    problem.field.alone = Alone(leaves)
+    problem.field.hide_calls = HiddenCalls(leaves)
 
 
 def own_value(x: Any) -> Any:
@@ -227,10 +227,10 @@ def by_adjoint(
             adjoint = Adjoint(odeint, problem, leaves, variables)
             return adjoint_gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
 
-        def alone(dy: Array) -> list[Any]:
+        def pull_without_variables(dy: Array) -> list[Any]:
             return pull_outputs(dy)[0]
 
-        return y, pull_outputs if variables else alone
+        return y, pull_outputs if variables else pull_without_variables
 
     odeint_outputs.__name__ = odeint_outputs.__qualname__ = "odeint"  # as messages call it
     return xp.custom_gradient(odeint_outputs)(

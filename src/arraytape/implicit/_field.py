@@ -37,7 +37,7 @@ class Field:
         Those of the y that f gets.
     calls
         The number of calls of f for values; calls for derivatives are not counted.
-    alone
+    hide_calls
         A factory of contexts that hide from recorders what f does when called for values.
     """
 
@@ -45,7 +45,7 @@ class Field:
         self.f, self.shape, self.dtype, self.device = f, y0.shape, y0.dtype, y0.device
         self.real = np.zeros((), self.dtype).real.dtype
         self.calls, self.looked_at = 0, False
-        self.alone: Any = only_recorders
+        self.hide_calls: Any = only_recorders
 
     def __call__(self, t: Time, y: Array, args: Arguments) -> Array:
         """Return the slope at y, of shape (n,); t is an Array or a float."""
@@ -100,7 +100,7 @@ class Field:
         """Return f as a function of NumPy data that no recorder sees."""
 
         def field_on_data(t: float, y: Data) -> Data:
-            with self.alone():
+            with self.hide_calls():
                 slope = self(float(t), self.as_state_array(y.copy(), self.dtype), args)
                 return for_solver(slope, "what f gives")
 
@@ -112,7 +112,7 @@ class Field:
         """Return the user's df/dy as a function of NumPy data; a sparse matrix stays one."""
 
         def jacobian_on_data(t: float, y: Data) -> Any:
-            with self.alone():
+            with self.hide_calls():
                 state = xp.reshape(self.as_state_array(y.copy(), self.dtype), self.shape)
                 J = jac(self.as_state_array(float(t), self.real), state, *own_arguments(args))
                 return values_on_host(J, "what jac gives") if isinstance(J, Array) else J

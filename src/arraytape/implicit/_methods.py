@@ -8,7 +8,7 @@ from ._radau import RADAU
 from ._runge_kutta import ADAPTIVE, FIXED
 
 
-class OfSciPy:
+class SteplessMethod:
     """A method of SciPy's whose steps cannot be taken on Arrays."""
 
     adaptive = True
@@ -21,4 +21,4 @@ class OfSciPy:
 
 METHODS = (*ADAPTIVE, RADAU, *FIXED)
 # Multistep methods, whose order changes between steps.
-WITHOUT_STEPS = (OfSciPy(BDF), OfSciPy(LSODA))
+WITHOUT_STEPS = (SteplessMethod(BDF), SteplessMethod(LSODA))

@@ -12,13 +12,13 @@ import arraytape as xp
 from .._array.array import Array
 from ._field import Arguments, Data, Field, Time
 from ._functions import as_given, root
-from ._runge_kutta import Explicit, Slope
+from ._runge_kutta import ExplicitMethod, Slope
 
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
 
 
-class Collocation(Explicit):
+class Collocation(ExplicitMethod):
     """A method whose step is a polynomial of degree 3 that has f's slope at three points.
 
     Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", sections IV.5 and IV.8.

@@ -26,7 +26,7 @@ class Table(Protocol):
     C: Data
 
 
-class Explicit:
+class ExplicitMethod:
     """An explicit method: a step, and the curve within the step.
 
     Parameters
@@ -85,7 +85,7 @@ class Explicit:
         return found
 
 
-class DormandPrince8(Explicit):
+class DormandPrince8(ExplicitMethod):
     """The method DOP853, whose curve needs three more stages."""
 
     def end_stages(
@@ -116,7 +116,7 @@ class DormandPrince8(Explicit):
         return y + total
 
 
-class FixedStep(Explicit):
+class FixedStep(ExplicitMethod):
     """A method that takes equal steps, not longer than ``max_step``.
 
     Its curve is the cubic through the states and slopes at both ends (Hermite's).
@@ -152,5 +152,9 @@ class Euler:
     A, B, C = np.zeros((1, 1)), np.ones(1), np.zeros(1)
 
 
-ADAPTIVE = (Explicit("RK23", RK23), Explicit("RK45", RK45), DormandPrince8("DOP853", DOP853))
+ADAPTIVE = (
+    ExplicitMethod("RK23", RK23),
+    ExplicitMethod("RK45", RK45),
+    DormandPrince8("DOP853", DOP853),
+)
 FIXED = (FixedStep("RK4", Rk4), FixedStep("Euler", Euler))

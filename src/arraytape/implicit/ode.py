@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
     from scipy.optimize import OptimizeResult
 
-    from ._methods import OfSciPy
-    from ._runge_kutta import Explicit
+    from ._methods import SteplessMethod
+    from ._runge_kutta import ExplicitMethod
     from ._steps import Mesh, Problem, Replayed
 
 FINISHED = "The solver successfully reached the end of the integration interval."
@@ -286,7 +286,7 @@ def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
         ) from error
 
 
-def options_of(method: Explicit | OfSciPy, options: dict[str, Any]) -> dict[str, Any]:
+def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given; raise ValueError for options that the method lacks."""
     given = {
         name: value
@@ -353,7 +353,7 @@ def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
     from ._adjoint import by_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
-    variables = problem.field.alone.collect()
+    variables = problem.field.hide_calls.collect()
     rows = by_adjoint(odeint, problem, xp.matrix_transpose(values), times, variables)
     return xp.matrix_transpose(rows)
 
@@ -363,7 +363,7 @@ def solve_fixed(problem: Problem, continuous: bool) -> Any:
     from ._steps import Mesh, retake_steps
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))
-    with problem.field.alone() if continuous else nullcontext():
+    with problem.field.hide_calls() if continuous else nullcontext():
         found = retake_steps(problem, mesh)
     rows = found.states if problem.at is None else found.values
     if rows is None:
