@@ -35,7 +35,6 @@ class ExplicitMethod:
         Has the coefficients A, B, C, P under SciPy's names.
     """
 
-    implicit = False
     adaptive = True
 
     def __init__(self, name: str, table: Table) -> None:

@@ -230,7 +230,7 @@ def share(odds: RawArray, *, xp: Namespace) -> Any:
     return xp.where(odds > 1, 1 / (1 + 1 / odds), odds / (1 + odds))
 
 
-share_of_odds = special(
+special(
     "share", "odds", lambda t, odds: t / ((1 + odds) * (1 + odds)), public=False,
     summary="odds / (1 + odds), whose derivative does not cancel where that is near 1",
 )  # fmt: skip

@@ -97,7 +97,7 @@ def noncentral_gamma_by(
     return compute_each_order((n,), mixed_gammainc_of_orders, xp)
 
 
-density = special(
+special(
     "noncentral_gamma_density", "n m a rate x", None, None,
     lambda t, n, m, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n + 1, m, a, rate, x),
     lambda t, n, m, a, rate, x, xp: t * (
@@ -108,7 +108,7 @@ density = special(
     domains=[ORDER, ORDER, SHAPE, LAMBDA, POSITIVE], integers="n m", public=False,
     summary="A Poisson mixture of gamma densities, of order n in a and m in x",
 )  # fmt: skip
-cumulative = special(
+special(
     "noncentral_gamma_by", "n a rate x", None,
     lambda t, n, a, rate, x, xp: t * xp.special.noncentral_gamma_by(n + 1, a, rate, x),
     lambda t, n, a, rate, x, xp: -t * xp.special.noncentral_gamma_density(n, 0, a + 1, rate, x),

@@ -148,14 +148,14 @@ def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespa
     return [0.0 * df, *[clip_edge(bend + sign * step, low, high, xp) for step in steps], end]
 
 
-density = special(
+special(
     "t_density", "n m df x", None, None,
     lambda t, n, m, df, x, xp: t * xp.special.t_density(n + 1, m, df, x),
     lambda t, n, m, df, x, xp: t * xp.special.t_density(n, m + 1, df, x),
     domains=[(0, 3), (0, 3), (0.5, 6.0), REAL], integers="n m", public=False,
     summary="The derivative of the density of Student's t, of order n in df and m in x",
 )  # fmt: skip
-cumulative = special(
+special(
     "stdtr_by", "n df x", None,
     lambda t, n, df, x, xp: t * xp.special.stdtr_by(n + 1, df, x),
     lambda t, n, df, x, xp: t * xp.special.t_density(n, 0, df, x),
