@@ -72,8 +72,8 @@ ALARMS = {
     "harmless_g.profile_likelihood_at_the_optimum": CANCELS,
 }
 MEANT = {"harmless.stop_gradient_factor"}  # which says itself that a part is a constant
-HARMFUL = ("harmful", *[f"harmful_{letter}" for letter in "abcdefgh"])
-HARMLESS = ("harmless", *[f"harmless_{letter}" for letter in "abcdefgh"])
+HARMFUL = ("harmful", *[f"harmful_{letter}" for letter in "abcdefghi"])
+HARMLESS = ("harmless", *[f"harmless_{letter}" for letter in "abcdefghi"])
 
 
 def programs(modules, text=""):

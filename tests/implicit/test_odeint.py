@@ -91,7 +91,7 @@ def test_the_steps_on_arrays_are_scipys_steps(method, monkeypatch):
         seen.append(np.max(np.abs(np.asarray(values) - np.asarray(rows).T)))
         return values
 
-    monkeypatch.setattr(ode, "by_value", compared)
+    monkeypatch.setattr(ode, "with_scipy_values", compared)
     f, span, y0, p = PROBLEMS["lorenz"]
     with xp.GradientTape():
         odeint(f, span, y0, method, args=(xp.asarray(p),), rtol=1e-6)

@@ -215,3 +215,11 @@ def test_a_filter_by_numerator_where_lines_are_continued_is_refused():
         y = signal.upfirdn(h, SIGNALS, 2, mode="wrap")
     with pytest.raises(TypeError, match=r"upfirdn with mode='wrap'.*no derivative"):
         tape.gradient(y, h)
+
+
+def test_gradients_with_respect_to_coefficients_are_mapped_by_vmap():
+    rows = xp.asarray(np.stack([B, 2.0 * B]))
+    with interop.scipy():
+        slope = xp.grad(lambda b: xp.sum(signal.lfilter(b, A, SIGNALS) ** 2))
+        found, expected = xp.vmap(slope)(rows), [slope(row) for row in rows]
+    np.testing.assert_allclose(found, xp.stack(expected), rtol=1e-12)

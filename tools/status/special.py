@@ -25,7 +25,7 @@ import arraytape as xp
 import pages
 from arraytape._record.plan import Unknown
 from arraytape.interop.special_functions import COUNTERPARTS
-from arraytape.special import FUNCTIONS, OTHER_NAMES, computed
+from arraytape.special import FUNCTIONS, OTHER_NAMES, missing_in_scipy
 from arraytape.special._statement import STATEMENTS, Statement
 
 GOAL = 1e-10
@@ -197,7 +197,7 @@ def parts_of(name: str) -> list[Statement]:
     """The statements of the results of a function of several."""
     function = inspect.unwrap(FUNCTIONS[name])
     closed = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
-    parts = closed.get("parts", ())  # of _several.several
+    parts = closed.get("parts", ())  # of _several.special_tuple
     found = [s for s in STATEMENTS.values() if s.function in parts]
     return found or [s for n, s in STATEMENTS.items() if n.startswith(f"{name}_") and not s.public]
 
@@ -397,7 +397,8 @@ def measured() -> list[str]:
     families = re.compile(r".*(_derivative|_by|_by_order|_density|_difference)$")
     return sorted(
         (n for n in STATEMENTS
-         if n in REFERENCES and n not in BY_DIFFERENCES and not (computed(n) and families.match(n))),
+         if n in REFERENCES and n not in BY_DIFFERENCES
+         and not (missing_in_scipy(n) and families.match(n))),
         key=str.lower,
     )  # fmt: skip
 
@@ -511,7 +512,7 @@ def unmeasured() -> str:
 
     by_reason: dict[str, list[str]] = {}
     for name, reason in sorted(BY_DIFFERENCES.items()):
-        if not computed(name) or parent_of(name):
+        if not missing_in_scipy(name) or parent_of(name):
             by_reason.setdefault(reason, []).append(f"`{name}`")
     return "\n".join(f"- {', '.join(names)}: {why}." for why, names in by_reason.items()) + "\n"
 

@@ -28,6 +28,10 @@ class RawArray(Protocol):
         """Return the number of elements."""
 
     @property
+    def device(self) -> Any:
+        """Return the library's own device."""
+
+    @property
     def T(self) -> RawArray:
         """Return the transpose."""
 

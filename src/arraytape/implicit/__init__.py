@@ -1,7 +1,7 @@
-"""Derivatives of what a solver found: roots, minima, fixed points, linear systems: ``xp.implicit``.
+"""Derivatives of solutions of roots, minima, fixed points and linear systems: ``xp.implicit``.
 
-They do not come from the solver's steps but from the equation that its result solves, by the implicit
-function theorem: so any solver will do, compiled ones too, and nothing of its way is recorded.
+Derivatives come from the equation that the result solves, by the implicit function theorem, and not
+from the solver's steps.  So any solver will do, compiled ones, too, and none of its steps are recorded.
 ``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
 
 >>> import numpy as np
@@ -43,7 +43,6 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

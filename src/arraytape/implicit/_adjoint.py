@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +20,16 @@ from .._util.errors import user_line
 from ._layouts import Examples
 from ._steps import Problem, refuse_change
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 NAME = "odeint(adjoint='continuous')"
 TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's
 ZERO = UnconnectedGradients.ZERO
 
 
-class Alone:
-    """What f does is hidden from outer recorders; a watched Array from outside is refused.
+class HiddenCalls:
+    """A factory of contexts in which f is hidden from outer recorders and must not use watched Arrays.
 
     Attributes
     ----------
@@ -41,7 +44,7 @@ class Alone:
         self.variables: list[Any] = []
 
     def __call__(self) -> Any:
-        """A context for one call of f."""
+        """Return a context for one call of f."""
         self.collect()
         if not self.hidden:
             return only_recorders()
@@ -49,40 +52,40 @@ class Alone:
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:
-        """The Variables that were read so far."""
+        """Return the Variables that f has read so far."""
         for recorder in self.seen:
             known = {id(v) for v in self.variables}
             self.variables += [v for v in recorder.variables if id(v) not in known]
         return self.variables
 
 
-def prepare(problem: Problem) -> None:
-    """Put values of their own in the place of a problem's arrays, and hide from recorders what f does.
+def isolate_problem(problem: Problem) -> None:
+    """Copy the problem's arrays into values of its own, and hide from recorders what f does.
 
-    A view is one of a value from outside, which f may not use; a handle of its own has no base.
+    A view belongs to a value from outside, which f may not use; a private handle has no base.
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
     problem.y0, problem.ends, problem.points, problem.args = nest.pack(inputs, leaves)
-    problem.field.alone = Alone(leaves)
+    problem.field.hide_calls = HiddenCalls(leaves)
 
 
 def own_value(x: Any) -> Any:
-    """An array that later writes to this one do not change; anything else as it is."""
+    """Return a copy of an array that later writes to the array do not change; anything else as it is."""
     if isinstance(x, Array):
         return private_handle(x)
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
 class Adjoint:
-    """The backward problem: the state [y, a, dL/dparameters] from one output to the one before.
+    """The backward problem, with the state [y, a, dL/dparameters], from one output to the one before.
 
     Source: Pontryagin et al. 1962; Chen et al. 2018, "Neural Ordinary Differential Equations", sec. 2.
 
     Parameters
     ----------
     odeint
-        The function that solves it, and is differentiated in its turn.
+        The function that solves the problem, and is differentiated for higher orders.
     leaves
         The Arrays among the arguments that have a derivative.
     """
@@ -99,12 +102,10 @@ class Adjoint:
         kinds = [dtype for _, dtype in self.layouts]
         self.dtype = xp.result_type(*kinds)
 
-    def packed(self, parts: Sequence[Array]) -> Array:
-        """Arrays as one vector."""
+    def pack_state(self, parts: Sequence[Array]) -> Array:
         return xp.concat([xp.reshape(xp.astype(x, self.dtype), (-1,)) for x in parts])
 
-    def unpacked(self, z: Array) -> list[Array]:
-        """The Arrays of a vector."""
+    def unpack_state(self, z: Array) -> list[Array]:
         found, start = [], 0
         for shape, dtype in self.layouts:
             stop = start + int(np.prod(shape))
@@ -115,36 +116,30 @@ class Adjoint:
             start = stop
         return found
 
-    def slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
-        """Its right-hand side: dy/dt = f, da/dt = -a df/dy, dg/dt = -a df/dparameters."""
-        y, a = self.unpacked(z)[:2]
+    def adjoint_slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
+        """Return the right-hand side: dy/dt = f, da/dt = -a df/dy, dg/dt = -a df/dparameters."""
+        y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
         with xp.GradientTape() as tape:
             tape.watch([y, *leaves])
-            f = self.problem.field(t, y, arguments(self.problem, leaves))
+            f = self.problem.field(t, y, field_arguments(self.problem, leaves))
         found = tape.gradient(f, targets, output_gradients=a, unconnected_gradients=ZERO)
-        return self.packed([f, *(-g for g in found)])
+        return self.pack_state([f, *(-g for g in found)])
 
-    def solve(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
-        """The state at the end of a span; RuntimeError when the solver does not get there."""
+    def solve_span(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
+        """Return the state at the end of a span; raise RuntimeError if the solver fails."""
         problem = self.problem
         options = {
-            name: self.spread(value) if name in ("rtol", "atol") else value
+            name: self.spread_tolerance(value) if name in ("rtol", "atol") else value
             for name, value in problem.options.items()
             if name not in ("jac", "first_step")
         }
         method = problem.method.solver if problem.method.adaptive else problem.method.name
         try:
             found = self.odeint(
-                self.slope,
-                span,
-                z,
-                method,
-                span[1:],
-                args=(leaves,),
-                adjoint="continuous",
+                self.adjoint_slope, span, z, method, span[1:], args=(leaves,), adjoint="continuous",
                 **options,
-            )
+            )  # fmt: skip
         except (
             ValueError,
             np.linalg.LinAlgError,
@@ -155,11 +150,13 @@ class Adjoint:
         end: Array = found.y[:, -1]
         return end
 
-    def check(self, back: Array, state: Array, known: Array, span: tuple[Array, Array]) -> None:
-        """RuntimeError where the state, solved backward, is not where it came from.
+    def check_return(
+        self, back: Array, state: Array, known: Array, span: tuple[Array, Array]
+    ) -> None:
+        """Raise RuntimeError if y, solved backward, differs from the known output.
 
-        It is solved along with the adjoint, which is only as good as it.  Where a system forgets its
-        past, errors grow exponentially on the way back.
+        The adjoint is only as good as the y solved with it.  Where a system forgets its past, errors
+        grow exponentially on the way back.
         """
         rtol, atol = (float(np.max(self.problem.options.get(n, d))) for n, d in TOLERANCES.items())
         with only_recorders():
@@ -175,7 +172,7 @@ class Adjoint:
             )
 
     def unsolved(self, span: tuple[Array, Array], why: str) -> RuntimeError:
-        """The error for a backward problem without a solution."""
+        """Return the error for a backward problem without a solution."""
         first, last = (next(iter(Examples(NAME, [end])))[0] for end in span)
         return RuntimeError(
             f"{NAME}: the backward problem could not be solved from t = {float(first)} to "
@@ -184,8 +181,8 @@ class Adjoint:
             "tolerances"
         )
 
-    def spread(self, tolerance: Any) -> Any:
-        """A tolerance for all parts of the state: the smallest, where each of y has its own."""
+    def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:
+        """Return the tolerance for the whole state; elements other than y's get the smallest."""
         given = np.asarray(tolerance)
         if given.ndim == 0:
             return tolerance
@@ -193,15 +190,15 @@ class Adjoint:
         return np.concat([given, np.full(rest, given.min(initial=np.inf))])
 
 
-def arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
-    """The arguments of f with others in the place of those that have a derivative."""
+def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
+    """Return the arguments of f with ``leaves`` in place of the Arrays that have a derivative."""
     others = iter(leaves)
     given = nest.leaves(problem.args)
     return nest.pack(problem.args, [next(others) if has_derivative(x) else x for x in given])
 
 
 def has_derivative(x: Any) -> bool:
-    """Whether an argument of f is an Array of floating-point numbers."""
+    """Return True if an argument of f is a floating-point Array."""
     return isinstance(x, Array) and differentiable(x)
 
 
@@ -212,60 +209,62 @@ def by_adjoint(
     times: Array,
     variables: Sequence[Any],
 ) -> Array:
-    """The outputs, rows of shape (T, n) at ``times``, with the derivative by the adjoint problem."""
+    """Return the outputs, rows of shape (T, n) at ``times``, differentiated by the adjoint problem."""
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
-    start = problem.field.asarray(problem.ends[0], times.dtype)
+    start = problem.field.as_state_array(problem.ends[0], times.dtype)
 
-    def solved(y0: Array, t0: Array, times: Array, *leaves: Array) -> tuple[Array, Any]:
+    def odeint_outputs(y0: Array, t0: Array, times: Array, *leaves: Array) -> tuple[Array, Any]:
         for variable in variables:
             xp.positive(variable)  # so that it is known to be read
         y = xp.positive(rows)
         slopes = end_slopes(problem, (y0, y), (t0, times), leaves) if recorders() else []
 
-        def pull(dy: Array, variables: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
+        def pull_outputs(dy: Array, variables: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
             if slopes:
                 again = end_slopes(problem, (y0, y), (t0, times), leaves)
                 for now, before in zip(again, slopes, strict=True):
                     refuse_change(now, before, "it ran again for the gradient: the slope")
             adjoint = Adjoint(odeint, problem, leaves, variables)
-            return gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
+            return adjoint_gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
 
-        def alone(dy: Array) -> list[Any]:
-            return pull(dy)[0]
+        def pull_without_variables(dy: Array) -> list[Any]:
+            return pull_outputs(dy)[0]
 
-        return y, pull if variables else alone
+        return y, pull_outputs if variables else pull_without_variables
 
-    solved.__name__ = solved.__qualname__ = "odeint"  # as messages call it
-    return xp.custom_gradient(solved)(problem.y0, xp.astype(start, times.dtype), times, *chosen)
+    odeint_outputs.__name__ = odeint_outputs.__qualname__ = "odeint"  # as messages call it
+    return xp.custom_gradient(odeint_outputs)(
+        problem.y0, xp.astype(start, times.dtype), times, *chosen
+    )
 
 
-def gradients(
+def adjoint_gradients(
     adjoint: Adjoint,
     states: tuple[Array, Array],
     at: tuple[Array, Array],
     dy: Array,
     leaves: list[Array],
 ) -> tuple[list[Any], list[Any]]:
-    """The gradients of y0, t0, the outputs' times and the leaves, and those of Variables.
+    """Return the gradients with respect to y0, t0, times and leaves, and those of Variables.
 
-    states : y0, and the outputs.  at : t0, and their times.
+    ``states`` are y0 and the outputs, ``at`` are t0 and the outputs' times.
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem
     a = xp.zeros_like(y0)
     rest = [xp.zeros_like(x) for x in (*leaves, *adjoint.variables)]
     of_times = []
-    args = arguments(problem, leaves)
+    args = field_arguments(problem, leaves)
     for i in range(y.shape[0] - 1, -1, -1):
         t, state = times[i], y[i, :]
-        of_times.append(along(dy[i, :], problem.field(t, state, args), t))
+        of_times.append(time_derivative(dy[i, :], problem.field(t, state, args), t))
         a = a + dy[i, :]
-        z = adjoint.packed([state, a, *rest])
+        z = adjoint.pack_state([state, a, *rest])
         span = t, times[i - 1] if i else t0
-        back, a, *rest = adjoint.unpacked(adjoint.solve(z, span, leaves))
+        back, a, *rest = adjoint.unpack_state(adjoint.solve_span(z, span, leaves))
         if y0.shape[0]:
-            adjoint.check(back, state, y[i - 1, :] if i else y0, span)
-    of_start = -along(a, problem.field(t0, y0, args), t0)
+            adjoint.check_return(back, state, y[i - 1, :] if i else y0, span)
+    of_start = -time_derivative(a, problem.field(t0, y0, args), t0)
     by_time = xp.stack(of_times[::-1]) if of_times else xp.zeros_like(times)
     parts = rest[: len(leaves)]
     return [a, of_start, by_time, *parts], rest[len(leaves) :]
@@ -274,9 +273,9 @@ def gradients(
 def end_slopes(
     problem: Problem, states: tuple[Array, Array], at: tuple[Array, Array], leaves: Sequence[Array]
 ) -> list[Any]:
-    """What f gives at the start and at the last output, to see whether it gives the same later."""
+    """Return f at the start and at the last output, to check later that f has not changed."""
     (y0, y), (t0, times) = states, at
-    args, calls = arguments(problem, leaves), problem.field.calls
+    args, calls = field_arguments(problem, leaves), problem.field.calls
     ends = [(t0, y0)] + ([(times[-1], y[-1, :])] if y.shape[0] else [])
     with only_recorders():
         slopes = [problem.field(t, state, args) for t, state in ends]
@@ -284,8 +283,8 @@ def end_slopes(
     return [np.stack([value for (value,) in Examples(NAME, [slope])]) for slope in slopes]
 
 
-def along(g: Array, slope: Array, t: Array) -> Array:
-    """The derivative by time of what has the gradient g and moves with ``slope``."""
+def time_derivative(g: Array, slope: Array, t: Array) -> Array:
+    """Return the gradient with respect to t of a value with the gradient g that moves with ``slope``."""
     _, pull = xp.vjp(lambda s: s * slope, xp.zeros_like(t))
     found: Array = pull(g)[0]
     return found

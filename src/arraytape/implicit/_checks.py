@@ -1,4 +1,4 @@
-"""What is asked of a solution before it is differentiated, with the numbers that answer."""
+"""Checks that a solution must pass before it is differentiated, with the numbers in the messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Vector = np.ndarray[Any, Any]
 
 
 class NotASolution(ArithmeticError):
-    """What a solver found is no solution, or none that is a function of the parameters.
+    """A solver's result that is no solution, or is no function of the parameters.
 
     Examples
     --------
@@ -32,10 +32,14 @@ class NotASolution(ArithmeticError):
 
 
 class System(NamedTuple):
-    """A residual, its Jacobian and the Newton step at a point.
+    """A residual and its Jacobian at a point, factored.
 
-    inverse : gives the product of the Jacobian's inverse and a vector; None where there is none.
-    rcond : the reciprocal condition number of the Jacobian, rows and columns scaled.
+    Attributes
+    ----------
+    inverse
+        The product of the Jacobian's inverse and a vector; None for a singular Jacobian.
+    rcond
+        The reciprocal condition number of the Jacobian with rows and columns scaled.
     """
 
     residual: Vector
@@ -43,17 +47,17 @@ class System(NamedTuple):
     inverse: Callable[[Vector], Vector] | None
     rcond: float
 
-    def solve(self, b: Vector) -> Vector:
-        """The Jacobian's inverse times b; NaN where there is none."""
+    def apply_inverse(self, b: Vector) -> Vector:
+        """Return the Jacobian's inverse times b; NaN for a singular Jacobian."""
         return np.full(b.shape, np.nan) if self.inverse is None else self.inverse(b)
 
     @property
-    def step(self) -> Vector:
-        return self.solve(self.residual)
+    def newton_correction(self) -> Vector:
+        return self.apply_inverse(self.residual)
 
 
-def system(residual: Vector, jacobian: Vector) -> System:
-    """The system of a residual and its Jacobian, which may be singular."""
+def factor_system(residual: Vector, jacobian: Vector) -> System:
+    """Factor the Jacobian, which may be singular."""
     if not jacobian.size:
         return System(residual, jacobian, np.copy, 1.0)
     if not np.isfinite(jacobian).all():
@@ -65,16 +69,16 @@ def system(residual: Vector, jacobian: Vector) -> System:
         scaled = scaled / columns
     inverse, rcond = None, 0.0
     if np.isfinite(scaled).all():  # no row or column of zeros
-        inverse, rcond = inverted(scaled)
+        inverse, rcond = invert_matrix(scaled)
     if inverse is None:
         return System(residual, jacobian, None, 0.0)
     return System(residual, jacobian, lambda b: inverse(b / rows) / columns, rcond)
 
 
-def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
-    """A matrix' inverse, to be applied to a vector, and its reciprocal condition number.
+def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
+    """Return a function that applies the inverse of a matrix, and the reciprocal condition number.
 
-    By its factors, with LAPACK's estimate, where SciPy is there; else by the inverse itself.
+    With SciPy the inverse is applied by LU factors, with LAPACK's estimate of the condition.
     """
     if libraries() is None:
         try:
@@ -88,8 +92,8 @@ def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     return lambda b: known.solve_system(b[:, None], False)[:, 0], known.apart(a)
 
 
-def relative(step: Vector, v: Vector) -> float:
-    """The size of a step relative to where it starts, by the largest component of each."""
+def relative_size(step: Vector, v: Vector) -> float:
+    """Return the largest component of a step relative to the largest component of its start v."""
     size = float(np.max(np.abs(step), initial=0.0))
     whole = float(np.max(np.abs(v), initial=0.0))
     if size == 0.0:
@@ -97,8 +101,8 @@ def relative(step: Vector, v: Vector) -> float:
     return size / whole if whole else np.inf
 
 
-def judge(name: str, error: float, tol: float, what: str, way_out: str) -> None:
-    """NotASolution above a tolerance, a TapeWarning above a hundredth of it."""
+def judge_error(name: str, error: float, tol: float, what: str, way_out: str) -> None:
+    """Raise NotASolution above the tolerance; warn with a TapeWarning above a hundredth of it."""
     if error <= tol / 100.0:
         return
     message = (
@@ -114,7 +118,7 @@ WAY_OUT = "lower the solver's tolerance, or say polish=True, which adds Newton s
 
 
 def check_finite(name: str, residual: Vector) -> None:
-    """NotASolution for a residual that is not finite."""
+    """Raise NotASolution if the residual is not finite."""
     bad = int(np.count_nonzero(~np.isfinite(residual)))
     if bad:
         raise NotASolution(
@@ -124,7 +128,7 @@ def check_finite(name: str, residual: Vector) -> None:
 
 
 def check_condition(name: str, found: System, rcond: float | None, eps: float, tol: float) -> None:
-    """NotASolution for a Jacobian that is not finite, singular or too near to that."""
+    """Raise NotASolution if the Jacobian is not finite, singular or nearly singular."""
     n = len(found.residual)
     if not np.isfinite(found.jacobian).all():
         raise NotASolution(
@@ -141,11 +145,13 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
         )
     if rcond is None:
         what = f"the Jacobian is ill-conditioned (reciprocal condition number {found.rcond:.1e})"
-        judge(name, eps / found.rcond, tol, what, "scale the problem, or say rcond= to take it")
+        judge_error(
+            name, eps / found.rcond, tol, what, "scale the problem, or say rcond= to take it"
+        )
 
 
 def check_minimum(name: str, hessian: Vector, eps: float) -> None:
-    """NotASolution where the curvature is negative in some direction."""
+    """Raise NotASolution if the curvature is negative in some direction."""
     values = np.linalg.eigvalsh((hessian + hessian.T) / 2.0)
     if len(values) and values[0] < -(eps**0.5) * np.abs(values).max():
         raise NotASolution(

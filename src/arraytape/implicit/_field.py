@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,36 +18,43 @@ from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line
-from ._layouts import handles
+from ._layouts import own_handles
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Data = np.ndarray[Any, np.dtype[Any]]
+Time = Array | float  # or the length of a step
+Arguments = tuple[Any, ...]
 
 
 class Field:
-    """``f(t, y, *args)`` as a function of a flat y, whose answer is checked.
+    """The user's ``f(t, y, *args)`` as a function of a flat y, with its result checked.
 
     Attributes
     ----------
     shape, dtype, device
-        What f is given as y.
+        Those of the y that f gets.
     calls
-        How often f was called for values; what derivatives cost is not counted.
-    alone
-        Gives a context in which f runs for its values, hidden from recorders.
+        The number of calls of f for values; calls for derivatives are not counted.
+    hide_calls
+        A factory of contexts that hide from recorders what f does when called for values.
     """
 
     def __init__(self, f: Callable[..., Any], y0: Array) -> None:
         self.f, self.shape, self.dtype, self.device = f, y0.shape, y0.dtype, y0.device
         self.real = np.zeros((), self.dtype).real.dtype
         self.calls, self.looked_at = 0, False
-        self.alone: Any = only_recorders
+        self.hide_calls: Any = only_recorders
 
-    def __call__(self, t: Any, y: Array, args: Any) -> Array:
-        """The slope at y, of shape (n,); t is an Array or a float."""
+    def __call__(self, t: Time, y: Array, args: Arguments) -> Array:
+        """Return the slope at y, of shape (n,); t is an Array or a float."""
         self.calls += 1
-        t = self.asarray(t, self.real)
+        t = self.as_state_array(t, self.real)
         state = private_handle(y if len(self.shape) == 1 else xp.reshape(y, self.shape))
-        slope = self.asarray(self.slope(private_handle(t), state, *own(args)), None)
+        slope = self.as_state_array(
+            self.call_field(private_handle(t), state, *own_arguments(args)), None
+        )
         if slope.shape != self.shape:
             raise ValueError(
                 f"odeint: f gave {describe(slope)} for a y of shape {self.shape}: it must give dy/dt in "
@@ -60,8 +67,8 @@ class Field:
         slope = slope if slope.dtype == self.dtype else xp.astype(slope, self.dtype)
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
-    def slope(self, t: Array, y: Array, *args: Any) -> Any:
-        """Return what f gives; at its first recorded call, warn if t is compared with a followed one."""
+    def call_field(self, t: Array, y: Array, *args: Any) -> Any:
+        """Return f's result; at the first recorded call, warn if f compares a t that is followed."""
         if self.looked_at or not recorders():
             return self.f(t, y, *args)
         self.looked_at = True
@@ -77,8 +84,8 @@ class Field:
             break
         return found
 
-    def asarray(self, value: Any, dtype: Any) -> Array:
-        """An Array where y is; of a list of Arrays and numbers, too."""
+    def as_state_array(self, value: Array | npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
+        """Return the value as an Array on y's device; a list may hold Arrays and numbers."""
         if isinstance(value, Array):
             return value
         try:
@@ -89,35 +96,37 @@ class Field:
                 f"[at {user_line()}]"
             ) from error
 
-    def of_data(self, args: Any) -> Callable[[float, Data], Data]:
-        """The same on NumPy data; no recorder sees it."""
+    def of_data(self, args: Arguments) -> Callable[[float, Data], Data]:
+        """Return f as a function of NumPy data that no recorder sees."""
 
-        def function(t: float, y: Data) -> Data:
-            with self.alone():
-                slope = self(float(t), self.asarray(y.copy(), self.dtype), args)
+        def field_on_data(t: float, y: Data) -> Data:
+            with self.hide_calls():
+                slope = self(float(t), self.as_state_array(y.copy(), self.dtype), args)
                 return for_solver(slope, "what f gives")
 
-        return function
+        return field_on_data
 
-    def jacobian_of_data(self, jac: Callable[..., Any], args: Any) -> Callable[[float, Data], Any]:
-        """The user's df/dy on NumPy data; a sparse matrix stays one."""
+    def jacobian_of_data(
+        self, jac: Callable[..., Any], args: Arguments
+    ) -> Callable[[float, Data], Any]:
+        """Return the user's df/dy as a function of NumPy data; a sparse matrix stays one."""
 
-        def function(t: float, y: Data) -> Any:
-            with self.alone():
-                state = xp.reshape(self.asarray(y.copy(), self.dtype), self.shape)
-                J = jac(self.asarray(float(t), self.real), state, *own(args))
-                return on_host(J, "what jac gives") if isinstance(J, Array) else J
+        def jacobian_on_data(t: float, y: Data) -> Any:
+            with self.hide_calls():
+                state = xp.reshape(self.as_state_array(y.copy(), self.dtype), self.shape)
+                J = jac(self.as_state_array(float(t), self.real), state, *own_arguments(args))
+                return values_on_host(J, "what jac gives") if isinstance(J, Array) else J
 
-        return function
-
-
-def own(args: Any) -> Any:
-    """The further arguments, Arrays under handles of their own: writes to them stay there."""
-    return nest.pack(args, handles(nest.leaves(args))) if args else args
+        return jacobian_on_data
 
 
-def on_host(x: Any, what: str) -> Data:
-    """The values of an Array as NumPy data; TypeError where there are others in each example."""
+def own_arguments(args: Arguments) -> Any:
+    """Return the further arguments with Arrays under private handles, which f may write to."""
+    return nest.pack(args, own_handles(nest.leaves(args))) if args else args
+
+
+def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
+    """Return the values of x as NumPy data; raise TypeError if they differ between a vmap's examples."""
     if isinstance(x, Array):
         refuse_batched(x, what)
         with only_recorders():
@@ -126,15 +135,15 @@ def on_host(x: Any, what: str) -> Data:
 
 
 def for_solver(x: Array, what: str) -> Data:
-    """The values of an Array on which SciPy's steps depend: an ``xp.function`` does not replay them."""
-    values = on_host(x, what)
+    """Return the values of x for SciPy's solver; ``xp.function`` cannot replay steps that use them."""
+    values = values_on_host(x, what)
     data = current(x)[1]
     storage_of(data).refuse_replay(data, "SciPy's solver runs in it (odeint)")
     return values
 
 
 def refuse_batched(values: Any, what: str) -> None:
-    """TypeError where a value differs between the examples of a vmap."""
+    """Raise TypeError if a value differs between the examples of a vmap."""
     data = [leaf._data for leaf in nest.leaves(values) if isinstance(leaf, Array)]
     if axis_ids_of(data):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""root, minimum, fixed_point, linear_solve, and decorators that make one's own solver differentiable."""
+"""Functions root, minimum, fixed_point, linear_solve, and decorators for solvers of one's own."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from .._util.options import unwrap_option
 from . import _solvers as solvers
-from ._layouts import Layout, Vector, handles, plain
-from ._op import arrays_of, solution
-from ._problem import Numbers, Problem, Residual
+from ._layouts import Layout, Vector, as_numpy, own_handles
+from ._op import solve_recorded, x0_arrays
+from ._problem import Numbers, Problem
 
 Solver = Callable[..., Any]
 Default = Callable[[Numbers, Vector], Vector]
 
 
 def as_given(x0: Any, *theta: Any) -> Any:
-    """The solver of those who have the solution: it gives ``x0``, which some fit has found.
+    """Return ``x0``: the solver for a solution that is known already.
 
     Parameters
     ----------
@@ -58,20 +58,12 @@ def as_given(x0: Any, *theta: Any) -> Any:
 
 @entrance
 def root(
-    F: Callable[..., Any],
-    x0: Any,
-    *theta: Any,
-    solver: Solver | None = None,
-    matrix_free: bool = False,
-    symmetric: bool = False,
-    tol: float = 0.1,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
-    preconditioner: Callable[..., Any] | None = None,
-    polish: bool = False,
-) -> Any:
-    """Solve ``F(x, *theta) = 0`` for x, differentiably by theta.
+    F: Callable[..., Any], x0: Any, *theta: Any, solver: Solver | None = None,
+    matrix_free: bool = False, symmetric: bool = False, tol: float = 0.1,
+    rcond: float | None = None, rtol: float = 1e-12, maxiter: int | None = None,
+    preconditioner: Callable[..., Any] | None = None, polish: bool = False,
+) -> Any:  # fmt: skip
+    """Solve ``F(x, *theta) = 0`` for x, differentiably with respect to theta.
 
     Parameters
     ----------
@@ -79,7 +71,7 @@ def root(
         Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
         same shapes as x has.  What it uses that a tape follows must be among the parameters.
     x0 : Array or nesting
-        Where to start: floating-point Arrays, NumPy arrays or numbers, real or complex, in any
+        The start: floating-point Arrays, NumPy arrays or numbers, real or complex, in any
         nesting.  Its gradient is None.
     *theta : Array or nesting
         The parameters: Arrays, Variables, and constants, in any nestings.
@@ -89,10 +81,10 @@ def root(
         By default Powell's hybrid method of SciPy's with the exact Jacobian, and Newton steps down
         to rounding; an x0 that solves to rounding stays as it is.
     matrix_free : bool, default: False
-        Whether to make no Jacobian, but solve with its products by GMRES, or by conjugate gradients
+        If True, make no Jacobian, but solve with its products by GMRES, or by conjugate gradients
         where it is symmetric and positive definite.  Its condition is then not checked.
     symmetric : bool, default: False
-        Whether the Jacobian is symmetric and positive definite.
+        True if the Jacobian is symmetric and positive definite.
     tol : float, default: 0.1
         The largest relative error of the derivative that is accepted, as the Newton step from the
         solution tells it.  A hundredth of it is warned of.
@@ -100,13 +92,13 @@ def root(
         The least reciprocal condition number of the Jacobian (rows and columns scaled, in the 1-norm)
         that is accepted; by default what rounding lets ``tol`` be.
     rtol, maxiter : float and int, optional
-        Where iterations of ``matrix_free`` end: at this residual relative to the right-hand side, or
-        after so many products, which is an error.
+        The end of iterations with ``matrix_free``: at this residual relative to the right-hand side,
+        or after so many products, which is an error.
     preconditioner : Callable, optional
         ``preconditioner(r, x, *theta)``, linear in r, which has x's nesting: about the inverse of the
         Jacobian at x times r.  It is array code, so that its transpose is known.
     polish : bool, default: False
-        Whether Newton steps follow the solver's solution, down to rounding.
+        If True, Newton steps follow the solver's steps, down to rounding.
 
     Returns
     -------
@@ -145,37 +137,26 @@ def root(
     """
     name = f"implicit.root({display_name(F)})"
     settings = {
-        "matrix_free": matrix_free,
-        "symmetric": symmetric,
-        "tol": tol,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "polish": polish,
-        "preconditioner": preconditioner,
-    }
+        "matrix_free": matrix_free, "symmetric": symmetric, "tol": tol, "rcond": rcond, "rtol": rtol,
+        "maxiter": maxiter, "polish": polish, "preconditioner": preconditioner,
+    }  # fmt: skip
 
-    def residual(layout: Layout, x: Any, args: Any) -> Array:
+    def root_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         return layout.vector(F(x, *args), "the function's results")
 
-    return solve(name, residual, x0, theta, solver, solvers.find_root, settings)
+    return solve_problem(name, root_residual, x0, theta, solver, solvers.find_root, settings)
 
 
 @entrance
 def minimum(
-    f: Callable[..., Any],
-    x0: Any,
-    *theta: Any,
-    solver: Solver | None = None,
-    matrix_free: bool = False,
-    tol: float = 0.1,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
-    preconditioner: Callable[..., Any] | None = None,
+    f: Callable[..., Any], x0: Any, *theta: Any, solver: Solver | None = None,
+    matrix_free: bool = False, tol: float = 0.1, rcond: float | None = None, rtol: float = 1e-12,
+    maxiter: int | None = None, preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
-) -> Any:
-    """Minimize ``f(x, *theta)`` over x, differentiably by theta: where the gradient of f by x is 0.
+) -> Any:  # fmt: skip
+    """Minimize ``f(x, *theta)`` over x, differentiably with respect to theta.
+
+    The minimum is the root of the gradient of f with respect to x.
 
     Parameters
     ----------
@@ -183,14 +164,14 @@ def minimum(
         Takes x and the parameters, as Arrays and nestings of Arrays, and gives one real Array of shape
         ().  It must have a continuous Hessian at the minimum.
     x0, *theta : Array or nesting
-        As of ``root``.
+        As in ``root``.
     solver : Callable, optional
-        As of ``root``; by default a Newton method of SciPy's in a trust region, and Newton steps down to
+        As in ``root``; by default a Newton method of SciPy's in a trust region, and Newton steps down to
         rounding.
     matrix_free : bool, default: False
-        Whether to make no Hessian, but solve with its products by conjugate gradients.
+        If True, make no Hessian, but solve with its products by conjugate gradients.
     tol, rcond, rtol, maxiter, preconditioner, polish
-        As of ``root``, with the Hessian for the Jacobian.
+        As in ``root``, with the Hessian for the Jacobian.
 
     Returns
     -------
@@ -200,10 +181,10 @@ def minimum(
     Raises
     ------
     NotASolution
-        As of ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
+        As in ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
         random direction alone).
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``; and when f gives anything but one real Array of shape ().
+        As in ``root``; and when f gives anything but one real Array of shape ().
 
     Examples
     --------
@@ -214,33 +195,20 @@ def minimum(
     """
     name = f"implicit.minimum({display_name(f)})"
     settings = {
-        "matrix_free": matrix_free,
-        "symmetric": True,
-        "tol": tol,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "polish": polish,
-        "preconditioner": preconditioner,
-    }
-    return solve(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
+        "matrix_free": matrix_free, "symmetric": True, "tol": tol, "rcond": rcond, "rtol": rtol,
+        "maxiter": maxiter, "polish": polish, "preconditioner": preconditioner,
+    }  # fmt: skip
+    return solve_problem(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
 
 
 @entrance
 def fixed_point(
-    g: Callable[..., Any],
-    x0: Any,
-    *theta: Any,
-    solver: Solver | None = None,
-    matrix_free: bool = False,
-    tol: float = 0.1,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
-    preconditioner: Callable[..., Any] | None = None,
+    g: Callable[..., Any], x0: Any, *theta: Any, solver: Solver | None = None,
+    matrix_free: bool = False, tol: float = 0.1, rcond: float | None = None, rtol: float = 1e-12,
+    maxiter: int | None = None, preconditioner: Callable[..., Any] | None = None,
     polish: bool = False,
-) -> Any:
-    """Solve ``x = g(x, *theta)`` for x, differentiably by theta.
+) -> Any:  # fmt: skip
+    """Solve ``x = g(x, *theta)`` for x, differentiably with respect to theta.
 
     Parameters
     ----------
@@ -248,12 +216,12 @@ def fixed_point(
         Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
         same shapes as x has.
     x0, *theta : Array or nesting
-        As of ``root``.
+        As in ``root``.
     solver : Callable, optional
-        As of ``root``; by default g again and again, and Newton steps once it is near, or where that is
+        As in ``root``; by default g again and again, and Newton steps once it is near, or where that is
         slow.
     matrix_free, tol, rcond, rtol, maxiter, preconditioner, polish
-        As of ``root``, with ``x - g(x, *theta)`` for F.
+        As in ``root``, with ``x - g(x, *theta)`` for F.
 
     Returns
     -------
@@ -263,9 +231,9 @@ def fixed_point(
     Raises
     ------
     NotASolution
-        As of ``root``, and when the iteration leaves for what is not finite.
+        As in ``root``, and when the iteration leaves for what is not finite.
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``.
+        As in ``root``.
 
     Examples
     --------
@@ -276,37 +244,29 @@ def fixed_point(
     """
     name = f"implicit.fixed_point({display_name(g)})"
     settings = {
-        "matrix_free": matrix_free,
-        "tol": tol,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "polish": polish,
-        "preconditioner": preconditioner,
-    }
+        "matrix_free": matrix_free, "tol": tol, "rcond": rcond, "rtol": rtol, "maxiter": maxiter,
+        "polish": polish, "preconditioner": preconditioner,
+    }  # fmt: skip
 
-    def residual(layout: Layout, x: Any, args: Any) -> Array:
-        before = layout.vector(nest.pack(layout.nesting, handles(nest.leaves(x))), "x")
+    def fixed_point_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
+        before = layout.vector(nest.pack(layout.nesting, own_handles(nest.leaves(x))), "x")
         return before - layout.vector(g(x, *args), "the function's results")
 
-    return solve(name, residual, x0, theta, solver, solvers.find_fixed_point, settings)
+    return solve_problem(
+        name, fixed_point_residual, x0, theta, solver, solvers.find_fixed_point, settings
+    )
 
 
 @entrance
 def linear_solve(
-    matvec: Callable[..., Any],
-    b: Any,
-    *theta: Any,
-    x0: Any = None,
-    solver: Solver | None = None,
-    matrix_free: bool = True,
-    symmetric: bool = False,
-    rcond: float | None = None,
-    rtol: float = 1e-12,
-    maxiter: int | None = None,
+    matvec: Callable[..., Any], b: Any, *theta: Any, x0: Any = None, solver: Solver | None = None,
+    matrix_free: bool = True, symmetric: bool = False, rcond: float | None = None,
+    rtol: float = 1e-12, maxiter: int | None = None,
     preconditioner: Callable[..., Any] | None = None,
-) -> Any:
-    """Solve ``matvec(x, *theta) = b`` for x, differentiably by b and theta, without a matrix.
+) -> Any:  # fmt: skip
+    """Solve ``matvec(x, *theta) = b`` for x, differentiably with respect to b and theta.
+
+    No matrix is made by default.
 
     Parameters
     ----------
@@ -318,15 +278,15 @@ def linear_solve(
     *theta : Array or nesting
         The parameters of the operator.
     x0 : Array or nesting, optional
-        Where to start; zeros by default.
+        The start; zeros by default.
     solver : Callable, optional
         ``solver(x0, b, *theta)``, on NumPy arrays; by default an iteration as for the derivative.
     matrix_free : bool, default: True
-        Whether to solve by products; else by the operator's matrix.
+        If True, solve by products, else by the operator's matrix.
     symmetric : bool, default: False
-        Whether the operator is symmetric and positive definite: conjugate gradients, not GMRES.
+        If True, the operator is symmetric and positive definite: conjugate gradients replace GMRES.
     rcond, rtol, maxiter : optional
-        As of ``root``.
+        As in ``root``.
     preconditioner : Callable, optional
         ``preconditioner(r, *theta)``, linear in r: about the inverse of the operator times r.
 
@@ -340,7 +300,7 @@ def linear_solve(
     NotASolution
         When the iteration does not reach ``rtol``, or the operator's matrix is singular.
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``; and when the operator is not linear in x.
+        As in ``root``; and when the operator is not linear in x.
 
     Examples
     --------
@@ -352,31 +312,28 @@ def linear_solve(
     """
     name = f"implicit.linear_solve({display_name(matvec)})"
     layout = Layout(name, b, "b")
-    before = None
+    precondition = None
     if preconditioner is not None:
         check_callable(name, "preconditioner", preconditioner)
 
-        def before(r: Any, x: Any, b: Any, *args: Any) -> Any:
+        def precondition(r: Any, x: Any, b: Any, *args: Any) -> Any:
             return preconditioner(r, *args)
 
     settings = {
-        "matrix_free": matrix_free,
-        "symmetric": symmetric,
-        "rcond": rcond,
-        "rtol": rtol,
-        "maxiter": maxiter,
-        "preconditioner": before,
-        "linear": True,
-    }
+        "matrix_free": matrix_free, "symmetric": symmetric, "rcond": rcond, "rtol": rtol,
+        "maxiter": maxiter, "preconditioner": precondition, "linear": True,
+    }  # fmt: skip
     if x0 is None:
         x0 = layout.host_nested(np.zeros(layout.size))
 
-    def residual(layout: Layout, x: Any, args: Any) -> Array:
+    def linear_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
         b, *rest = args
         product = layout.vector(matvec(x, *rest), "the operator's results")
         return product - layout.vector(b, "b")
 
-    return solve(name, residual, x0, (b, *theta), solver, solvers.find_linear, settings)
+    return solve_problem(
+        name, linear_residual, x0, (b, *theta), solver, solvers.find_linear, settings
+    )
 
 
 # --- one's own solver ---------------------------------------------------------------------------------
@@ -387,7 +344,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     Parameters
     ----------
     F : Callable
-        As of ``root``.
+        As in ``root``.
     **settings
         Keywords of ``root``.
 
@@ -415,7 +372,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     >>> print(xp.grad(lambda a: cube_root(xp.asarray(1.0), a))(a))
     0.08333333333333333
     """
-    return decorator("custom_root", root, F, settings)
+    return solver_decorator("custom_root", root, F, settings)
 
 
 @entrance
@@ -425,14 +382,14 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     Parameters
     ----------
     f : Callable
-        As of ``minimum``.
+        As in ``minimum``.
     **settings
         Keywords of ``minimum``.
 
     Returns
     -------
     Callable
-        As of ``custom_root``.
+        As in ``custom_root``.
 
     Raises
     ------
@@ -452,7 +409,7 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     [[0.5 0. ]
      [0.  0.5]]
     """
-    return decorator("custom_minimum", minimum, f, settings)
+    return solver_decorator("custom_minimum", minimum, f, settings)
 
 
 @entrance
@@ -462,14 +419,14 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     Parameters
     ----------
     g : Callable
-        As of ``fixed_point``.
+        As in ``fixed_point``.
     **settings
         Keywords of ``fixed_point``.
 
     Returns
     -------
     Callable
-        As of ``custom_root``.
+        As in ``custom_root``.
 
     Raises
     ------
@@ -492,13 +449,13 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     >>> print(xp.grad(lambda a: fixed(xp.asarray(0.5), a))(a))
     -0.29747434150983226
     """
-    return decorator("custom_fixed_point", fixed_point, g, settings)
+    return solver_decorator("custom_fixed_point", fixed_point, g, settings)
 
 
-def decorator(
+def solver_decorator(
     name: str, function: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
 ) -> Callable[[Solver], Solver]:
-    """A decorator of solvers, whose results one of the functions above differentiates."""
+    """Return a decorator of solvers whose results ``function`` differentiates."""
     check_callable(f"implicit.{name}", "the function", f)
     known = set(inspect.signature(function).parameters) - {"F", "f", "g", "x0", "theta", "solver"}
     if unknown := [key for key in settings if key not in known]:
@@ -520,17 +477,12 @@ def decorator(
 
 
 # --- how a problem is put together ------------------------------------------------------------------
-def solve(
-    name: str,
-    residual: Callable[[Layout, Any, Any], Array] | None,
-    x0: Any,
-    theta: tuple[Any, ...],
-    solver: Solver | None,
-    default: Default,
-    settings: dict[str, Any],
+def solve_problem(
+    name: str, residual: Callable[[Layout, Any, Any], Array] | None, x0: Any,
+    theta: tuple[Any, ...], solver: Solver | None, default: Default, settings: dict[str, Any],
     minimized: Callable[..., Any] | None = None,
-) -> Any:
-    """The solution of a problem in the nesting of x0."""
+) -> Any:  # fmt: skip
+    """Solve a problem and return the solution in the nesting of x0."""
     check_settings(name, solver, settings)
     layout = Layout(name, x0)
     leaves = nest.leaves(theta)
@@ -540,26 +492,26 @@ def solve(
 
     def of_root(v: Array, leaves: Sequence[Any]) -> Array:
         assert residual is not None
-        return like(v, residual(layout, layout.nested(v), args_of(leaves)))
+        return cast_residual(v, residual(layout, layout.nested(v), args_of(leaves)))
 
-    def value(v: Array, leaves: Sequence[Any]) -> Array:
+    def minimized_value(v: Array, leaves: Sequence[Any]) -> Array:
         assert minimized is not None
         found: Array = minimized(layout.nested(v), *args_of(leaves))
         return found
 
     def of_minimum(v: Array, leaves: Sequence[Any]) -> Array:
-        return like(v, xp.grad(lambda v: value(v, handles(leaves)))(v))
+        return cast_residual(v, xp.grad(lambda v: minimized_value(v, own_handles(leaves)))(v))
 
     given = settings.pop("preconditioner", None)
     problem = Problem(
         name=name, layout=layout, residual=of_root if minimized is None else of_minimum,
-        value=None if minimized is None else value, **settings,
+        value=None if minimized is None else minimized_value, **settings,
     )  # fmt: skip
     if given is not None:
         problem.preconditioner = lambda r, x, leaves: given(r, x, *args_of(leaves))
-    start = arrays_of(x0)
+    start = x0_arrays(x0)
 
-    def find(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
+    def find_solution(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
         known = iter(starts)
         from_x0 = [next(known) if isinstance(x, Array) else x for x in nest.leaves(x0)]
         begin = nest.pack(x0, from_x0)
@@ -567,18 +519,18 @@ def solve(
             return default(numbers, layout.host_vector(begin))
         with only_recorders():
             found = solver(begin, *args_of(host))
-            return layout.host_vector(nest.pack(found, list(map(plain, nest.leaves(found)))))
+            return layout.host_vector(nest.pack(found, list(map(as_numpy, nest.leaves(found)))))
 
-    return layout.nested(solution(problem, start, leaves, find), cast=True)
+    return layout.nested(solve_recorded(problem, start, leaves, find_solution), cast=True)
 
 
-def like(v: Array, r: Array) -> Array:
-    """A residual in the dtype of the vector."""
+def cast_residual(v: Array, r: Array) -> Array:
+    """Return the residual r in the dtype of the vector v."""
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 
 
-def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
-    """TypeError or ValueError for settings of a wrong kind or size."""
+def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -> None:
+    """Raise TypeError or ValueError for settings of a wrong kind or size."""
     for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:
             check_callable(name, what, f)
@@ -609,13 +561,6 @@ def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
         )
 
 
-def check_callable(name: str, what: str, f: Any) -> None:
-    """TypeError for what cannot be called."""
+def check_callable(name: str, what: str, f: Callable[..., Any]) -> None:
     if not callable(f):
         raise TypeError(f"{name}: {what} must be a function, got {describe(f)} [at {user_line()}]")
-
-
-__all__ = [
-    "Residual", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
-    "linear_solve", "minimum", "root",
-]  # fmt: skip

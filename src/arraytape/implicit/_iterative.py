@@ -1,20 +1,23 @@
-"""Linear systems by products with a vector: SciPy's conjugate gradients and GMRES."""
+"""Linear systems solved by products with a vector: SciPy's conjugate gradients and GMRES."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._util.errors import user_line
 from ._checks import NotASolution, Vector
 
+if TYPE_CHECKING:
+    from ._problem import Problem
+
 Product = Callable[[Vector], Vector]
 
 
-def scipys(name: str, module: str) -> Any:
-    """A module of SciPy's; ImportError that says what to install."""
+def import_scipy(name: str, module: str) -> Any:
+    """Import a module of SciPy's; raise ImportError that says what to install."""
     import importlib
 
     try:
@@ -25,13 +28,15 @@ def scipys(name: str, module: str) -> Any:
         ) from error
 
 
-def solved(problem: Any, product: Product, b: Vector, preconditioner: Product | None) -> Vector:
-    """The vector whose product is b; NotASolution where the iteration does not reach its tolerance."""
+def solve_iteratively(
+    problem: Problem, product: Product, b: Vector, preconditioner: Product | None
+) -> Vector:
+    """Return the vector whose product is b; raise NotASolution if the iteration misses its tolerance."""
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))
     if not size:
         return np.zeros(n)
     b = b / size  # squares of small numbers are 0
-    linalg = scipys(problem.name, "scipy.sparse.linalg")
+    linalg = import_scipy(problem.name, "scipy.sparse.linalg")
     operator = linalg.LinearOperator((n, n), matvec=product, dtype=float)
     before = preconditioner and linalg.LinearOperator((n, n), matvec=preconditioner, dtype=float)
     most = problem.maxiter or 10 * n + 50

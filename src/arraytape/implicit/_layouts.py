@@ -1,11 +1,11 @@
-"""How one real vector stands for a nesting: what solvers are told, and what functions are given."""
+"""Layouts of a nesting of Arrays as one real vector: solvers get vectors, functions get nestings."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
+
 Vector = np.ndarray[Any, Any]
 
 
@@ -28,29 +33,31 @@ class Leaf(NamedTuple):
     dtype: Any
 
     @property
-    def size(self) -> int:
-        """How many real numbers it has."""
+    def real_size(self) -> int:
+        """Return the number of real numbers: two for each complex one."""
         return math.prod(self.shape) * (2 if self.dtype.kind == "c" else 1)
 
 
 class Layout:
-    """A nesting of floating-point arrays as one real vector, of complex ones both parts.
+    """A nesting of floating-point arrays as one real vector; complex arrays give both parts.
 
-    name : how messages call the function.  what : how they call the nesting.
+    Messages call the function ``name`` and the nesting ``what``.
     """
 
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
         self.name, self.what = name, what
         self.leaves = [self._leaf(x, nesting) for x in nest.leaves(nesting)]
         self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
-        self.dtype = np.result_type(np.float32, *[real_of(x.dtype) for x in self.leaves])
+        self.dtype = np.result_type(
+            np.float32, *[np.zeros((), x.dtype).real.dtype for x in self.leaves]
+        )
         self.dtype = self.dtype if self.leaves else np.dtype(np.float64)
-        ends = np.cumsum([0, *[x.size for x in self.leaves]])
+        ends = np.cumsum([0, *[x.real_size for x in self.leaves]])
         self.parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         self.size = int(ends[-1])
 
     def _leaf(self, x: Any, nesting: Any) -> Leaf:
-        """The shape and dtype of a leaf; TypeError for what has no derivative."""
+        """Return the shape and dtype of a leaf; raise TypeError if it has no derivative."""
         if isinstance(x, int | float | complex) and not isinstance(x, bool | np.generic):
             x = np.asarray(x, dtype=complex if isinstance(x, complex) else float)
         dtype = getattr(x, "dtype", None)
@@ -64,8 +71,8 @@ class Layout:
         wide = {"g": np.float64, "G": np.complex128}.get(x.dtype.char, x.dtype.type)
         return Leaf(tuple(x.shape), np.dtype(wide))
 
-    def host_vector(self, nesting: Any, dtype: Any = np.float64) -> Vector:
-        """The vector of a nesting of NumPy arrays and numbers, in double precision."""
+    def host_vector(self, nesting: Any, dtype: npt.DTypeLike = np.float64) -> Vector:
+        """Return the vector of a nesting of NumPy arrays and numbers, in double precision."""
         parts = nest.leaves_like(self.nesting, nesting, self.name, numbers=True)
         found = np.empty(self.size, dtype)
         for x, leaf, part in zip(parts, self.leaves, self.parts, strict=True):
@@ -85,7 +92,7 @@ class Layout:
         return found
 
     def host_nested(self, v: Vector) -> Any:
-        """The nesting of NumPy arrays for which a vector stands."""
+        """Return the nesting of NumPy arrays that a vector stands for."""
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
             flat = v[part]
@@ -96,15 +103,15 @@ class Layout:
         return nest.pack(self.nesting, parts)
 
     def nested(self, v: Array, cast: bool = False) -> Any:
-        """The nesting of Arrays for which a vector stands: recorded.
+        """Return the nesting of Arrays that a vector stands for, recorded.
 
-        cast : whether each part gets the dtype that it had; else all have the vector's.
+        With ``cast`` each part gets its own dtype, else the vector's.
         """
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
             flat = v if len(self.leaves) == 1 else v[part]
             if leaf.dtype.kind == "c":
-                half = leaf.size // 2
+                half = leaf.real_size // 2
                 flat = flat[:half] + 1j * flat[half:]
             if cast and flat.dtype != leaf.dtype:
                 flat = xp.astype(flat, leaf.dtype)
@@ -112,9 +119,9 @@ class Layout:
         return nest.pack(self.nesting, parts)
 
     def vector(self, nesting: Any, what: str) -> Array:
-        """The vector of a nesting of Arrays, which must have the shapes of this one: recorded.
+        """Return the vector of a nesting of Arrays of this layout's shapes, recorded.
 
-        The nesting may also be a flat list, or an Array where this has a single one.
+        The nesting may also be a flat list, or an Array if the layout has a single one.
         """
         found = nest.leaves_like(self.nesting, nesting, f"{self.name}: {what}")
         flats = []
@@ -129,7 +136,7 @@ class Layout:
                     f"{self.name}: {what} must have the shape of {self.what}, {leaf.shape}, and be "
                     f"complex only where that is, got {describe(x)} [at {user_line()}]"
                 )
-            flat = xp.reshape(x, (-1,)) if x.shape != (leaf.size,) else x
+            flat = xp.reshape(x, (-1,)) if x.shape != (leaf.real_size,) else x
             if leaf.dtype.kind == "c":
                 flats += [xp.real(flat), xp.imag(flat)] if is_complex(x) else [flat, 0.0 * flat]
             else:
@@ -139,39 +146,35 @@ class Layout:
         return xp.concat(flats) if flats else xp.zeros((0,))
 
 
-def real_of(dtype: Any) -> Any:
-    """The dtype of real and imaginary part."""
-    return np.zeros((), dtype).real.dtype
-
-
 # --- values on the host -----------------------------------------------------------------------------
 class Place(NamedTuple):
-    """Where an array lies: a storage, and a device of it."""
+    """A storage and a device of it, where an array lies."""
 
     storage: Any
     device: Any
 
-    def array(self, data: Vector) -> Array:
-        """An Array there, of its own, in double precision where it is a floating-point one."""
+    def place_array(self, data: Vector) -> Array:
+        """Copy data into an Array at this place, floating-point data in double precision."""
         wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
         own = np.array(data, dtype=wide)
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
 
 
-def place_of(x: Any) -> Place:
-    """Where an Array lies, or its data."""
+def storage_place(x: Any) -> Place:
+    """Return where an Array, or raw data, lies."""
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data
     return Place(storage_of(sample), sample.device)
 
 
-HOST = place_of(np.zeros(()))
+HOST = storage_place(np.zeros(()))
 
 
 class Examples:
-    """The values of arrays on the host, one example of an open vmap after the other.
+    """An iterator over the values of arrays on the host, for one example of an open vmap at a time.
 
-    name : how messages call what looks at them.  shape, axis_ids : the hidden axes that any of them has.
+    Messages call the reader of the values ``name``.  ``shape`` and ``axis_ids`` are those of the hidden
+    axes that any of the arrays has.
     """
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
@@ -179,7 +182,7 @@ class Examples:
         for data in self.data:
             sample = data.sample if type(data) is Batched else data
             storage_of(sample).refuse_replay(sample, f"a solver runs in it ({name})")
-        self.places = [place_of(data) for data in self.data]
+        self.places = [storage_place(data) for data in self.data]
         self.home = self.places[0] if self.places else HOST
         lengths = lengths_of(self.data)
         self.axis_ids, self.shape = tuple(lengths), tuple(lengths.values())
@@ -188,7 +191,7 @@ class Examples:
         for place in np.ndindex(*self.shape):
             yield [self._value(data, place) for data in self.data]
 
-    def _value(self, data: Any, place: tuple[int, ...]) -> Vector:
+    def _value(self, data: Batched | RawArray, place: tuple[int, ...]) -> Vector:
         if type(data) is Batched:
             whole = data.aligned(self.axis_ids, data.ndim)
             data = whole[
@@ -196,26 +199,28 @@ class Examples:
             ]
         return np.array(storage_of(data).host(data), copy=True)
 
-    def array(self, values: Sequence[Vector], shape: Any, dtype: Any) -> Array:
-        """An Array, where the first of the arrays lies, of what was found for each example."""
+    def stack_examples(
+        self, values: Sequence[Vector], shape: tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Array:
+        """Return an Array of the results of all examples, where the first of the arrays lies."""
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)
         return wrap(Batched(data, self.axis_ids) if self.axis_ids else data, 0, KEPT)
 
 
-def plain(x: Any) -> Any:
-    """An Array's values as NumPy's; anything else as it is."""
+def as_numpy(x: Any) -> Any:
+    """Return an Array's values as NumPy's; anything else as it is."""
     if not isinstance(x, Array):
         return x
     data = current(x)[1]
     return storage_of(data).host(data)
 
 
-def on_host(x: Array) -> Vector:
-    """An Array's values as a NumPy array of its own, in double precision."""
-    return np.array(plain(x), dtype=np.float64)
+def doubles_on_host(x: Array) -> Vector:
+    """Return a copy of an Array's values as a NumPy array in double precision."""
+    return np.array(as_numpy(x), dtype=np.float64)
 
 
-def handles(leaves: Sequence[Any]) -> list[Any]:
-    """The leaves with Arrays under handles of their own, so that writes to them stay there."""
+def own_handles(leaves: Sequence[Any]) -> list[Any]:
+    """Return the leaves with Arrays under private handles, so that writes do not reach the originals."""
     return [private_handle(x) if isinstance(x, Array) else x for x in leaves]

@@ -1,4 +1,4 @@
-"""The methods of odeint by their names."""
+"""The methods of odeint, listed by name."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from ._radau import RADAU
 from ._runge_kutta import ADAPTIVE, FIXED
 
 
-class OfSciPy:
-    """A method whose steps cannot be taken on Arrays."""
+class SteplessMethod:
+    """A method of SciPy's whose steps cannot be taken on Arrays."""
 
     adaptive = True
 
     def __init__(self, solver: type) -> None:
         self.name, self.solver = solver.__name__, solver
 
-    def hint_of(self, solver: object) -> None:
-        """Nothing is known of its steps."""
+    def hint_of(self, solver: object) -> None: ...
 
 
 METHODS = (*ADAPTIVE, RADAU, *FIXED)
-# Multistep methods, whose orders change on the way.
-WITHOUT_STEPS = (OfSciPy(BDF), OfSciPy(LSODA))
+# Multistep methods, whose order changes between steps.
+WITHOUT_STEPS = (SteplessMethod(BDF), SteplessMethod(LSODA))

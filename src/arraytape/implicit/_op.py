@@ -1,9 +1,9 @@
-"""A solution as a function of its parameters, whose derivative the implicit function theorem says.
+"""The solution as a function of its parameters, differentiated by the implicit function theorem.
 
-Where F(x(theta), theta) = 0 and F's Jacobian J by x is regular, a cotangent g of x goes back as
--(dF/dtheta)^T lambda with J^T lambda = g.  The rule is written in
-derivatives that are recorded in their turn, at a solution that outer recorders know: that is all there
-is to higher orders and to forward mode.
+Where F(x(theta), theta) = 0 and F's Jacobian J with respect to x is regular, a cotangent g of x goes
+back as -(dF/dtheta)^T lambda with J^T lambda = g.  The rule is written in derivatives that are
+recorded themselves, at a solution that outer recorders follow, which gives higher orders and forward
+mode.
 Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
 """
 
@@ -23,25 +23,26 @@ from .._record.stack import only_recorders, recorders
 from .._tape.arguments import differentiable
 from .._util import nest
 from .._util.errors import user_line
-from ._layouts import Examples, Layout, Vector, handles
+from ._layouts import Examples, Layout, Vector, own_handles
 from ._problem import Numbers, Problem
 
-REPEATED = (
-    1e-6  # how well a function gives the same again: rounding differs where memory lies otherwise
-)
+# The relative change that is allowed when a function runs again: rounding depends on memory's alignment.
+REPEATED = 1e-6
 Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 
 
-def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find) -> Array:
-    """The vector that solves a problem, followed where its parameters are.
+def solve_recorded(
+    problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find
+) -> Array:
+    """Return the vector that solves a problem, followed where the problem's parameters are.
 
-    start : the Arrays in x0, whose values alone count.  leaves : of theta, Arrays and constants.
-    find : gives the vector of one example, by numbers and the values of ``start`` and ``leaves``.
+    ``start`` are the Arrays in x0, of which only the values count; ``leaves`` are those of theta, Arrays
+    and constants.  ``find`` returns the vector of one example from ``Numbers`` and the values of both.
     """
 
     outside = recorders()
 
-    def with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:
+    def solve_with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:
         examples = examples_of(problem, start, given)
         vectors: list[Vector] = []
         matrices: list[Vector] = []
@@ -53,35 +54,37 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
                 found = numbers.newton(found)
             found = found.astype(problem.layout.dtype).astype(np.float64)
             with only_recorders():
-                J = numbers.check(found)
+                J = numbers.check_solution(found)
             matrices += [] if J is None else [J]
             vectors.append(found)
             probes += [numbers.probe(found)] if outside else []
         if vectors and outside:
             check_captures(numbers, found)
         n, dtype = problem.layout.size, problem.layout.dtype
-        v = examples.array(vectors, (n,), dtype)
-        made = examples.array(matrices, (n, n), dtype) if matrices else None
+        v = examples.stack_examples(vectors, (n,), dtype)
+        made = examples.stack_examples(matrices, (n, n), dtype) if matrices else None
 
-        def rule(g: Array) -> list[Array | None]:
+        def cotangent_rule(g: Array) -> list[Array | None]:
             check_repeats(problem, v, given, probes)
-            return pull(problem, v, given, g, made)
+            return pull_cotangents(problem, v, given, g, made)
 
-        return v, rule
+        return v, cotangent_rule
 
-    found: Array = call_with_rule(problem.name, with_rule, tuple(leaves), {}, signature_of=solution)
+    found: Array = call_with_rule(
+        problem.name, solve_with_rule, tuple(leaves), {}, signature_of=solve_recorded
+    )
     return found
 
 
 def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) -> Examples:
-    """The values of x0's Arrays and the parameters', example by example."""
+    """Return the values of x0's Arrays and of the parameters, example by example."""
     return Examples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 
 def numbers_of(
     problem: Problem, examples: Examples, values: Sequence[Vector], given: Sequence[Any]
 ) -> tuple[Numbers, list[Any]]:
-    """The problem at the parameters' values in one example, and the parameters with these."""
+    """Return the problem for the parameters' values in one example, and the parameters themselves."""
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
     places = [next(lying) if isinstance(x, Array) else None for x in given]
@@ -91,17 +94,17 @@ def numbers_of(
 def check_repeats(
     problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
 ) -> None:
-    """RuntimeError where the function gives something else than it gave near the solution.
+    """Raise RuntimeError if the function's residual near the solution v is not what it was.
 
-    v : the solution, which has the hidden axes of all examples.  probes : of each example a point, and
-    the residual there; none where no recorder was open.
+    ``v`` has the hidden axes of all examples.  ``probes`` has for each example a point and the residual
+    there; it is empty where no recorder was open.
     """
     if not probes:
         return
     examples = examples_of(problem, [v], given)
     for values, (at, before) in zip(examples, probes, strict=True):
         numbers, _ = numbers_of(problem, examples, values[1:], given)
-        change = changed(before, numbers.residual(at))
+        change = relative_change(before, numbers.residual_at(at))
         if change > REPEATED:
             raise RuntimeError(
                 f"{problem.name}: the function gave something else when it ran again for the gradient: "
@@ -111,8 +114,8 @@ def check_repeats(
             )
 
 
-def changed(before: Vector, now: Vector) -> float:
-    """How far two residuals are from each other, relative to the first; NaN counts as NaN."""
+def relative_change(before: Vector, now: Vector) -> float:
+    """Return the difference of two residuals relative to the first; NaN equals NaN."""
     if np.array_equal(before, now, equal_nan=True):
         return 0.0
     both = np.isfinite(before) & np.isfinite(now)
@@ -123,10 +126,10 @@ def changed(before: Vector, now: Vector) -> float:
 
 
 def check_captures(numbers: Numbers, v: Vector) -> None:
-    """ValueError where the function uses what is followed outside, which is not among its arguments."""
+    """Raise ValueError if the function uses a followed value that is not among its arguments."""
     problem = numbers.problem
     (recorder,) = recorders()
-    problem.residual(numbers.point(v), handles(numbers.leaves))
+    problem.residual(numbers.point(v), own_handles(numbers.leaves))
     if isinstance(recorder, FunctionRecorder) and recorder.variables:
         names = ", ".join(repr(variable.name) for variable in recorder.variables)
         raise ValueError(
@@ -135,47 +138,51 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
         )
 
 
-def pull(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> list[Array | None]:
-    """The cotangents of the parameters for one of the solution."""
+def pull_cotangents(
+    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
+) -> list[Array | None]:
+    """Return the cotangents of the parameters, given the cotangent g of the solution."""
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
     chosen = [i for i in arrays if differentiable(given[i])]
     if not chosen:
         return [None] * len(arrays)
-    weights = adjoint(problem, v, given, g, None if recorders() else J)
+    weights = solve_adjoint(problem, v, given, g, None if recorders() else J)
 
-    def residual(*some: Array) -> Array:
-        leaves = handles(given)
+    def residual_of_chosen(*some: Array) -> Array:
+        leaves = own_handles(given)
         for i, x in zip(chosen, some, strict=True):
             leaves[i] = x
-        return problem.residual(handles([v])[0], leaves)
+        return problem.residual(own_handles([v])[0], leaves)
 
-    _, back = xp.vjp(residual, *[given[i] for i in chosen])
+    _, back = xp.vjp(residual_of_chosen, *[given[i] for i in chosen])
     found = dict(zip(chosen, back(-weights), strict=True))
     return [found.get(i) for i in arrays]
 
 
-def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> Array:
-    """The solution of the system with the Jacobian's transpose and g.
+def solve_adjoint(
+    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
+) -> Array:
+    """Solve the system with the Jacobian's transpose and g.
 
-    J : the Jacobian, where no recorder wants to know where it came from.
+    ``J`` is the Jacobian, given where no recorder needs to follow its computation.
     """
     if not problem.layout.size:
         return g
     if problem.matrix_free:
-        return solution(adjoint_problem(problem), [], (g, v, *given), from_zeros)
+        return solve_recorded(adjoint_problem(problem), [], (g, v, *given), solve_from_zeros)
     if J is None:
-        J = xp.jacobian(lambda v: problem.residual(v, handles(given)))(v)
+        J = xp.jacobian(lambda v: problem.residual(v, own_handles(given)))(v)
     found: Array = xp.linalg.solve(xp.matrix_transpose(J), g)
     return found
 
 
 def adjoint_problem(problem: Problem) -> Problem:
-    """The linear equation of a cotangent, a solution and its parameters, to be solved in its turn."""
+    """Return the linear equation of the adjoint as a problem with the parameters (g, v, *parameters)."""
     name = problem.name
 
-    def residual(w: Array, leaves: Sequence[Any]) -> Array:
+    def adjoint_residual(w: Array, leaves: Sequence[Any]) -> Array:
         g, v, *rest = leaves
-        _, back = xp.vjp(lambda v: problem.residual(v, handles(rest)), v)
+        _, back = xp.vjp(lambda v: problem.residual(v, own_handles(rest)), v)
         product: Array = back(w)[0] - g
         return product
 
@@ -187,26 +194,19 @@ def adjoint_problem(problem: Problem) -> Problem:
         return back(r)[0]
 
     return Problem(
-        name=name if problem.base else f"the adjoint of {name}",
+        name=name if problem.base else f"the adjoint of {name}", base=problem,
         layout=Layout(name, np.zeros(problem.layout.size, problem.layout.dtype)),
-        residual=residual,
-        symmetric=problem.symmetric,
-        matrix_free=True,
-        linear=True,
-        tol=problem.tol,
-        rtol=problem.rtol,
-        maxiter=problem.maxiter,
+        residual=adjoint_residual, symmetric=problem.symmetric, matrix_free=True, linear=True,
+        tol=problem.tol, rtol=problem.rtol, maxiter=problem.maxiter,
         preconditioner=preconditioner if problem.preconditioner is not None else None,
-        base=problem,
-    )
+    )  # fmt: skip
 
 
-def from_zeros(numbers: Numbers, start: Any, host: Any) -> Vector:
-    """The solution of a linear problem, by an iteration that starts at zero."""
+def solve_from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:
+    """Solve a linear problem by an iteration that starts at zero."""
     v = np.zeros(numbers.problem.layout.size)
-    return -numbers.newton_step(v, numbers.residual(v))
+    return -numbers.newton_step(v, numbers.residual_at(v))
 
 
-def arrays_of(x0: Any) -> list[Array]:
-    """The Arrays of a nesting."""
+def x0_arrays(x0: Any) -> list[Array]:
     return [x for x in nest.leaves(x0) if isinstance(x, Array)]

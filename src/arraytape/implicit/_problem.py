@@ -1,4 +1,4 @@
-"""A problem on plain numbers: its residual, Jacobian and products, and what its solution must pass."""
+"""Problems, recorded on Arrays or evaluated on NumPy's vectors, and the checks of their solutions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,28 @@ from .._record.stack import only_recorders
 from .._storage.batched.batched_data import Batched
 from .._util.errors import user_line
 from . import _checks as checks
-from ._checks import NotASolution, System, relative
-from ._iterative import solved
-from ._layouts import Layout, Place, Vector, handles, on_host, place_of, plain
+from ._checks import NotASolution, System, relative_size
+from ._iterative import solve_iteratively
+from ._layouts import Layout, Place, Vector, as_numpy, doubles_on_host, own_handles, storage_place
 
 Residual = Callable[[Array, Sequence[Any]], Array]
 
 
 @dataclasses.dataclass
 class Problem:
-    """What is solved: ``residual(v, leaves) == 0``, for the real vector v that stands for x.
+    """An equation ``residual(v, leaves) == 0`` for the real vector v that stands for x.
 
-    name : how messages call it.  residual : recorded, on Arrays.  value : a minimum's function.
-    base : of an adjoint's, the problem that it belongs to, whose parameters follow its own two: a
-    cotangent and a solution.
+    Attributes
+    ----------
+    name
+        The name in messages.
+    residual
+        A recorded function of Arrays.
+    value
+        The function to be minimized, for a minimum.
+    base
+        For an adjoint problem, the problem whose adjoint it is.  Its parameters follow a cotangent and a
+        solution.
     """
 
     name: str
@@ -48,10 +56,10 @@ class Problem:
 
 
 class Numbers:
-    """A problem at one choice of parameters, on NumPy's vectors in double precision.
+    """A problem for one choice of parameters, on NumPy's vectors in double precision.
 
-    home : where x lies.  leaves : of the parameters, NumPy arrays and constants.  places : where the
-    former lie, so that functions may use what lies there, too.
+    ``home`` is where x lies.  ``leaves`` are those of the parameters, NumPy arrays and constants, and
+    ``places`` where the arrays lie, so that functions may use other data of the same device.
     """
 
     def __init__(
@@ -59,97 +67,93 @@ class Numbers:
     ) -> None:
         self.problem, self.home = problem, home
         self.leaves = [
-            x if place is None else place.array(x) for x, place in zip(leaves, places, strict=True)
+            x if place is None else place.place_array(x)
+            for x, place in zip(leaves, places, strict=True)
         ]
         self.eps = float(np.finfo(problem.layout.dtype).eps)
 
     def point(self, v: Vector) -> Array:
-        """A vector as an Array of its own."""
-        return self.home.array(np.asarray(v, dtype=np.float64))
+        """Return a vector as a new Array."""
+        return self.home.place_array(np.asarray(v, dtype=np.float64))
 
-    def residual(self, v: Vector) -> Vector:
+    def residual_at(self, v: Vector) -> Vector:
         with only_recorders():
-            return self._plain(self.problem.residual(self.point(v), handles(self.leaves)))
+            return self._plain(self.problem.residual(self.point(v), own_handles(self.leaves)))
 
-    def value(self, v: Vector) -> float:
+    def value_at(self, v: Vector) -> float:
         assert self.problem.value is not None
         with only_recorders():
-            return float(self._plain(self.problem.value(self.point(v), handles(self.leaves))))
+            return float(self._plain(self.problem.value(self.point(v), own_handles(self.leaves))))
 
     def _plain(self, r: Array) -> Vector:
-        """What a function gave, which must not belong to several examples of a vmap."""
+        """Return r as NumPy data; raise ValueError if it belongs to several examples of a vmap."""
         if type(r._data) is Batched:
             raise ValueError(
                 f"{self.problem.name}: the function uses a value of one example of a vmap that is not "
                 f"among its arguments [at {user_line()}]; pass it in theta"
             )
-        return on_host(r)
+        return doubles_on_host(r)
 
-    def jacobian(self, v: Vector) -> Vector:
-        """The matrix of the residual's derivatives."""
+    def jacobian_at(self, v: Vector) -> Vector:
         n = self.problem.layout.size
         if not n:
             return np.zeros((0, 0))
         with only_recorders():
-            J = xp.jacobian(lambda v: self.problem.residual(v, handles(self.leaves)))(self.point(v))
+            slopes = xp.jacobian(lambda v: self.problem.residual(v, own_handles(self.leaves)))
+            J = slopes(self.point(v))
         return self._plain(J).reshape(n, n)
 
     def products(self, v: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector]]:
-        """The products of a vector with the Jacobian, and with its transpose."""
+        """Return functions that multiply a vector by the Jacobian, and by its transpose."""
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
             nowhere = [None] * len(leaves)  # they are Arrays already
             base = Numbers(self.problem.base, self.home, leaves, nowhere)
-            return base.products(on_host(at))[::-1]
+            return base.products(doubles_on_host(at))[::-1]
         with only_recorders():
             r, back = xp.vjp(
-                lambda v: self.problem.residual(v, handles(self.leaves)), self.point(v)
+                lambda v: self.problem.residual(v, own_handles(self.leaves)), self.point(v)
             )
             _, forth = xp.vjp(lambda w: back(w)[0], xp.zeros_like(r))
 
-        def product(pull: Callable[..., Any]) -> Callable[[Vector], Vector]:
-            def by(w: Vector) -> Vector:
+        def host_product(pull: Callable[..., Any]) -> Callable[[Vector], Vector]:
+            def multiply_vector(w: Vector) -> Vector:
                 with only_recorders():
                     return self._plain(pull(self.point(np.reshape(w, -1)))[0])
 
-            return by
+            return multiply_vector
 
-        return product(forth), product(back)
+        return host_product(forth), host_product(back)
 
-    def solve(self, v: Vector, b: Vector) -> Vector:
-        """The inverse of the Jacobian at v times b, by an iteration."""
-        return solved(self.problem, self.products(v)[0], b, self.preconditioner(v))
+    def solve_linearized(self, v: Vector, b: Vector) -> Vector:
+        """Return the inverse of the Jacobian at v times b, by an iteration."""
+        return solve_iteratively(self.problem, self.products(v)[0], b, self.preconditioner(v))
 
     def preconditioner(self, v: Vector) -> Callable[[Vector], Vector] | None:
-        """The problem's preconditioner on vectors."""
+        """Return the problem's preconditioner as a function of vectors."""
         known, layout = self.problem.preconditioner, self.problem.layout
         if known is None:
             return None
 
-        def by(r: Vector) -> Vector:
+        def precondition(r: Vector) -> Vector:
             with only_recorders():
-                found = known(
-                    layout.nested(self.point(r)), layout.nested(self.point(v)), handles(self.leaves)
-                )
-                return on_host(layout.vector(found, "the preconditioner's result"))
+                at = layout.nested(self.point(v))
+                found = known(layout.nested(self.point(r)), at, own_handles(self.leaves))
+                return doubles_on_host(layout.vector(found, "the preconditioner's result"))
 
-        return by
-
-    def system(self, v: Vector) -> System:
-        """Residual, Jacobian and Newton step at v."""
-        return checks.system(self.residual(v), self.jacobian(v))
+        return precondition
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
-        """Newton steps from v for as long as they become smaller, down to rounding."""
+        """Take Newton steps from v while they become smaller, down to rounding."""
         best, before, last = v, np.inf, np.inf
         for _ in range(most):
-            r = self.residual(v)
+            r = self.residual_at(v)
             if not np.isfinite(r).all():
                 return best
             if not r.any():
                 return v
             step = self.newton_step(v, r)
-            size = relative(step, v)
+            size = relative_size(step, v)
             length = float(np.max(np.abs(step), initial=0.0))
             smaller = size < before / 2.0 or length < last / 2.0  # on the way to 0 size stays 1
             if size != size or (np.isfinite(before) and not smaller):
@@ -161,35 +165,35 @@ class Numbers:
         return best
 
     def newton_step(self, v: Vector, r: Vector) -> Vector:
-        """The Newton step at v, where the residual is r; NaN where there is none."""
+        """Return the Newton step at v, where the residual is r; NaN for a singular Jacobian."""
         if self.problem.matrix_free:
-            return self.solve(v, r)
-        return checks.system(r, self.jacobian(v)).step
+            return self.solve_linearized(v, r)
+        return checks.factor_system(r, self.jacobian_at(v)).newton_correction
 
     def solves(self, v: Vector) -> bool:
-        """Whether v solves the problem to rounding already."""
-        r = self.residual(v)
+        """Return True if v solves the problem to rounding."""
+        r = self.residual_at(v)
         if not np.isfinite(r).all():
             return False
         if not r.any():
             return True
-        return relative(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
+        return relative_size(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
 
     def probe(self, v: Vector) -> tuple[Vector, Vector]:
-        """A point a little away from a solution, and the residual there, which is generic.
+        """Return a point a little away from a solution, and the residual there.
 
-        At the solution itself it is near 0, and tells less.
+        At the solution itself the residual is near 0, so a change of the function shows less.
         """
         size = np.where(v == 0, np.max(np.abs(v), initial=0.0) or 1.0, np.abs(v))
         at = v + 1e-2 * size * np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
-        there = self.residual(at)
-        return (at, there) if np.isfinite(there).all() else (v, self.residual(v))
+        there = self.residual_at(at)
+        return (at, there) if np.isfinite(there).all() else (v, self.residual_at(v))
 
     # --- checks ---------------------------------------------------------------------------------
-    def check(self, v: Vector) -> Vector | None:
-        """The Jacobian at a solution, which is good enough; None where it is not made."""
+    def check_solution(self, v: Vector) -> Vector | None:
+        """Check a solution and return its Jacobian; None if the problem is matrix-free."""
         name, tol = self.problem.name, self.problem.tol
-        r = self.residual(v)
+        r = self.residual_at(v)
         checks.check_finite(name, r)
         if self.problem.linear and self.problem.base is None:
             self._check_linear(v)
@@ -199,20 +203,22 @@ class Numbers:
             size = self._linear_error(r) if self.problem.linear else self._distance(v, r)
             self._judge(size, size)
             return None
-        found = checks.system(r, self.jacobian(v))
+        found = checks.factor_system(r, self.jacobian_at(v))
         checks.check_condition(name, found, self.problem.rcond, self.eps, tol)
         if self.problem.value is not None:
             checks.check_minimum(name, found.jacobian, self.eps)
         size, error = self._errors(v, found)
         if size <= 100.0 * self.eps:
             what = "the Jacobian changes within the rounding of the solution, nearly a double one"
-            checks.judge(name, error, tol, what, "add a penalty or an equation that keeps it apart")
+            checks.judge_error(
+                name, error, tol, what, "add a penalty or an equation that keeps it apart"
+            )
         else:
             self._judge(size, error)
         return found.jacobian
 
     def _check_curvature(self, v: Vector) -> None:
-        """NotASolution where the curvature is negative along a random direction; others are not seen."""
+        """Raise NotASolution if the curvature is negative along one random direction."""
         rng = np.random.default_rng(0)
         w = rng.uniform(0.5, 1.0, v.shape) * rng.choice([-1.0, 1.0], v.shape)
         bent = self.products(v)[0](w)
@@ -223,11 +229,11 @@ class Numbers:
             )
 
     def _check_linear(self, v: Vector) -> None:
-        """ValueError where the residual is no linear function and a constant."""
+        """Raise ValueError if the residual is not affine."""
         size = float(np.max(np.abs(v), initial=0.0)) or 1.0
         w = np.random.default_rng(0).uniform(0.5 * size, size, v.shape)
         points: list[Any] = [np.zeros_like(v), v, w, v + w]
-        at = [self.residual(u) for u in points]
+        at = [self.residual_at(u) for u in points]
         scale = max(float(np.max(np.abs(r), initial=0.0)) for r in at)
         off = float(np.max(np.abs(at[0] - at[1] - at[2] + at[3]), initial=0.0))
         if off > self.eps**0.5 * scale:
@@ -238,42 +244,44 @@ class Numbers:
             )
 
     def _distance(self, v: Vector, r: Vector) -> float:
-        """The relative size of the Newton step by products; 0 for one that is rounding of an x of 0."""
+        """Return the relative size of the Newton step by products; 0 for rounding of an x of 0."""
         step = self.newton_step(v, r)
-        size = relative(step, v)
+        size = relative_size(step, v)
         if size != size or size <= self.problem.tol / 100.0:
             return size
-        slope = self._slope(v, lambda b: self.solve(v, b))
+        slope = self._slope(v, lambda b: self.solve_linearized(v, b))
         scale = float(np.max(np.abs(slope), initial=0.0)) or 1.0
         rounding = self.is_rounding(step, max(scale, float(np.max(np.abs(v), initial=0.0))))
         return 0.0 if rounding else size
 
     def _linear_error(self, r: Vector) -> float:
-        """The residual of a linear system relative to its right-hand side."""
-        return relative(r, self.residual(np.zeros_like(r))) if r.any() else 0.0
+        """Return the residual of a linear system relative to its right-hand side."""
+        return relative_size(r, self.residual_at(np.zeros_like(r))) if r.any() else 0.0
 
     def _judge(self, size: float, error: float) -> None:
         what = f"the solver stopped a Newton step of {size:.1e} of its size from the solution"
-        checks.judge(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
+        checks.judge_error(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
 
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
-        """The relative size of the Newton step, and the relative error of the derivative.
+        """Return the relative size of the Newton step, and the relative error of the derivative.
 
-        The step tells the error, and so does the one after it where the Jacobian changes faster than x
-        does.  Where either is large, the derivatives at both ends of the step are compared: the step may
-        be rounding, as it is where x is 0 but for that.
+        The step measures the error, and so does the next step where the Jacobian changes faster than x.
+        If either is large, the derivatives at both ends of the step are compared, since the step may be
+        rounding, for example of an x that is 0.
         """
-        step = found.step
-        size, limit = relative(step, v), self.problem.tol / 100.0
+        step = found.newton_correction
+        size, limit = relative_size(step, v), self.problem.tol / 100.0
         rounding = self._curvature(v, found) * self.eps * float(np.max(np.abs(v), initial=0.0))
         error = max(size, rounding)
         if size > 1e4 * self.eps:
-            after = found.solve(self.residual(v - step))
-            error = max(error, 2.0 * relative(after, step))
+            after = found.apply_inverse(self.residual_at(v - step))
+            error = max(error, 2.0 * relative_size(after, step))
         if error <= limit:
             return size, error
-        other = self.system(v - step)
-        here, there = self._slope(v, found.solve), self._slope(v - step, other.solve)
+        end = v - step
+        other = checks.factor_system(self.residual_at(end), self.jacobian_at(end))
+        here = self._slope(v, found.apply_inverse)
+        there = self._slope(end, other.apply_inverse)
         scale = float(np.max(np.abs(there), initial=0.0))
         error = rounding
         if scale:
@@ -283,22 +291,24 @@ class Numbers:
         return size, error if np.isfinite(scale) else np.inf
 
     def _curvature(self, v: Vector, found: System) -> float:
-        """How fast the Jacobian changes relative to itself, by the residual a little away from v."""
+        """Return how fast the Jacobian changes relative to itself, from the residual near v."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
         way = 1e-2 * signs * np.abs(v)
         if not np.max(np.abs(way), initial=0.0) > np.finfo(float).tiny ** 0.5:
             return 0.0  # the squares of smaller numbers are 0
-        rest = self.residual(v + way) - found.residual - found.jacobian @ way
+        rest = self.residual_at(v + way) - found.residual - found.jacobian @ way
         if not np.isfinite(rest).all():
             return 0.0
-        return 2.0 * float(np.max(np.abs(found.solve(rest)))) / float(np.max(np.abs(way))) ** 2
+        return (
+            2.0 * float(np.max(np.abs(found.apply_inverse(rest)))) / float(np.max(np.abs(way))) ** 2
+        )
 
     def is_rounding(self, step: Vector, scale: float) -> bool:
-        """Whether a step is as small as rounding makes it."""
+        """Return True if a step is no larger than rounding at this scale."""
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
     def _slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:
-        """The derivative of the solution as parameters change by their size, up or down."""
+        """Return the solution's derivative along a change of each parameter by its size, up or down."""
         some = [
             i for i, x in enumerate(self.leaves) if isinstance(x, Array) and x.dtype.kind in "fc"
         ]
@@ -306,8 +316,8 @@ class Numbers:
             return np.zeros_like(v)
         rng = np.random.default_rng(0)
 
-        def residual(*chosen: Array) -> Array:
-            leaves = handles(self.leaves)
+        def residual_of_leaves(*chosen: Array) -> Array:
+            leaves = own_handles(self.leaves)
             for i, x in zip(some, chosen, strict=True):
                 leaves[i] = x
             return self.problem.residual(self.point(v), leaves)
@@ -315,12 +325,9 @@ class Numbers:
         chosen = [self.leaves[i] for i in some]
         along = []
         for x in chosen:
-            data = np.asarray(plain(x))
+            data = np.asarray(as_numpy(x))
             signs = rng.choice([-1.0, 1.0], x.shape)
-            along.append(place_of(x).array(np.where(data == 0, 1, data) * signs))
+            along.append(storage_place(x).place_array(np.where(data == 0, 1, data) * signs))
         with only_recorders():
-            _, change = xp.jvp(residual, tuple(chosen), tuple(along))
+            _, change = xp.jvp(residual_of_leaves, tuple(chosen), tuple(along))
             return solve(self._plain(change))
-
-
-__all__ = ["NotASolution", "Numbers", "Problem"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
@@ -10,13 +10,24 @@ from scipy.integrate import DOP853, RK23, RK45
 import arraytape as xp
 
 from .._array.array import Array
-from ._field import Data, Field
+from ._field import Arguments, Data, Field, Time
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
 
 Slope = Array | None
 
 
-class Explicit:
-    """One explicit method: a step, and the curve within it.
+class Table(Protocol):
+    """The coefficients of a method under the names that SciPy's classes give them."""
+
+    A: Data
+    B: Data
+    C: Data
+
+
+class ExplicitMethod:
+    """An explicit method: a step, and the curve within the step.
 
     Parameters
     ----------
@@ -24,46 +35,48 @@ class Explicit:
         Has the coefficients A, B, C, P under SciPy's names.
     """
 
-    implicit = False
     adaptive = True
 
-    def __init__(self, name: str, table: Any) -> None:
-        self.name, self.solver = name, table
+    def __init__(self, name: str, table: Table) -> None:
+        self.name = name
+        self.solver: Any = table
         self.A, self.B, self.C = table.A, table.B, table.C
 
-    def hint_of(self, solver: Any) -> Any:
-        """What a step on Arrays needs to know of SciPy's: nothing."""
+    def hint_of(self, solver: OdeSolver) -> Any:
+        """Return what a step on Arrays needs from SciPy's step: nothing."""
         return None
 
-    def step(
-        self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
-    ) -> tuple[Any, ...]:
-        """The state after one step, its stages, and the state as it was computed here.
+    def take_step(
+        self, field: Field, t: Time, y: Array, h: Time, k: Slope, args: Arguments,
+        hint: Data | None = None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return the state after one step, its stages, and the state as computed on Arrays.
 
-        k : the slope at (t, y), where it is known.
+        ``k`` is the slope at (t, y), if it is known.
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
         """
         stages = [field(t, y, args) if k is None else k]
         for s, c in enumerate(self.C[1:], start=1):
-            at = y + weighted(self.A[s, :s], stages) * h
+            at = y + weighted_stages(self.A[s, :s], stages) * h
             stages.append(field(t + float(c) * h, at, args))
-        new = y + h * weighted(self.B, stages)
+        new = y + h * weighted_stages(self.B, stages)
         return new, stages, new
 
-    def slopes(
-        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
-    ) -> tuple[Array, list[Array]]:
-        """The slope at the end of a step, and all stages of which its curve is made."""
+    def end_stages(
+        self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
+        args: Arguments,
+    ) -> tuple[Array, list[Array]]:  # fmt: skip
+        """Return the slope at the end of a step, and all stages that its curve needs."""
         last = field(t + h, new, args)
         return last, [*stages, last]
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step: an axis more in front."""
-        found: Array = h * weighted(self.solver.P.T, stages)
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
+        """Return the coefficients of the curve in a step, along a new first axis."""
+        found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 
-    def value(self, y: Array, curve: Array, x: Any) -> Array:
-        """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
+    def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
+        """Return the curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
             total = (total + curve[i, ...]) * x
@@ -71,28 +84,27 @@ class Explicit:
         return found
 
 
-class DormandPrince8(Explicit):
-    """DOP853, whose curve takes three stages more."""
+class DormandPrince8(ExplicitMethod):
+    """The method DOP853, whose curve needs three more stages."""
 
-    def slopes(
-        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
-    ) -> tuple[Array, list[Array]]:
-        """The slope at the end of a step, and all stages of which its curve is made."""
-        last, stages = super().slopes(field, t, y, h, new, stages, args)
+    def end_stages(
+        self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
+        args: Arguments,
+    ) -> tuple[Array, list[Array]]:  # fmt: skip
+        last, stages = super().end_stages(field, t, y, h, new, stages, args)
         table = self.solver
         for a, c in zip(table.A_EXTRA, table.C_EXTRA, strict=True):
-            at = y + weighted(a[: len(stages)], stages) * h
+            at = y + weighted_stages(a[: len(stages)], stages) * h
             stages.append(field(t + float(c) * h, at, args))
         return last, stages
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step, as SciPy's: an axis more in front."""
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         change, first, last = new - y, h * stages[0], h * stages[self.solver.n_stages]
-        rest = h * weighted(self.solver.D, stages)
+        rest = h * weighted_stages(self.solver.D, stages)
         start = [change, first - change, 2.0 * change - (last + first)]
         return xp.concat([xp.stack(start), rest])
 
-    def value(self, y: Array, curve: Array, x: Any) -> Array:
+    def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
         """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
@@ -103,7 +115,7 @@ class DormandPrince8(Explicit):
         return y + total
 
 
-class FixedStep(Explicit):
+class FixedStep(ExplicitMethod):
     """A method that takes equal steps, not longer than ``max_step``.
 
     Its curve is the cubic through the states and slopes at both ends (Hermite's).
@@ -111,14 +123,13 @@ class FixedStep(Explicit):
 
     adaptive = False
 
-    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
-        """Coefficients of the curve in a step: an axis more in front."""
+    def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         change, first, last = new - y, h * stages[0], h * stages[-1]
         return xp.stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
 
 
-def weighted(weights: Data, stages: list[Array]) -> Array:
-    """Sums of stages with weights (s,) or (p, s), in the order in which SciPy adds them."""
+def weighted_stages(weights: Data, stages: list[Array]) -> Array:
+    """Return sums of stages with weights (s,) or (p, s), added in SciPy's order."""
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
     if weights.ndim == 1:
@@ -140,5 +151,9 @@ class Euler:
     A, B, C = np.zeros((1, 1)), np.ones(1), np.zeros(1)
 
 
-ADAPTIVE = (Explicit("RK23", RK23), Explicit("RK45", RK45), DormandPrince8("DOP853", DOP853))
+ADAPTIVE = (
+    ExplicitMethod("RK23", RK23),
+    ExplicitMethod("RK45", RK45),
+    DormandPrince8("DOP853", DOP853),
+)
 FIXED = (FixedStep("RK4", Rk4), FixedStep("Euler", Euler))

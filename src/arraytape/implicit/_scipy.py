@@ -1,4 +1,4 @@
-"""The run of SciPy's own solver, whose accepted steps are noted."""
+"""The run of SciPy's own solver, with its accepted steps noted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from ._field import for_solver
 from ._steps import Problem
 
 
-def run(problem: Problem) -> tuple[Any, list[float], list[Any]]:
-    """What ``solve_ivp`` gives, the nodes between accepted steps, and what each step found."""
+def run_scipy(problem: Problem) -> tuple[Any, list[float], list[Any]]:
+    """Return the result of ``solve_ivp``, the nodes between accepted steps, the hint of each step."""
     nodes, found = [problem.span[0]], []
 
     class Noted(problem.method.solver):  # type: ignore[misc, name-defined]
-        """The solver, which notes each step."""
-
         def __init__(self, *given: Any, **options: Any) -> None:
             super().__init__(*given, **options)
             if np.isnan(getattr(self, "h_abs", 0.0)):  # with which SciPy would try steps for ever
@@ -28,7 +26,6 @@ def run(problem: Problem) -> tuple[Any, list[float], list[Any]]:
                 )
 
         def step(self) -> Any:
-            """Take a step, as SciPy does."""
             message = super().step()
             if self.status != "failed":
                 nodes.append(float(self.t))

@@ -1,4 +1,4 @@
-"""What solves a problem where no solver is given: SciPy's methods, then Newton steps to rounding."""
+"""Default solvers: SciPy's methods, then Newton steps down to rounding."""
 
 from __future__ import annotations
 
@@ -9,41 +9,39 @@ import numpy as np
 
 from .._util.blocks import Quiet
 from .._util.errors import user_line
-from ._checks import NotASolution, Vector, relative
-from ._iterative import scipys
+from ._checks import NotASolution, Vector, relative_size
+from ._iterative import import_scipy
 from ._problem import Numbers
 
 SLOW = 100  # steps of a fixed point's iteration after which Newton's method takes over
 
 
 def find_root(numbers: Numbers, start: Vector) -> Vector:
-    """A root by Powell's hybrid method with the exact Jacobian; matrix-free by Newton-Krylov steps."""
+    """Find a root by Powell's hybrid method and the exact Jacobian; matrix-free by Newton-Krylov."""
     if numbers.solves(start):
         return start
     if numbers.problem.matrix_free:
         return damped_newton(numbers, start)
     try:
-        optimize = scipys(numbers.problem.name, "scipy.optimize")
+        optimize = import_scipy(numbers.problem.name, "scipy.optimize")
     except ImportError:
         return damped_newton(numbers, start)
-    found = optimize.root(numbers.residual, start, jac=numbers.jacobian, tol=1e-13)
+    found = optimize.root(numbers.residual_at, start, jac=numbers.jacobian_at, tol=1e-13)
     return numbers.newton(np.asarray(found.x))
 
 
 def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
-    """Newton steps, halved for as long as they do not make the residual smaller.
-
-    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
-    """
-    r = numbers.residual(v)
+    """Take Newton steps, each halved while it does not make the residual smaller.
+    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1."""
+    r = numbers.residual_at(v)
     for _ in range(most):
         before = np.linalg.norm(r)
         step = numbers.newton_step(v, r)
-        if not before or not np.isfinite(step).all() or relative(step, v) < 1e-3:
+        if not before or not np.isfinite(step).all() or relative_size(step, v) < 1e-3:
             break
         for halving in range(30):
             there = v - step / 2.0**halving
-            r = numbers.residual(there)
+            r = numbers.residual_at(there)
             if np.linalg.norm(r) < (1.0 - 1e-4 / 2.0**halving) * before:
                 break
         v = there
@@ -51,54 +49,57 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
 
 
 def find_minimum(numbers: Numbers, start: Vector) -> Vector:
-    """A minimum by a Newton method in a trust region, with the exact Hessian or its products."""
+    """Find a minimum by a Newton method in a trust region, with the exact Hessian or its products."""
     if numbers.solves(start):
         return start
-    optimize = scipys(numbers.problem.name, "scipy.optimize")
-    options: dict[str, Any] = {"hess": numbers.jacobian, "method": "trust-exact"}
+    optimize = import_scipy(numbers.problem.name, "scipy.optimize")
+    options: dict[str, Any] = {"hess": numbers.jacobian_at, "method": "trust-exact"}
     if numbers.problem.matrix_free:
         options = {"hessp": hessian_products(numbers), "method": "trust-ncg"}
     with Quiet():
         found = optimize.minimize(
-            numbers.value, start, jac=numbers.residual, options={"gtol": 1e-8}, **options
+            numbers.value_at, start, jac=numbers.residual_at, options={"gtol": 1e-8}, **options
         )
     return numbers.newton(np.asarray(found.x))
 
 
 def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
-    """The products of the Hessian at a point with vectors; one point is recorded once."""
+    """Return a function of a point and a vector that multiplies by the Hessian.
+
+    Consecutive products at one point record the function once.
+    """
     last: list[Any] = [None, None]
 
-    def product(v: Vector, w: Vector) -> Vector:
+    def hessian_product(v: Vector, w: Vector) -> Vector:
         if last[0] is None or not np.array_equal(last[0], v):
             last[:] = v.copy(), numbers.products(v)[0]
         found: Vector = last[1](w)
         return found
 
-    return product
+    return hessian_product
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
-    """A fixed point by iteration, and Newton steps once that is near, or where it is slow."""
+    """Find a fixed point by iteration, and by Newton steps near the solution or if that is slow."""
     if numbers.solves(start):
         return start
     v = start
     for _ in range(SLOW):
-        step = numbers.residual(v)
+        step = numbers.residual_at(v)
         if not np.isfinite(step).all():
             raise NotASolution(
                 f"{numbers.problem.name}: the iteration leaves for what is not finite "
                 f"[at {user_line()}]; start elsewhere, or give a solver"
             )
-        if relative(step, v) < 1e-4:
+        if relative_size(step, v) < 1e-4:
             return numbers.newton(v - step)
         v = v - step
     return damped_newton(numbers, v)
 
 
 def find_linear(numbers: Numbers, start: Vector) -> Vector:
-    """The solution of a linear system, by products or by its matrix."""
-    r = numbers.residual(start)
+    """Solve a linear system, by products or by its matrix."""
+    r = numbers.residual_at(start)
     if not r.any():
         return start
     return start - numbers.newton_step(start, r)

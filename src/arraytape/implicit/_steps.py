@@ -1,10 +1,10 @@
-"""The steps that a solver took, once more on Arrays: in pieces, which the backward pass runs again."""
+"""The accepted steps taken again on Arrays, in pieces that the backward pass runs again."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,14 +14,17 @@ from .._array.array import Array
 from .._array.views import keep
 from .._util.blocks import Quiet
 from .._util.errors import user_line
-from ._field import Data, Field, on_host
+from ._field import Arguments, Data, Field, Time, values_on_host
 
-# How well steps that are taken again give the same state: rounding grows on the way.
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# The relative change of a state that is allowed when steps run again: rounding errors grow with them.
 REPRODUCED = 1e-6
 
 
 def refuse_change(now: Data, before: Data, when: str) -> None:
-    """RuntimeError where an element is not what it was, but for rounding of itself and of the others."""
+    """Raise RuntimeError if an element has changed by more than rounding of itself and of the others."""
     with Quiet():
         whole = np.abs(before)
         rounding = min(1e4 * np.finfo(before.dtype).eps / REPRODUCED, 1.0)
@@ -37,16 +40,16 @@ def refuse_change(now: Data, before: Data, when: str) -> None:
 
 @dataclass
 class Problem:
-    """What odeint was asked for, checked.
+    """The checked arguments of odeint.
 
     Attributes
     ----------
     y0, shape
-        Where it starts, flat; the shape in which f is given it.
+        The initial state, flat, and the shape in which f gets it.
     ends, span
-        The ends of t_span as they were given, and as floats.
+        The ends of t_span as given, and as floats.
     points, at
-        t_eval as an Array, and its values; None without.
+        t_eval as an Array, and its values; None without t_eval.
     """
 
     field: Field
@@ -61,14 +64,14 @@ class Problem:
     dense: bool
 
     @property
-    def moving(self) -> bool:
-        """Whether an end of t_span is an Array, which may have a derivative."""
+    def has_array_end(self) -> bool:
+        """Return True if an end of t_span is an Array, which may have a derivative."""
         return any(isinstance(end, Array) for end in self.ends)
 
 
 @dataclass
 class Mesh:
-    """The nodes between steps, and how far each moves with either end of t_span.
+    """The nodes between steps, with the weights by which each moves with either end of t_span.
 
     Adaptive steps are constants: nodes move with the first end, and the last node is the other end.
     Fixed steps are equal parts of the span.
@@ -80,7 +83,7 @@ class Mesh:
 
     @classmethod
     def of_steps(cls, nodes: list[float], finished: bool) -> Mesh:
-        """The mesh of accepted steps."""
+        """Return the mesh of accepted steps."""
         at = np.asarray(nodes)
         last = np.zeros_like(at)
         last[-1] = finished and len(nodes) > 1
@@ -88,27 +91,27 @@ class Mesh:
 
     @classmethod
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
-        """Equal steps, not longer than ``max_step``."""
+        """Return the mesh of equal steps that are not longer than ``max_step``."""
         length = abs(span[1] - span[0])
-        # 0.9 / 0.3 is not quite 3.
+        # 0.9 / 0.3 is a little more than 3, where 3 steps are meant.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
         last = np.arange(count + 1) / count
         nodes = span[0] + (span[1] - span[0]) * last
         nodes[-1] = span[1]
         return cls(nodes, 1.0 - last, last)
 
-    def as_array(self, problem: Problem) -> Array:
-        """The nodes as an Array, to which the ends that are Arrays have a derivative."""
+    def node_array(self, problem: Problem) -> Array:
+        """Return the nodes as an Array that depends on the ends of t_span that are Arrays."""
         field = problem.field
-        nodes = field.asarray(self.nodes, field.real)
+        nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
             if isinstance(end, Array):
                 moved = xp.astype(end, field.real) - xp.stop_gradient(xp.astype(end, field.real))
-                nodes = nodes + field.asarray(weights, field.real) * moved
+                nodes = nodes + field.as_state_array(weights, field.real) * moved
         return nodes
 
     def steps_of(self, at: Data) -> Data:
-        """The number of the step in which each point lies; a node belongs to the step before it."""
+        """Return the number of the step in which each point lies; a node lies in the step before it."""
         forward = self.nodes[-1] >= self.nodes[0]
         ends = self.nodes[1:] if forward else -self.nodes[1:]
         return np.minimum(np.searchsorted(ends, at if forward else -at), max(len(ends) - 1, 0))
@@ -116,21 +119,21 @@ class Mesh:
 
 @dataclass
 class Replayed:
-    """What the steps gave: states at all nodes, values at t_eval, curves of all steps, or None."""
+    """Results of the steps: states at all nodes, values at t_eval, curves of all steps, or None."""
 
     states: Array | None
     values: Array | None
     curves: Array | None
 
 
-def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
+def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
     """Take the steps of a mesh on Arrays.
 
     A tape keeps the state at the first node of each piece of about sqrt(steps) steps, and runs a piece
     again on its way back (Griewank 1992, "Achieving logarithmic growth...", the case of one level).
     """
     count = len(mesh.nodes) - 1
-    nodes = mesh.as_array(problem)
+    nodes = mesh.node_array(problem)
     where = None if problem.at is None else mesh.steps_of(problem.at)
     length = max(math.isqrt(count), 1)
     y, parts = problem.y0, []
@@ -138,8 +141,8 @@ def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Repl
         stop = min(start + length, count)
         piece = Piece(problem, start, stop, where, mesh, hints)
         inside = piece.points()
-        part = xp.recompute_grad(piece.run)(
-            y, nodes[start : stop + 1] if problem.moving else None, inside, problem.args
+        part = xp.recompute_grad(piece.run_steps)(
+            y, nodes[start : stop + 1] if problem.has_array_end else None, inside, problem.args
         )
         y = part["end"]
         parts.append(part)
@@ -157,11 +160,12 @@ def replay(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Repl
 
 
 class Piece:
-    """Some steps after each other.  ``run`` gives the same each time, for the backward pass."""
+    """Consecutive steps that run once forward and again in the backward pass."""
 
     def __init__(
-        self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh, hints: Any
-    ) -> None:
+        self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh,
+        hints: list[Any] | None,
+    ) -> None:  # fmt: skip
         self.problem, self.start, self.stop, self.mesh = problem, start, stop, mesh
         self.hints = hints
         self.first: Data | None = None
@@ -169,32 +173,34 @@ class Piece:
         self.offset = 0 if where is None else int(np.searchsorted(where, start))
 
     def points(self) -> Array | None:
-        """The points of t_eval that lie in these steps."""
+        """Return the points of t_eval that lie in these steps."""
         if self.where is None or self.where.size == 0 or self.problem.points is None:
             return None
         return self.problem.points[self.offset : self.offset + self.where.size]
 
-    def run(self, y: Array, nodes: Array | None, points: Array | None, args: Any) -> dict[str, Any]:
-        """The state at the end, and of states, values and curves what is asked for."""
+    def run_steps(
+        self, y: Array, nodes: Array | None, points: Array | None, args: Arguments
+    ) -> dict[str, Any]:
+        """Return the state at the end, and the states, values and curves that are asked for."""
         problem, method = self.problem, self.problem.method
         states, values, curves, slope = [], [], [], None
         for i in range(self.start, self.stop):
             t, h = self.time_and_step(nodes, i)
             hint = () if self.hints is None else (self.hints[i],)
-            new, stages, computed = method.step(problem.field, t, y, h, slope, args, *hint)
-            chosen = slice(0, 0) if points is None else self.chosen(i)
+            new, stages, computed = method.take_step(problem.field, t, y, h, slope, args, *hint)
+            chosen = slice(0, 0) if points is None else self.points_in_step(i)
             slope = None
             if problem.dense or chosen.stop > chosen.start:
-                slope, stages = method.slopes(problem.field, t, y, h, new, stages, args)
+                slope, stages = method.end_stages(problem.field, t, y, h, new, stages, args)
                 curve = method.curve(y, new, h, stages)
                 if problem.dense:
                     curves.append(curve)
                 if chosen.stop > chosen.start and points is not None:
                     x = xp.expand_dims((points[chosen] - t) / h, axis=-1)
-                    values.append(method.value(y, xp.expand_dims(curve, axis=1), x))
+                    values.append(method.curve_value(y, xp.expand_dims(curve, axis=1), x))
             states.append(new)
             y = new
-        self.check(computed)
+        self.check_repeated(computed)
         found: dict[str, Any] = {"end": y}
         if problem.at is None or problem.dense:
             found["states"] = xp.stack(states)
@@ -204,10 +210,10 @@ class Piece:
             found["curves"] = xp.stack(curves)
         return found
 
-    def check(self, end: Array) -> None:
-        """RuntimeError where the last step gave something else when it was taken first.
+    def check_repeated(self, end: Array) -> None:
+        """Raise RuntimeError if the last step gave another result when it was taken first.
 
-        Rounding may differ, where memory lies otherwise.  Only plain data on the host are compared.
+        Rounding may differ where memory is aligned otherwise.  Only plain data on the host are compared.
         """
         data = keep(end)
         first, self.first = self.first, data if self.first is None else self.first
@@ -215,22 +221,22 @@ class Piece:
             return
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
-    def time_and_step(self, nodes: Array | None, i: int) -> tuple[Any, Any]:
-        """Where step i begins, and its length."""
+    def time_and_step(self, nodes: Array | None, i: int) -> tuple[Time, Time]:
+        """Return the start of step i, and its length."""
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
             return start, end - start
         t = nodes[i - self.start]
         return t, nodes[i - self.start + 1] - t
 
-    def chosen(self, i: int) -> slice:
-        """Which of the points lie in step i."""
+    def points_in_step(self, i: int) -> slice:
+        """Return the slice of the points that lie in step i."""
         ends = np.searchsorted(self.where, [i, i + 1]) if self.where is not None else (0, 0)
         return slice(int(ends[0]), int(ends[1]))
 
 
 class OdeSolution:
-    """The solution between the steps, as ``scipy.integrate.OdeSolution``: call it with times.
+    """The solution between the steps, as ``scipy.integrate.OdeSolution``: a function of time.
 
     Attributes
     ----------
@@ -242,11 +248,11 @@ class OdeSolution:
 
     def __init__(self, problem: Problem, mesh: Mesh, found: Replayed) -> None:
         self._problem, self._nodes, self._found = problem, mesh.nodes, found
-        self.ts = mesh.as_array(problem)
+        self.ts = mesh.node_array(problem)
         self.t_min, self.t_max = float(mesh.nodes.min()), float(mesh.nodes.max())
 
-    def __call__(self, t: Any) -> Array:
-        """The state at t: of the shape of y0 for a number, with an axis for the times behind it.
+    def __call__(self, t: Array | npt.ArrayLike) -> Array:
+        """Return the state at t, in the shape of y0; for several times with an axis for them at the end.
 
         Parameters
         ----------
@@ -266,24 +272,24 @@ class OdeSolution:
         """
         problem, found = self._problem, self._found
         field = problem.field
-        times = field.asarray(t, field.real)
+        times = field.as_state_array(t, field.real)
         if times.ndim > 1:
             raise ValueError(
                 f"sol: t must have no or one dimension, got shape {times.shape} [at {user_line()}]"
             )
         flat = xp.reshape(times, (-1,))
-        i = field.asarray(self._steps(on_host(flat, "the time of sol(t)")), None)
+        i = field.as_state_array(self._steps(values_on_host(flat, "the time of sol(t)")), None)
         assert found.states is not None
         assert found.curves is not None
         start = xp.take(self.ts, i)
         x = xp.expand_dims((flat - start) / (xp.take(self.ts, i + 1) - start), axis=-1)
         curves = xp.moveaxis(xp.take(found.curves, i, axis=0), 1, 0)
-        y = problem.method.value(xp.take(found.states, i, axis=0), curves, x)
+        y = problem.method.curve_value(xp.take(found.states, i, axis=0), curves, x)
         y = xp.reshape(xp.moveaxis(y, 0, -1), (*field.shape, flat.shape[0]))
         return y if times.ndim else y[..., 0]
 
     def _steps(self, at: Data) -> Data:
-        """The number of the step for each time; at a node, the step that SciPy takes."""
+        """Return the number of the step for each time; at a node, the step that SciPy takes."""
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]
         last = len(nodes) - 2

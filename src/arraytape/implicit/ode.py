@@ -1,12 +1,12 @@
-"""odeint: initial value problems, solved and differentiated."""
+"""The function odeint: initial value problems, solved and differentiated."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,30 +15,29 @@ import arraytape as xp
 from .._array.array import Array
 from .._record.stack import recorders
 from .._util.errors import TapeWarning, describe, entrance, shown, stacklevel, user_line
-from ._field import Field, on_host, refuse_batched
+from ._field import Field, refuse_batched, values_on_host
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from scipy.integrate import OdeSolver
+    from scipy.optimize import OptimizeResult
+
+    from ._methods import SteplessMethod
+    from ._runge_kutta import ExplicitMethod
+    from ._steps import Mesh, Problem, Replayed
 
 FINISHED = "The solver successfully reached the end of the integration interval."
 
 
 @entrance
 def odeint(
-    f: Callable[..., Any],
-    t_span: Any,
-    y0: Any,
-    method: Any = "RK45",
-    t_eval: Any = None,
-    dense_output: bool = False,
-    *,
-    args: Any = (),
-    rtol: Any = None,
-    atol: Any = None,
-    first_step: float | None = None,
-    max_step: float = math.inf,
-    jac: Any = None,
-    events: Any = None,
-    vectorized: bool = False,
-    adjoint: str = "discrete",
-) -> Any:
+    f: Callable[..., Any], t_span: Sequence[Array | float], y0: Array | npt.ArrayLike,
+    method: str | type[OdeSolver] = "RK45", t_eval: Array | npt.ArrayLike | None = None,
+    dense_output: bool = False, *, args: tuple[Any, ...] = (), rtol: npt.ArrayLike | None = None,
+    atol: npt.ArrayLike | None = None, first_step: float | None = None, max_step: float = math.inf,
+    jac: Callable[..., Any] | npt.ArrayLike | None = None, events: None = None,
+    vectorized: bool = False, adjoint: str = "discrete",
+) -> Any:  # fmt: skip
     """Solve ``dy/dt = f(t, y, *args)``, y(t0) = y0, as ``scipy.integrate.solve_ivp``, with derivatives.
 
     Values, steps, messages and counts are those of ``solve_ivp``, which takes the steps.  Under a
@@ -50,7 +49,7 @@ def odeint(
         ``f(t, y, *args)`` gives dy/dt as an Array in the shape of y, or a list of Arrays and numbers;
         t is an Array of shape ().  It may use watched Arrays and Variables from outside.
     t_span : sequence of two
-        Where to start and to end: numbers or Arrays of shape ().
+        Start and end: numbers or Arrays of shape ().
     y0 : Array
         The initial state, real or complex, of any shape.
     method : str, default: "RK45"
@@ -60,7 +59,7 @@ def odeint(
         The times at which to give the state, by the method's own interpolant.  By default the ends of
         all steps.
     dense_output : bool, default: False
-        Whether to give ``sol``, too.
+        If True, return ``sol``, too.
     args : tuple, default: ()
         More arguments of f: Arrays, nestings of them, anything else.
     rtol, atol : float, optional
@@ -74,11 +73,11 @@ def odeint(
         df/dy for an implicit method: ``jac(t, y, *args)`` or a matrix, as SciPy takes it.  By default
         SciPy finds it by differences.
     events : None
-        Not there: see Notes.
+        Not supported: see Notes.
     vectorized : bool, default: False
-        Not there: f is given one y.
+        Not supported: f gets one y.
     adjoint : {"discrete", "continuous"}, default: "discrete"
-        How to differentiate: see Notes.
+        The way to differentiate: see Notes.
 
     Returns
     -------
@@ -133,30 +132,26 @@ def odeint(
     """
     for name, given in (("events", events is not None), ("vectorized", vectorized)):
         if given:
-            raise NotImplementedError(refusal(name))
+            raise NotImplementedError(refusal_message(name))
     options = {
-        "rtol": rtol,
-        "atol": atol,
-        "first_step": first_step,
-        "max_step": max_step,
-        "jac": jac,
-    }
+        "rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "jac": jac,
+    }  # fmt: skip
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
-        return standing(problem)
+        return solve_standing(problem)
     if problem.method.name == "Radau" and recorders():  # whose steps call f in a solver, unseen
         problem.field(problem.span[0], problem.y0, problem.args)
         problem.field.calls = 0
     if adjoint == "continuous":
-        from ._adjoint import prepare
+        from ._adjoint import isolate_problem
 
-        prepare(problem)
-    solve = adaptive if problem.method.adaptive else fixed
+        isolate_problem(problem)
+    solve = solve_adaptive if problem.method.adaptive else solve_fixed
     return solve(problem, adjoint == "continuous")
 
 
-def refusal(name: str) -> str:
-    """Why there are no events and no vectorized f, and what to do."""
+def refusal_message(name: str) -> str:
+    """Return the message for events or a vectorized f, with what to do instead."""
     if name == "events":
         return (
             f"odeint: events are not there [at {user_line()}]. Ask for dense_output=True and find "
@@ -171,17 +166,11 @@ def refusal(name: str) -> str:
 
 # --- what is asked for --------------------------------------------------------------------------------
 def problem_of(
-    f: Callable[..., Any],
-    t_span: Any,
-    y0: Any,
-    method: Any,
-    t_eval: Any,
-    dense: bool,
-    args: Any,
-    options: dict[str, Any],
-    adjoint: str,
-) -> Any:
-    """The arguments as a Problem; errors for what cannot be solved."""
+    f: Callable[..., Any], t_span: Sequence[Array | float], y0: Array | npt.ArrayLike,
+    method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
+    args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
+) -> Any:  # fmt: skip
+    """Return the checked arguments as a Problem."""
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):
@@ -197,7 +186,7 @@ def problem_of(
     chosen = method_of(method, adjoint)
     start = state_of(y0, chosen.adaptive)
     field = Field(f, start)
-    ends, span = ends_of(t_span)
+    ends, span = span_ends(t_span)
     points, at = points_of(field, t_eval, span)
     from ._steps import Problem
 
@@ -207,8 +196,8 @@ def problem_of(
     )  # fmt: skip
 
 
-def method_of(method: Any, adjoint: str) -> Any:
-    """The method of this name, or of this class of SciPy's; an error lists those that there are."""
+def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
+    """Return the method of this name or class of SciPy's; raise an error that lists the methods."""
     try:
         from ._methods import METHODS, WITHOUT_STEPS
     except ImportError as error:
@@ -230,8 +219,8 @@ def method_of(method: Any, adjoint: str) -> Any:
     )
 
 
-def state_of(y0: Any, double: bool) -> Array:
-    """y0 as an Array of floating-point numbers, in double precision where SciPy takes the steps."""
+def state_of(y0: Array | npt.ArrayLike, double: bool) -> Array:
+    """Return y0 as a floating-point Array, in double precision where SciPy takes the steps."""
     start = y0 if isinstance(y0, Array) else xp.asarray(y0)
     if start.dtype.kind not in "biufc":
         raise TypeError(
@@ -243,8 +232,8 @@ def state_of(y0: Any, double: bool) -> Array:
     return start if start.dtype == wanted else xp.astype(start, wanted)
 
 
-def ends_of(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
-    """The two ends as they were given, and as floats."""
+def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[float, float]]:
+    """Return the two ends as given, and as floats."""
     try:
         first, last = t_span
     except (TypeError, ValueError) as error:
@@ -253,7 +242,9 @@ def ends_of(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
         ) from error
     span = []
     for end in (first, last):
-        value = on_host(end, "an end of t_span") if isinstance(end, Array) else np.asarray(end)
+        value = (
+            values_on_host(end, "an end of t_span") if isinstance(end, Array) else np.asarray(end)
+        )
         if value.shape != () or value.dtype.kind not in "biuf" or not np.isfinite(value):
             raise ValueError(
                 f"odeint: the ends of t_span must be finite real numbers, got {shown(end)} "
@@ -263,12 +254,14 @@ def ends_of(t_span: Any) -> tuple[tuple[Any, Any], tuple[float, float]]:
     return (first, last), (span[0], span[1])
 
 
-def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any, Any]:
-    """t_eval as an Array and its values; ValueError for what ``solve_ivp`` refuses."""
+def points_of(
+    field: Field, t_eval: Array | npt.ArrayLike | None, span: tuple[float, float]
+) -> tuple[Any, Any]:
+    """Return t_eval as an Array, and its values; raise ValueError where ``solve_ivp`` does."""
     if t_eval is None:
         return None, None
-    points = xp.astype(field.asarray(t_eval, None), field.real)
-    at = on_host(points, "t_eval").astype(np.float64)
+    points = xp.astype(field.as_state_array(t_eval, None), field.real)
+    at = values_on_host(points, "t_eval").astype(np.float64)
     steps = np.diff(at) if at.ndim == 1 else at
     if at.ndim != 1:
         wrong = f"must be 1-dimensional, got shape {at.shape}"
@@ -281,8 +274,8 @@ def points_of(field: Field, t_eval: Any, span: tuple[float, float]) -> tuple[Any
     raise ValueError(f"odeint: t_eval {wrong} [at {user_line()}]")
 
 
-def args_of(args: Any) -> tuple[Any, ...]:
-    """The further arguments of f; a TypeError, as SciPy's, for what is no tuple."""
+def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the further arguments of f as a tuple; raise TypeError, as SciPy, if they cannot be one."""
     if args is None:
         return ()
     try:
@@ -293,8 +286,8 @@ def args_of(args: Any) -> tuple[Any, ...]:
         ) from error
 
 
-def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given; ValueError for those that a method has not."""
+def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given; raise ValueError for options that the method lacks."""
     given = {
         name: value
         for name, value in options.items()
@@ -318,14 +311,14 @@ def options_of(method: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 # --- answers ------------------------------------------------------------------------------------------
-def adaptive(problem: Any, continuous: bool) -> Any:
-    """SciPy's steps, once more on Arrays where a recorder may follow them."""
-    from ._scipy import run
-    from ._steps import Mesh, replay
+def solve_adaptive(problem: Problem, continuous: bool) -> Any:
+    """Take SciPy's steps, and take them again on Arrays if a recorder may follow them."""
+    from ._scipy import run_scipy
+    from ._steps import Mesh, retake_steps
 
     refuse_batched(problem.y0, "y0")
     refuse_batched(problem.args, "one of args")
-    result, nodes, hints = run(problem)
+    result, nodes, hints = run_scipy(problem)
     if result.status < 0 and recorders():
         warnings.warn(
             f"odeint stopped at t = {nodes[-1]} of {problem.span}: {result.message} The result, and its "
@@ -334,79 +327,81 @@ def adaptive(problem: Any, continuous: bool) -> Any:
             stacklevel=stacklevel(),
         )
     field, count = problem.field, len(result.t)
-    y = field.asarray(np.reshape(result.y, (problem.y0.shape[0], count)), problem.y0.dtype)
-    if problem.at is not None:
+    y = field.as_state_array(np.reshape(result.y, (problem.y0.shape[0], count)), problem.y0.dtype)
+    if problem.points is not None and problem.at is not None:
         problem.points, problem.at = problem.points[:count], problem.at[:count]
     mesh = Mesh.of_steps(nodes, result.status == 0)
     found = None
     if continuous:
         y = by_adjoint_of(problem, y, mesh)
     elif recorders() or problem.dense:
-        found = replay(problem, mesh, hints)
-        y = by_value(y, found.states if problem.at is None else found.values)
-    return answer(problem, y, mesh, found, result)
+        found = retake_steps(problem, mesh, hints)
+        y = with_scipy_values(y, found.states if problem.at is None else found.values)
+    return make_answer(problem, y, mesh, found, result)
 
 
-def by_value(values: Array, rows: Array | None) -> Array:
-    """SciPy's values, bit for bit, with the derivatives of the steps on Arrays."""
+def with_scipy_values(values: Array, rows: Array | None) -> Array:
+    """Return SciPy's values, bit for bit, with the derivatives of the steps on Arrays."""
     if rows is None:
         return values
     y: Array = xp.grad_pass_through(lambda y: values)(xp.matrix_transpose(rows))
     return y
 
 
-def by_adjoint_of(problem: Any, values: Array, mesh: Any) -> Array:
-    """Values with the derivatives of the adjoint problem."""
+def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
+    """Return the values with the derivatives of the adjoint problem."""
     from ._adjoint import by_adjoint
 
-    times = mesh.as_array(problem) if problem.points is None else problem.points
-    variables = problem.field.alone.collect()
+    times = mesh.node_array(problem) if problem.points is None else problem.points
+    variables = problem.field.hide_calls.collect()
     rows = by_adjoint(odeint, problem, xp.matrix_transpose(values), times, variables)
     return xp.matrix_transpose(rows)
 
 
-def fixed(problem: Any, continuous: bool) -> Any:
-    """Equal steps, on Arrays alone: also under ``vmap`` and in an ``xp.function``."""
-    from ._steps import Mesh, replay
+def solve_fixed(problem: Problem, continuous: bool) -> Any:
+    """Take equal steps on Arrays alone, which works under ``vmap`` and in an ``xp.function``, too."""
+    from ._steps import Mesh, retake_steps
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))
-    with problem.field.alone() if continuous else nullcontext():
-        found = replay(problem, mesh)
+    with problem.field.hide_calls() if continuous else nullcontext():
+        found = retake_steps(problem, mesh)
     rows = found.states if problem.at is None else found.values
     if rows is None:
         rows = xp.zeros((0, problem.y0.shape[0]), dtype=problem.y0.dtype)
     y = xp.matrix_transpose(rows)
     y = by_adjoint_of(problem, y, mesh) if continuous else y
-    return answer(problem, y, mesh, found, None)
+    return make_answer(problem, y, mesh, found, None)
 
 
-def standing(problem: Any) -> Any:
-    """A span of length 0, in which y0 moves with the ends and t_eval alone."""
+def solve_standing(problem: Problem) -> Any:
+    """Return the answer for a span of length 0, in which y0 moves with the ends and t_eval alone."""
     from ._steps import Mesh
 
     field, y0 = problem.field, problem.y0
     mesh = Mesh.of_steps([*problem.span], finished=True)
-    first, last = (field.asarray(end, field.real) for end in problem.ends)
+    first, last = (field.as_state_array(end, field.real) for end in problem.ends)
     slope = field(first, y0, problem.args)
 
-    def at(t: Any) -> Array:
+    def standing_state(t: Array) -> Array:
         y: Array = xp.expand_dims(y0, axis=-1) + (t - first) * xp.expand_dims(slope, axis=-1)
         return y
 
-    def sol(t: Any) -> Array:
-        times = field.asarray(t, field.real)
-        return xp.reshape(at(xp.reshape(times, (-1,))), (*field.shape, *times.shape))
+    def sol(t: Array | npt.ArrayLike) -> Array:
+        times = field.as_state_array(t, field.real)
+        return xp.reshape(standing_state(xp.reshape(times, (-1,))), (*field.shape, *times.shape))
 
-    y = at(xp.stack([first, last]) if problem.points is None else problem.points)
-    found = answer(problem, y, mesh, None, None)
+    y = standing_state(xp.stack([first, last]) if problem.points is None else problem.points)
+    found = make_answer(problem, y, mesh, None, None)
     found.sol = sol if problem.dense else None
     return found
 
 
-def answer(problem: Any, y: Array, mesh: Any, found: Any, result: Any) -> Any:
-    """What ``solve_ivp`` gives, with Arrays.
+def make_answer(
+    problem: Problem, y: Array, mesh: Mesh, found: Replayed | None, result: OptimizeResult | None
+) -> Any:
+    """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.
 
-    found : the steps on Arrays, if they were taken.  result : SciPy's answer, if it took them.
+    ``found`` are the steps on Arrays, if they were taken; ``result`` is SciPy's answer, if there is one.
     """
     from scipy.optimize import OptimizeResult
 
@@ -415,7 +410,7 @@ def answer(problem: Any, y: Array, mesh: Any, found: Any, result: Any) -> Any:
     shape = (*problem.field.shape, y.shape[-1])
     of_scipy = {} if result is None else result
     return OptimizeResult(
-        t=mesh.as_array(problem) if problem.points is None else problem.points,
+        t=mesh.node_array(problem) if problem.points is None else problem.points,
         y=y if y.shape == shape else xp.reshape(y, shape),
         sol=OdeSolution(problem, mesh, found) if problem.dense and found is not None else None,
         t_events=None, y_events=None,

@@ -1,7 +1,7 @@
-"""scipy.optimize's functions, whose answers are differentiable by ``args``: ``xp.implicit.scipy``.
+"""Functions of scipy.optimize, differentiable with respect to ``args``: ``xp.implicit.scipy``.
 
 They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
-Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any solver's is: see
+Hessians that SciPy asks for come by tape.  SciPy's solution is checked as any solver's is: see
 ``implicit.root``.
 
 >>> import arraytape as xp
@@ -14,8 +14,8 @@ Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any s
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,29 +28,29 @@ from .._util.errors import describe, entrance, user_line
 from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
-from ._iterative import scipys
-from ._layouts import Layout, Vector, handles, plain
+from ._iterative import import_scipy
+from ._layouts import Layout, Vector, as_numpy, own_handles
 
-# What SciPy's methods ask for; it warns of what they do not.
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from scipy.optimize import Bounds
+
+    from .._util.protocols import RawArray
+
+# The derivatives that SciPy's methods take: SciPy warns of others.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
-NEAR = 1e-6  # how near to a bound, relative to it, what lies on it may be
+NEAR = 1e-6  # relative distance to a bound within which an element lies on the bound
 
 
 @entrance
 def root(
-    fun: Callable[..., Any],
-    x0: Any,
-    args: Any = (),
-    method: str = "hybr",
-    jac: Any = None,
-    tol: float | None = None,
-    callback: Any = None,
-    options: Any = None,
-    *,
+    fun: Callable[..., Any], x0: Array | npt.ArrayLike, args: Any = (), method: str = "hybr",
+    jac: Callable[..., Any] | str | bool | None = None, tol: float | None = None,
+    callback: Callable[..., Any] | None = None, options: Mapping[str, Any] | None = None, *,
     polish: bool = False,
-) -> Any:
-    """``scipy.optimize.root``, with ``x`` differentiable by ``args``.
+) -> Any:  # fmt: skip
+    """Call ``scipy.optimize.root``, with ``x`` differentiable with respect to ``args``.
 
     Parameters
     ----------
@@ -58,15 +58,15 @@ def root(
         ``fun(x, *args)`` takes Arrays and gives an Array of as many numbers as x, which has one
         axis; a pair with the Jacobian where ``jac`` is True.
     x0 : array
-        Where to start; its gradient is None.
+        The start, whose gradient is None.
     args : tuple
         Arrays, nestings of Arrays and constants.
     method, tol, callback, options
-        As of SciPy's.
+        As in SciPy.
     jac : Callable | bool, optional
         The Jacobian for SciPy; by tape if it is not given.  The derivative's is always by tape.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -95,36 +95,29 @@ def root(
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
     with_jacobian = method in ("hybr", "lm")
 
-    def solver(x0: Vector, *args: Any) -> Any:
+    def solve_root(x0: Vector, *args: Any) -> Any:
         given: Any = None
         if with_jacobian:
-            given = call.given(jac, args) or call.hosted(xp.jacobian(call.value), args)
-        return scipys(name, "scipy.optimize").root(
-            call.hosted(call.value, args), x0, method=method, jac=given, tol=tol,
+            given = call.given(jac, args) or call.hosted(xp.jacobian(call.checked_value), args)
+        return import_scipy(name, "scipy.optimize").root(
+            call.hosted(call.checked_value, args), x0, method=method, jac=given, tol=tol,
             callback=callback, options=options,
         )  # fmt: skip
 
-    return call.answer(solver, polish, F=call.value)
+    return call.answer(solve_root, polish, F=call.checked_value)
 
 
 @entrance
 def minimize(
-    fun: Callable[..., Any],
-    x0: Any,
-    args: Any = (),
-    method: str | None = None,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    tol: float | None = None,
-    callback: Any = None,
-    options: Any = None,
-    *,
+    fun: Callable[..., Any], x0: Array | npt.ArrayLike, args: Any = (), method: str | None = None,
+    jac: Callable[..., Any] | str | bool | None = None,
+    hess: Callable[..., Any] | str | bool | None = None, hessp: Callable[..., Any] | None = None,
+    bounds: Bounds | Sequence[Any] | None = None,
+    constraints: Sequence[Any] | Mapping[str, Any] | None = (), tol: float | None = None,
+    callback: Callable[..., Any] | None = None, options: Mapping[str, Any] | None = None, *,
     polish: bool = False,
-) -> Any:
-    """``scipy.optimize.minimize``, with ``x`` and ``fun`` differentiable by ``args``.
+) -> Any:  # fmt: skip
+    """Call ``scipy.optimize.minimize``, with ``x`` and ``fun`` differentiable with respect to ``args``.
 
     Parameters
     ----------
@@ -132,20 +125,20 @@ def minimize(
         ``fun(x, *args)`` takes Arrays, x of one axis, and gives one real Array of shape (); a
         pair with the gradient where ``jac`` is True.
     x0 : array
-        Where to start; its gradient is None.
+        The start, whose gradient is None.
     args : tuple
         Arrays, nestings of Arrays and constants.
     method, tol, callback, options
-        As of SciPy's.
+        As in SciPy.
     jac, hess, hessp : Callable, optional
         Derivatives for SciPy; by tape if they are not given.  Those of the derivative always are.
     bounds : Bounds or sequence, optional
-        As of SciPy's, constants.  An element that lies on its bound, while f falls beyond that, is
+        As in SciPy; constants.  An element that lies on its bound, while f falls beyond that, is
         held there.
     constraints
-        Not taken.
+        Not supported.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -182,12 +175,12 @@ def minimize(
             "constrained in other terms, or write the conditions of the solution as implicit.root"
         )
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
-    optimize = scipys(name, "scipy.optimize")
+    optimize = import_scipy(name, "scipy.optimize")
     limits = Limits(name, bounds, call.size, pairs=True)
     chosen = method.lower() if isinstance(method, str) else method
-    value_of = scalar(name, call.value)
+    value_of = one_number(name, call.checked_value)
 
-    def solver(x0: Vector, *args: Any) -> Any:
+    def solve_minimum(x0: Vector, *args: Any) -> Any:
         given: dict[str, Any] = {}
         if chosen not in WITHOUT_GRADIENT:
             given["jac"] = call.given(jac, args) or call.hosted(xp.grad(value_of), args)
@@ -200,39 +193,29 @@ def minimize(
             lambda x: float(value(x)), x0, method=method, bounds=bounds, tol=tol,
             callback=callback, options=options, **given,
         )  # fmt: skip
-        limits.check(found.x, call.arrays(args), value_of)
+        limits.check_bounds(found.x, call.as_array_arguments(args), value_of)
         return found
 
-    found = call.answer(solver, polish, **limits.condition(value_of))
+    found = call.answer(solve_minimum, polish, **limits.condition(value_of))
     found.fun = value_of(found.x, *call.args)
     return found
 
 
 @entrance
 def least_squares(
-    fun: Callable[..., Any],
-    x0: Any,
-    jac: Any = "2-point",
-    bounds: Any = (-np.inf, np.inf),
-    method: str = "trf",
-    ftol: float | None = 1e-8,
-    xtol: float | None = 1e-8,
-    gtol: float | None = 1e-8,
-    x_scale: Any = None,
-    loss: str = "linear",
-    f_scale: float = 1.0,
-    diff_step: Any = None,
-    tr_solver: Any = None,
-    tr_options: Any = None,
-    jac_sparsity: Any = None,
-    max_nfev: int | None = None,
-    verbose: int = 0,
-    args: Any = (),
-    kwargs: Any = None,
-    *,
-    polish: bool = False,
-) -> Any:
-    """``scipy.optimize.least_squares``, with ``x``, ``fun`` and ``cost`` differentiable by ``args``.
+    fun: Callable[..., Any], x0: Array | npt.ArrayLike,
+    jac: Callable[..., Any] | str | bool | None = "2-point",
+    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf), method: str = "trf",
+    ftol: float | None = 1e-8, xtol: float | None = 1e-8, gtol: float | None = 1e-8,
+    x_scale: npt.ArrayLike | None = None, loss: str = "linear", f_scale: float = 1.0,
+    diff_step: npt.ArrayLike | None = None, tr_solver: str | None = None,
+    tr_options: Mapping[str, Any] | None = None, jac_sparsity: Any = None,
+    max_nfev: int | None = None, verbose: int = 0, args: Any = (),
+    kwargs: Mapping[str, Any] | None = None, *, polish: bool = False,
+) -> Any:  # fmt: skip
+    """Call ``scipy.optimize.least_squares``, with results differentiable with respect to ``args``.
+
+    ``x``, ``fun`` and ``cost`` are differentiable.
 
     Parameters
     ----------
@@ -240,26 +223,26 @@ def least_squares(
         ``fun(x, *args, **kwargs)`` takes Arrays, x of one axis, and gives the residuals as an Array
         of one axis.
     x0 : array
-        Where to start; its gradient is None.
+        The start, whose gradient is None.
     jac : Callable, optional
         The Jacobian for SciPy; by tape if it is no function.  The derivative's is always by tape.
     bounds : tuple or Bounds
-        As of SciPy's, constants.  An element that lies on its bound, while the cost falls beyond
+        As in SciPy; constants.  An element that lies on its bound, while the cost falls beyond
         that, is held there.
     method, ftol, xtol, gtol, x_scale, tr_solver, tr_options, max_nfev, verbose
-        As of SciPy's.
+        As in SciPy.
     loss : str
         One of SciPy's names.
     f_scale : float
-        As of SciPy's, a constant.
+        As in SciPy; a constant.
     diff_step, jac_sparsity
-        Of no use, since derivatives come by tape.
+        Ignored, since derivatives come by tape.
     args : tuple
         Arrays, nestings of Arrays and constants.
     kwargs : dict, optional
         Constants.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -291,25 +274,25 @@ def least_squares(
         )
     call = Call(name, functools.partial(fun, **(kwargs or {})), x0, args)
     limits = Limits(name, bounds, call.size)
-    optimize = scipys(name, "scipy.optimize")
+    optimize = import_scipy(name, "scipy.optimize")
 
     def cost(x: Array, *args: Any) -> Any:
-        squares = (call.value(x, *args) / f_scale) ** 2
+        squares = (call.checked_value(x, *args) / f_scale) ** 2
         return 0.5 * f_scale**2 * xp.sum(LOSSES[loss](squares))
 
-    def solver(x0: Vector, *args: Any) -> Any:
-        by_tape = call.hosted(xp.jacobian(call.value), args)
+    def solve_residuals(x0: Vector, *args: Any) -> Any:
+        by_tape = call.hosted(xp.jacobian(call.checked_value), args)
         found = optimize.least_squares(
-            call.hosted(call.value, args), x0, jac=call.given(jac, args) or by_tape, bounds=bounds,
-            method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
+            call.hosted(call.checked_value, args), x0, jac=call.given(jac, args) or by_tape,
+            bounds=bounds, method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
             x_scale=x_scale, tr_solver=tr_solver, tr_options=tr_options or {}, max_nfev=max_nfev,
             verbose=verbose,
         )  # fmt: skip
-        limits.check(found.x, call.arrays(args), cost)
+        limits.check_bounds(found.x, call.as_array_arguments(args), cost)
         return found
 
-    found = call.answer(solver, polish, **limits.condition(cost))
-    found.fun, found.cost = call.value(found.x, *call.args), cost(found.x, *call.args)
+    found = call.answer(solve_residuals, polish, **limits.condition(cost))
+    found.fun, found.cost = call.checked_value(found.x, *call.args), cost(found.x, *call.args)
     return found
 
 
@@ -325,19 +308,11 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
 
 @entrance
 def brentq(
-    f: Callable[..., Any],
-    a: float,
-    b: float,
-    args: Any = (),
-    xtol: float = 2e-12,
-    rtol: float = 8.881784197001252e-16,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-    *,
-    polish: bool = False,
-) -> Any:
-    """``scipy.optimize.brentq``: the root between a and b, differentiable by ``args``.
+    f: Callable[..., Any], a: float, b: float, args: Any = (), xtol: float = 2e-12,
+    rtol: float = 8.881784197001252e-16, maxiter: int = 100, full_output: bool = False,
+    disp: bool = True, *, polish: bool = False,
+) -> Any:  # fmt: skip
+    """Call ``scipy.optimize.brentq``, with the root differentiable with respect to ``args``.
 
     Parameters
     ----------
@@ -348,9 +323,9 @@ def brentq(
     args : tuple
         Arrays, nestings of Arrays and constants; one that is no tuple stands for a tuple of it.
     xtol, rtol, maxiter, full_output, disp
-        As of SciPy's.
+        As in SciPy.
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -360,7 +335,7 @@ def brentq(
     Raises
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
-        As ``implicit.root``; ValueError and RuntimeError as of SciPy's.
+        As ``implicit.root``; ValueError and RuntimeError as SciPy's.
 
     Examples
     --------
@@ -378,42 +353,33 @@ def brentq(
     end = xp.asarray(b, dtype=xp.float64)
     seen = []
 
-    def solver(x0: Any, *args: Any) -> Any:
+    def solve_bracket(x0: Vector, *args: Any) -> Any:
         *rest, end = args
-        value = call.hosted(call.value, rest)
-        x, result = scipys(name, "scipy.optimize").brentq(
+        value = call.hosted(call.checked_value, rest)
+        x, result = import_scipy(name, "scipy.optimize").brentq(
             lambda x: float(value(x)), float(x0), float(end), xtol=xtol, rtol=rtol,
             maxiter=maxiter, full_output=True, disp=disp,
         )  # fmt: skip
         seen.append(result)
         return x
 
-    def F(x: Any, *args: Any) -> Any:
-        return call.value(x, *args[:-1])
+    def F(x: Array, *args: Any) -> Any:
+        return call.checked_value(x, *args[:-1])
 
-    x = call.solution(solver, polish, xp.stop_gradient(end), F=F)
+    x = call.find_solution_of(solve_bracket, polish, xp.stop_gradient(end), F=F)
     return (x, seen[-1]) if full_output else x
 
 
 @entrance
 def curve_fit(
-    f: Callable[..., Any],
-    xdata: Any,
-    ydata: Any,
-    p0: Any = None,
-    sigma: Any = None,
-    absolute_sigma: bool = False,
-    check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
-    method: str | None = None,
-    jac: Any = None,
-    *,
-    full_output: bool = False,
-    nan_policy: str | None = None,
-    polish: bool = False,
-    **kwargs: Any,
-) -> Any:
-    """``scipy.optimize.curve_fit``, differentiable by ``xdata``, ``ydata`` and ``sigma``.
+    f: Callable[..., Any], xdata: Array | npt.ArrayLike, ydata: Array | npt.ArrayLike,
+    p0: Array | npt.ArrayLike | None = None, sigma: Array | npt.ArrayLike | None = None,
+    absolute_sigma: bool = False, check_finite: bool | None = None,
+    bounds: Bounds | Sequence[Any] | None = (-np.inf, np.inf), method: str | None = None,
+    jac: Callable[..., Any] | str | bool | None = None, *, full_output: bool = False,
+    nan_policy: str | None = None, polish: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """Call ``scipy.optimize.curve_fit``, differentiable with respect to the data and ``sigma``.
 
     Parameters
     ----------
@@ -422,19 +388,19 @@ def curve_fit(
     xdata, ydata : array
         The data, Arrays or constants.
     p0 : array, optional
-        Where to start; ones by default.  Its gradient is None.
+        The start, whose gradient is None; ones by default.
     sigma : array, optional
         Standard deviations, or their covariance matrix: an Array or a constant.
     absolute_sigma, check_finite, method, full_output, **kwargs
-        As of SciPy's.
+        As in SciPy.
     bounds : tuple or Bounds
-        As of ``least_squares``.
+        As in ``least_squares``.
     jac : Callable, optional
-        Of no use, since it comes by tape.
+        Ignored, since the Jacobian comes by tape.
     nan_policy : str, optional
-        As of SciPy's, but not "omit".
+        As in SciPy, but not "omit".
     polish : bool, default: False
-        Whether Newton steps follow SciPy's, down to rounding.
+        If True, Newton steps follow SciPy's steps, down to rounding.
 
     Returns
     -------
@@ -457,7 +423,7 @@ def curve_fit(
     >>> print(xp.round(parameters * 1e4) / 1e4)
     [2.0143 0.4817]
 
-    What each measurement does to the rate:
+    The effect of each measurement on the rate:
 
     >>> def rate(y):
     ...     return xp.implicit.scipy.curve_fit(decay, t, y, p0=[1.0, 1.0])[0][1]
@@ -469,43 +435,47 @@ def curve_fit(
         raise ValueError(f"{name}: nan_policy='omit' is not taken [at {user_line()}]; drop the NaN")
     if p0 is None:
         p0 = np.ones(parameter_count(name, f))
-    data = [as_array(x) for x in (xdata, ydata)] + ([] if sigma is None else [as_array(sigma)])
-    call = Call(name, lambda p, *args: weighted(f, p, *args), p0, tuple(data))
+    given = (xdata, ydata) if sigma is None else (xdata, ydata, sigma)
+    data = [stacked_array(x) for x in given]
+    call = Call(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
     limits = Limits(name, bounds, call.size)
-    optimize = scipys(name, "scipy.optimize")
+    optimize = import_scipy(name, "scipy.optimize")
     seen: list[Any] = []
 
     def cost(p: Array, *args: Any) -> Any:
-        return 0.5 * xp.sum(call.value(p, *args) ** 2)
+        return 0.5 * xp.sum(call.checked_value(p, *args) ** 2)
 
-    def solver(p0: Vector, *args: Any) -> Any:
+    def solve_fit(p0: Vector, *args: Any) -> Any:
         x, y, *deviations = args
-        at, model = call.arrays(args), call.hosted(lambda p, x, *_: parameters(f, p, x), args)
-        slopes = call.hosted(xp.jacobian(lambda p, x, *_: parameters(f, p, x)), args)
+        at = call.as_array_arguments(args)
+        model = call.hosted(lambda p, x, *_: model_values(f, p, x), args)
+        slopes = call.hosted(xp.jacobian(lambda p, x, *_: model_values(f, p, x)), args)
         options = {} if full_output is False else {"full_output": True}
         seen[:] = optimize.curve_fit(
             lambda _, *p: model(np.asarray(p)), x, y, p0, sigma=next(iter(deviations), None),
             absolute_sigma=absolute_sigma, check_finite=check_finite, bounds=bounds, method=method,
             jac=lambda _, *p: slopes(np.asarray(p)), nan_policy=nan_policy, **options, **kwargs,
         )  # fmt: skip
-        limits.check(seen[0], at, cost)
+        limits.check_bounds(seen[0], at, cost)
         return seen[0]
 
-    popt = call.solution(solver, polish, **limits.condition(cost))
+    popt = call.find_solution_of(solve_fit, polish, **limits.condition(cost))
     pcov = covariance(call, popt, cost, absolute_sigma, seen)
     return (popt, pcov, *seen[2:])
 
 
-def parameters(f: Callable[..., Any], p: Array, x: Any) -> Any:
-    """A model's values for parameters in one Array."""
+def model_values(f: Callable[..., Any], p: Array, x: Array) -> Any:
+    """Return a model's values for parameters in one Array."""
     own: Array
-    own, x = handles([p, x])
+    own, x = own_handles([p, x])
     return f(x, *[own[i] for i in range(own.shape[0])])
 
 
-def weighted(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
-    """The residuals in units of their standard deviations."""
-    r = parameters(f, p, x) - y
+def weighted_residuals(
+    f: Callable[..., Any], p: Array, x: Array, y: Array, sigma: Array | None = None
+) -> Any:
+    """Return the residuals in units of their standard deviations."""
+    r = model_values(f, p, x) - y
     if sigma is None:
         return r
     if sigma.ndim < 2:
@@ -514,7 +484,7 @@ def weighted(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None)
 
 
 def parameter_count(name: str, f: Callable[..., Any]) -> int:
-    """How many parameters a model has beside its data."""
+    """Return the number of parameters that a model has in addition to its data."""
     import inspect
 
     kinds = inspect.signature(f).parameters.values()
@@ -529,52 +499,46 @@ def parameter_count(name: str, f: Callable[..., Any]) -> int:
 def covariance(
     call: Call, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
 ) -> Array:
-    """The parameters' covariance matrix as SciPy estimates it: by the Jacobian at the solution."""
+    """Return the parameters' covariance matrix, estimated as by SciPy from the Jacobian."""
     if seen and not np.isfinite(seen[1]).all():  # SciPy has warned
         return xp.asarray(seen[1])
-    J = xp.jacobian(lambda p: call.value(p, *call.args))(popt)
+    J = xp.jacobian(lambda p: call.checked_value(p, *call.args))(popt)
     found: Array = xp.linalg.inv(xp.matrix_transpose(J) @ J)
     if not absolute:
         found = found * (2.0 * cost(popt, *call.args) / (J.shape[0] - J.shape[1]))
     return found
 
 
-def called(f: Callable[..., Any], *args: Any) -> Any:
-    """What a user's function gives for arguments under handles of their own, to which it may write."""
-    return f(*nest.pack(args, handles(nest.leaves(args))))
+def call_on_handles(f: Callable[..., Any], *args: Any) -> Any:
+    """Call a user's function with arguments under private handles, to which it may write."""
+    return f(*nest.pack(args, own_handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
 class Call:
-    """One call: the user's function on Arrays, and on NumPy arrays for SciPy.
+    """The user's function in one call of SciPy's, on Arrays and on NumPy arrays.
 
-    first : whether the function gives a pair, whose first part counts.
+    With ``first`` the function returns a pair, of which only the first part counts.
     """
 
     def __init__(
-        self,
-        name: str,
-        fun: Callable[..., Any],
-        x0: Any,
-        args: Any,
-        first: bool = False,
-        scalar: bool = False,
-        callback: Any = None,
-    ) -> None:
+        self, name: str, fun: Callable[..., Any], x0: Array | npt.ArrayLike, args: Any,
+        first: bool = False, scalar: bool = False, callback: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
         functions.check_callable(name, "the function", fun)
         if callback is not None:
             functions.check_callable(name, "callback", callback)
         self.name, self.fun, self.first = name, fun, first
         self.args = args if isinstance(args, tuple) else (args,)
-        start = xp.astype(as_array(x0), xp.float64)
+        start = xp.astype(stacked_array(x0), xp.float64)
         if not scalar:
             start = xp.reshape(start, (-1,))
         self.x0, self.size = xp.stop_gradient(start), int(start.size)
         self.results: list[Any] = []
 
-    def value(self, x: Array, *args: Any) -> Any:
-        """What counts of the function's result."""
-        found = called(self.fun, x, *args)
+    def checked_value(self, x: Array, *args: Any) -> Any:
+        """Return the function's result, or its first part; raise TypeError if it is no real Array."""
+        found = call_on_handles(self.fun, x, *args)
         found = found[0] if self.first else found
         if not isinstance(found, Array) or found.dtype.kind != "f":
             raise TypeError(
@@ -583,8 +547,8 @@ class Call:
             )
         return found
 
-    def arrays(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Arguments with Arrays in the place of NumPy arrays."""
+    def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments with Arrays in place of NumPy arrays."""
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
@@ -592,39 +556,35 @@ class Call:
         return packed
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
-        """A function of Arrays as one of a NumPy array."""
-        arrays = self.arrays(args)
-        return lambda x, *more: plain(
+        """Return a function of Arrays as a function of a NumPy array."""
+        arrays = self.as_array_arguments(args)
+        return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
         )
 
-    def given(self, derivative: Any, args: Sequence[Any]) -> Any:
-        """A derivative that the user gives, on NumPy arrays; None where it is none."""
+    def given(self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]) -> Any:
+        """Return the user's derivative as a function of NumPy arrays; None if there is none."""
         if self.first and derivative is True:
-            return self.hosted(lambda x, *args: called(self.fun, x, *args)[1], args)
+            return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
         if not callable(derivative):
             return None
-        return self.hosted(functools.partial(called, derivative), args)
+        return self.hosted(functools.partial(call_on_handles, derivative), args)
 
-    def solution(
-        self,
-        solver: Callable[..., Any],
-        polish: bool,
-        *more: Any,
-        F: Callable[..., Any] | None = None,
-        f: Callable[..., Any] | None = None,
-    ) -> Any:
-        """The root of F, or the minimum of f, that a solver of SciPy's finds."""
+    def find_solution_of(
+        self, solver: Callable[..., Any], polish: bool, *more: Any,
+        F: Callable[..., Any] | None = None, f: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """Return the root of F, or the minimum of f, that a solver of SciPy's finds."""
 
-        def residual(layout: Layout, x: Any, args: Any) -> Array:
+        def root_equations(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
             assert F is not None
             return layout.vector(F(x, *args), "the function's results")
 
         theta, settings = (*self.args, *more), {"polish": polish, "symmetric": f is not None}
         find = solvers.find_root  # not asked for
         try:
-            return functions.solve(
-                self.name, residual, self.x0, theta, solver, find, settings, minimized=f
+            return functions.solve_problem(
+                self.name, root_equations, self.x0, theta, solver, find, settings, minimized=f
             )
         except NotASolution as error:
             said = next((r.message for r in self.results if not r.success), None)
@@ -633,42 +593,47 @@ class Call:
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """SciPy's result, with the solution as an Array."""
+        """Return SciPy's result, with the solution as an Array."""
 
-        def kept(x0: Any, *args: Any) -> Any:
+        def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
             return self.results[-1].x
 
-        x = self.solution(kept, polish, **of)
+        x = self.find_solution_of(solve_and_keep, polish, **of)
         if len(self.results) == 1:
             self.results[0].x = x
             return self.results[0]
-        optimize = scipys(self.name, "scipy.optimize")
+        optimize = import_scipy(self.name, "scipy.optimize")
         success = all(result.success for result in self.results)
         return optimize.OptimizeResult(x=x, success=success, results=self.results)
 
 
 class Limits:
-    """Bounds, which elements of a solution may lie on.
+    """Bounds on which elements of a solution may lie.
 
-    pairs : whether they come as a pair for each element; else as two arrays.
+    With ``pairs`` the bounds come as a pair for each element, else as two arrays.
     """
 
-    def __init__(self, name: str, bounds: Any, size: int, pairs: bool = False) -> None:
+    def __init__(
+        self, name: str, bounds: Bounds | Sequence[Any] | None, size: int, pairs: bool = False
+    ) -> None:
         self.name = name
         low, high = bounds_of(name, bounds, pairs)
         self.low, self.high = (np.broadcast_to(b, (size,)).astype(float) for b in (low, high))
         self.any = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-        self.from_low = self.low + room_at(self.low)
-        self.to_high = self.high - room_at(self.high)
+        self.from_low = self.low + bound_margin(self.low)
+        self.to_high = self.high - bound_margin(self.high)
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """What the minimum of f within the bounds solves, as ``Call.solution`` takes it."""
+        """Return the condition of f's minimum within the bounds, as keywords of ``find_solution_of``."""
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """What is 0 at the minimum: the gradient, and the way to the bound of what is held there."""
+        """Return the function that is 0 at the minimum within the bounds.
+
+        Its elements are the gradient, or for elements held at a bound the distance to the bound.
+        """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
 
@@ -680,16 +645,16 @@ class Limits:
 
         return F
 
-    def held(self, x: Any, g: Any) -> tuple[Any, Any]:
-        """Which elements are held at their lower, and at their upper bound, where the slope is g."""
+    def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
+        """Return masks of elements held at their lower and their upper bound, where the slope is g."""
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
-    def check(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """NotASolution where an element is on its bound by accident, or the others are at no minimum."""
+    def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
+        """Raise NotASolution if an element is on a bound by accident, or others are at no minimum."""
         if not self.any:
             return
         at = xp.asarray(np.asarray(x, dtype=float))
-        g, H = plain(xp.grad(f)(at, *args)), plain(xp.hessian(f)(at, *args))
+        g, H = as_numpy(xp.grad(f)(at, *args)), as_numpy(xp.hessian(f)(at, *args))
         near = (x <= self.from_low) | (x >= self.to_high)
         size = max(float(np.max(np.abs(x), initial=0.0)), NEAR)
         slack = np.abs(g) <= NEAR * np.abs(np.diagonal(H)) * size
@@ -704,13 +669,13 @@ class Limits:
             check_minimum(self.name, H[np.ix_(free, free)], float(np.finfo(float).eps))
 
 
-def room_at(bound: Vector) -> Vector:
-    """How far from a bound what lies on it may be."""
+def bound_margin(bound: Vector) -> Vector:
+    """Return how far from a bound an element may be that counts as lying on it."""
     return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
 
 
 def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
-    """Lower and upper bounds, in any of SciPy's forms."""
+    """Return lower and upper bounds, given in any of SciPy's forms."""
     if bounds is None:
         return -np.inf, np.inf
     two = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else None
@@ -725,10 +690,10 @@ def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
     return np.asarray(low, dtype=float), np.asarray(high, dtype=float)
 
 
-def scalar(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of one number, which may come in an Array of one element, as SciPy takes it."""
+def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return f as a function that gives one number, from an Array of one element as SciPy takes it."""
 
-    def value(*args: Any) -> Any:
+    def single_value(*args: Any) -> Any:
         y = f(*args)
         if y.size != 1:
             raise ValueError(
@@ -736,13 +701,13 @@ def scalar(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
             )
         return xp.reshape(y, ()) if y.shape else y
 
-    return value
+    return single_value
 
 
-def as_array(x: Any) -> Array:
-    """An Array as it is, one of a list of them, the rest converted."""
+def stacked_array(x: Array | npt.ArrayLike) -> Array:
+    """Return x as an Array; a list with Arrays is stacked."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
-        return xp.stack([as_array(part) for part in x])
+        return xp.stack([stacked_array(part) for part in x])
     return x if isinstance(x, Array) else xp.asarray(x)
 
 
@@ -750,5 +715,4 @@ __all__ = ["brentq", "curve_fit", "least_squares", "minimize", "root"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return __all__

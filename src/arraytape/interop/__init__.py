@@ -2,7 +2,7 @@
 
     from arraytape import interop
 
-It is imported on demand, and nothing in the core knows it.
+``import arraytape`` does not import it; the first use does.
 
 >>> import arraytape as xp
 >>> from sklearn.linear_model import Ridge
@@ -21,9 +21,9 @@ __all__ = ["install", "scipy", "sklearn"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """Return the public names."""
     return sorted(__all__)
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # else a type checker would accept any name
     __getattr__ = missing_from(__name__, "interop")

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._array.array import Array
+from .._util.protocols import Namespace, RawArray
 from ._facades import refuse_numpy_target
+from ._plain import DTypeInput, NumpyData, Shape
 
-# What scipy.ndimage and np.pad call the same continuation.
+# The type of ``output=``.
+Output: TypeAlias = "Array | NumpyData | DTypeInput"
+
+# scipy.ndimage's mode -> np.pad's name of the same continuation.
 PADDING = {
     "constant": "constant", "grid-constant": "constant", "grid-mirror": "symmetric", "grid-wrap": "wrap",
     "mirror": "reflect", "nearest": "edge", "reflect": "symmetric", "wrap": "wrap",
 }  # fmt: skip
 
 
-def places(length: int, mode: str, before: int, after: int) -> Any:
-    """Where the elements of a continued line come from: -1 for those that are a constant."""
+def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
+    """Return the index in the line of each element of its continuation: -1 for a constant."""
     if not length:
         return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
     return np.pad(np.arange(length), (before, after), mode=PADDING[mode], **constant)  # type: ignore[call-overload]
 
 
-def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
-    """x with its lines along an axis continued."""
-    at = places(x.shape[axis], mode, before, after)
+def extend_lines(
+    x: RawArray, axis: int, mode: str, before: int, after: int, cval: complex, xp: Namespace
+) -> Any:
+    """Return x with its lines along an axis continued."""
+    at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
-        x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is none
+        x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is no integer
     if not x.shape[axis]:
         shape = resized(x.shape, axis, len(at))
         return xp.full(shape, cval if PADDING[mode] == "constant" else 0, dtype=x.dtype)
@@ -42,37 +49,35 @@ def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, x
     return xp.where(inside, y, xp.asarray(cval, dtype=y.dtype, device=y.device))
 
 
-def folded(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> Any:
-    """The adjoint of ``extended``."""
+def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
+    """Return the adjoint of ``extend_lines``."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]
     if not length:
         return g[(*lines, slice(0, 0))]
-    at = places(length, mode, before, g.shape[axis] - length - before)
+    at = continued_indices(length, mode, before, g.shape[axis] - length - before)
     return xp.scatter_add(g, resized(g.shape, axis, length), (*lines, at))
 
 
-def padded_after(g: Any, axis: int, count: int, xp: Any) -> Any:
-    """g with zeros at the ends of its lines."""
+def padded_after(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
     shape = resized(g.shape, axis, g.shape[axis] + count)
     return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
 
 
-def window(at: Any, shape: Sequence[int]) -> tuple[slice, ...]:
-    """The key of a part of this shape."""
+def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, ...]:
+    """Return the key of the part of an array that starts at ``at`` and has this shape."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
-def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
-    """A shape with another length along an axis."""
+def resized(shape: Sequence[int], axis: int, length: int) -> Shape:
     found = list(shape)
     found[axis] = length
     return tuple(found)
 
 
-def into(output: Any, compute: Callable[[Any], Any]) -> Any:
-    """A result in the output that the user gave: an array to write to, a dtype, or None."""
+def into(output: Output, compute: Callable[[Any], Any]) -> Any:
+    """Return a result in the output that the user gave: an array to write to, a dtype, or None."""
     if not isinstance(output, Array | np.ndarray):
         return compute(output)
     result = compute(output.dtype)

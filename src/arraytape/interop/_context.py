@@ -1,8 +1,8 @@
-"""Where interop is active, and whether a call concerns it.
+"""Tests of whether interop is active, and whether a call has Arrays.
 
 A context (``interop.scipy()``) is active in its thread or asyncio task, as every ContextVar is;
-``interop.install()`` is for all threads.  What was put in place for it stays in place: each
-replacement asks here first, and runs the original where the answer is no.
+``interop.install()`` is for all threads.  Each replacement in a library stays in place, tests here at
+each call, and runs the original outside a context.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 def note_entered() -> Callable[[], Setting[frozenset[str]]]:
-    """Return what enters, elsewhere or later, the contexts that are active here and now."""
+    """Return a function that makes a Setting of the contexts that are active now."""
     libraries = ENTERED.get()
     return lambda: Setting(ENTERED, libraries)
 
@@ -31,7 +31,7 @@ CARRIED.append(note_entered)
 
 
 class entered(Context):
-    """Within it interop with these libraries is active in this thread or task."""
+    """A context within which interop with these libraries is active in this thread or task."""
 
     def __init__(self, libraries: Iterable[str]) -> None:
         self.libraries = [*libraries]
@@ -47,15 +47,14 @@ class entered(Context):
 
 
 def is_active(library: str) -> bool:
-    """Whether interop with a library is active here."""
     return library in ENTERED.get() or library in EVERYWHERE
 
 
-DEEPEST = 32  # a list may hold itself
+DEEPEST = 32  # levels of nesting, because a list may hold itself
 
 
 def has_array(values: Iterable[Any], depth: int = 0) -> bool:
-    """Whether an Array is among values, or in lists, tuples and dicts among them."""
+    """Return True if an Array is among values, or in lists, tuples and dicts among them."""
     if depth > DEEPEST:
         return False
     for value in values:
@@ -70,10 +69,7 @@ def has_array(values: Iterable[Any], depth: int = 0) -> bool:
 
 
 def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Whether a call of a replaced function is ours: the context is active, and it has an Array.
-
-    Also one with an object of the library that holds an Array, such as a method's own.
-    """
+    """Return True if the context is active and a call has an Array, or an object that holds one."""
     return is_active(library) and (
         has_array(args)
         or has_array(keywords.values())
@@ -82,7 +78,7 @@ def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def held_by(library: str, thing: Any) -> Iterable[Any]:
-    """What an object of a library holds, and what its components do, alone or in a list."""
+    """Return the attributes of a library's object and of its components, alone or in a list."""
     found: list[Any] = []
     things, seen = [thing], {id(thing)}
     for _ in range(DEEPEST):
@@ -97,16 +93,16 @@ def held_by(library: str, thing: Any) -> Iterable[Any]:
     return found
 
 
-HOLDS = {"sklearn": "scipy"}  # of which library's classes the objects of another are made, too
+HOLDS = {"sklearn": "scipy"}  # objects of the first library consist of objects of the second, too
 
 
 def is_of(library: str, thing: Any) -> bool:
-    """Whether an object is of one of a library's classes, or of one that its objects hold."""
+    """Return True if an object's class is of a library, or of one that its objects are made of."""
     return type(thing).__module__.partition(".")[0] in (library, HOLDS.get(library))
 
 
 def attributes_of(library: str, thing: Any) -> list[Any]:
-    """The attributes of an object of a library, by name or in slots; of another object none."""
+    """Return the attributes of a library's object, by name or in slots; none for another object."""
     if not is_of(library, thing):
         return []
     slots = [name for base in type(thing).__mro__ for name in vars(base).get("__slots__", ())]

@@ -1,4 +1,4 @@
-"""Formulas of distributions for their rules, where SciPy's own program has no derivative, or another.
+"""Formulas of distributions whose SciPy program has no derivative, or a wrong one.
 
 SciPy branches at parameters where a formula is 0 / 0, such as the shape 0 of the generalized Pareto
 distribution: the branch does not contain the parameter.  The same functions are written here without
@@ -16,95 +16,60 @@ import numpy as np
 
 import arraytape as xp
 
-from ._plain import plain
+from .._array.array import Array
+from ._plain import plain_data
 
 HALF_LOG_OF_TWO_PI = 0.9189385332046727
 LOG_OF_TWO = 0.6931471805599453
 
 
-def logarithm(x: Any, c: Any) -> Any:
-    """``log(1 + c x) / c``, x at c = 0."""
+def logarithm(x: Array, c: Array) -> Any:
+    """Return ``log(1 + c x) / c``, x at c = 0."""
     return x * xp.special.log1prel_derivative(0, c * x)
 
 
-def exponential(y: Any, c: Any) -> Any:
-    """``(exp(c y) - 1) / c``, y at c = 0."""
+def exponential(y: Array, c: Array) -> Any:
+    """Return ``(exp(c y) - 1) / c``, y at c = 0."""
     return y * xp.special.exprel(c * y)
 
 
 # --- extreme values -------------------------------------------------------------------------------
-def genpareto(x: Any, c: Any) -> Any:
-    return -(c + 1.0) * logarithm(x, c)
-
-
-def genpareto_logsf(x: Any, c: Any) -> Any:
-    return -logarithm(x, c)
-
-
-def genextreme_loglogcdf(x: Any, c: Any) -> Any:
-    return -logarithm(x, -c)
-
-
-def genextreme(x: Any, c: Any) -> Any:
+def genextreme(x: Array, c: Array) -> Any:
     minus_log = -logarithm(x, -c)
     return minus_log * (1.0 - c) - xp.exp(minus_log)
 
 
-def genextreme_ppf(q: Any, c: Any) -> Any:
-    return exponential(-xp.log(-xp.log(q)), -c)
-
-
-def genextreme_isf(q: Any, c: Any) -> Any:
-    return exponential(-xp.log(-xp.log1p(-q)), -c)
-
-
-def kappa4_logcdf(x: Any, h: Any, k: Any) -> Any:
+def kappa4_logcdf(x: Array, h: Array, k: Array) -> Any:
     return -logarithm(xp.exp(-logarithm(x, -k)), -h)
 
 
-def kappa4(x: Any, h: Any, k: Any) -> Any:
+def kappa4(x: Array, h: Array, k: Array) -> Any:
     return (1.0 - k) * -logarithm(x, -k) + (1.0 - h) * kappa4_logcdf(x, h, k)
 
 
-def kappa4_ppf(q: Any, h: Any, k: Any) -> Any:
-    return -exponential(xp.log(-exponential(xp.log(q), h)), k)
-
-
-def genhalflogistic(x: Any, c: Any) -> Any:
+def genhalflogistic(x: Array, c: Array) -> Any:
     w = -logarithm(x, -c)
     return LOG_OF_TWO + (1.0 - c) * w - 2.0 * xp.log1p(xp.exp(w))
 
 
-def genhalflogistic_cdf(x: Any, c: Any) -> Any:
-    return xp.tanh(logarithm(x, -c) / 2.0)
-
-
-def genhalflogistic_ppf(q: Any, c: Any) -> Any:
-    return -exponential(xp.log1p(-q) - xp.log1p(q), c)
-
-
 # --- Bessel functions -----------------------------------------------------------------------------
-def log_of_bessel_i0(x: Any) -> Any:
-    """For x >= 0, with its derivatives at 0, where those of i0e are of one side."""
-    near = xp.asarray(plain(x) < 1.0)
+def log_of_bessel_i0(x: Array) -> Any:
+    """Return log(I0(x)) for x >= 0, with derivatives at 0, where those of i0e are one-sided."""
+    near = xp.asarray(plain_data(x) < 1.0)
     small, large = xp.where(near, x, 0.5), xp.where(near, 1.5, x)
     return xp.where(near, xp.log(xp.special.i0(small)), xp.log(xp.special.i0e(large)) + large)
 
 
-def log_of_bessel_k(order: Any, x: Any) -> Any:
+def log_of_bessel_k(order: Array, x: Array) -> Any:
     return xp.log(xp.special.kve(order, x)) - x
 
 
-def vonmises(x: Any, kappa: Any) -> Any:
+def vonmises(x: Array, kappa: Array) -> Any:
     return kappa * xp.cos(x) - 2.0 * HALF_LOG_OF_TWO_PI - log_of_bessel_i0(kappa)
 
 
-def rice(x: Any, b: Any) -> Any:
-    return xp.log(x) - (x * x + b * b) / 2.0 + log_of_bessel_i0(x * b)
-
-
-def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
-    """Barndorff-Nielsen 1978, eq. 2.2."""
+def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
+    """Return the log-density of Barndorff-Nielsen 1978, eq. 2.2."""
     squared, distance = (a + b) * (a - b), xp.hypot(x * 0.0 + 1.0, x)
     constant = 0.5 * p * xp.log(squared) - (p - 0.5) * xp.log(a)
     constant = constant - log_of_bessel_k(p, xp.sqrt(squared)) - HALF_LOG_OF_TWO_PI
@@ -112,41 +77,20 @@ def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
     return constant + shape + b * x
 
 
-def geninvgauss(x: Any, p: Any, b: Any) -> Any:
-    """Jorgensen 1982, eq. 1.1."""
+def geninvgauss(x: Array, p: Array, b: Array) -> Any:
+    """Return the log-density of Jorgensen 1982, eq. 1.1."""
     quasi = (p - 1.0) * xp.log(x) - b * (x + 1.0 / x) / 2.0
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
 
 
-# --- noncentral chi-squared, whose functions have the noncentrality 0, too ------------------------
-def ncx2(x: Any, df: Any, nc: Any) -> Any:
-    return xp.log(xp.special._ncx2_pdf(x, df, nc))
-
-
-def ncx2_cdf(x: Any, df: Any, nc: Any) -> Any:
-    return xp.special.chndtr(x, df, nc)
-
-
-def ncx2_sf(x: Any, df: Any, nc: Any) -> Any:
-    return xp.special._ncx2_sf(x, df, nc)
-
-
-def ncx2_ppf(q: Any, df: Any, nc: Any) -> Any:
-    return xp.special.chndtrix(q, df, nc)
-
-
-def ncx2_isf(q: Any, df: Any, nc: Any) -> Any:
-    return xp.special._ncx2_isf(q, df, nc)
-
-
 # --- close to the normal distribution -------------------------------------------------------------
-def skewnorm(x: Any, a: Any) -> Any:
+def skewnorm(x: Array, a: Array) -> Any:
     return LOG_OF_TWO - x * x / 2.0 - HALF_LOG_OF_TWO_PI + xp.special.log_ndtr(a * x)
 
 
-def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
-    """Of 2F1(a, b; c; w) for 0 <= w < 1 and positive b and c, as its series (DLMF 15.2.1)."""
-    most = float(np.max(plain(w), initial=0.0))
+def log_of_hypergeometric(a: Array, b: Array, c: Array, w: Array) -> Any:
+    """Return log(2F1(a, b; c; w)) for 0 <= w < 1 and positive b and c, by its series (DLMF 15.2.1)."""
+    most = float(np.max(plain_data(w), initial=0.0))
     count = min(int(45.0 / max(-np.log(most), 1e-3)) + 60, 20_000) if most > 0.0 else 4
     n = np.arange(count * 1.0)
     a, b, c, w = (xp.expand_dims(x, axis=-1) for x in (a, b, c, w))
@@ -154,9 +98,9 @@ def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
     return xp.log1p(xp.sum(xp.cumulative_prod(ratios, axis=-1), axis=-1))
 
 
-def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
-    """Armero and Bayarri 1994; the constant by Pfaff's transformation where z > 0 (DLMF 15.8.1)."""
-    positive = xp.asarray(plain(z) > 0.0)
+def gausshyper(x: Array, a: Array, b: Array, c: Array, z: Array) -> Any:
+    """Return the log-density of Armero and Bayarri 1994, by DLMF 15.8.1 where z > 0."""
+    positive = xp.asarray(plain_data(z) > 0.0)
     other, argument = xp.where(positive, b, a), xp.where(positive, z / (1.0 + z), -z)
     constant = log_of_hypergeometric(c, other, a + b, argument)
     constant = constant - xp.where(positive, c * xp.log1p(z), 0.0) + xp.special.betaln(a, b)
@@ -168,18 +112,18 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)  # DLMF 5.11.1
 
 
-def second_remainder(u: Any) -> Any:
-    """``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
-    near = xp.asarray(np.abs(plain(u)) < 0.3)
+def second_remainder(u: Array) -> Any:
+    """Return ``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
+    near = xp.asarray(np.abs(plain_data(u)) < 0.3)
     small, large = xp.where(near, u, 0.0), xp.where(near, 0.5, u)
     slopes = xp.special.log1prel_derivative(1, xp.expand_dims(small, axis=-1) * ((NODES + 1) / 2))
     mean = xp.sum(slopes * (WEIGHTS / 2), axis=-1)
     return xp.where(near, mean, (xp.log1p(large) - large) / (large * large))
 
 
-def stirling_remainder(root: Any) -> Any:
-    """What gammaln(a) has beyond (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
-    near = xp.asarray(np.abs(plain(root)) < 0.25)
+def stirling_remainder(root: Array) -> Any:
+    """Return gammaln(a) minus (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
+    near = xp.asarray(np.abs(plain_data(root)) < 0.25)
     small = xp.where(near, root * root, 0.0)
     series = 0.0 * small
     for coefficient in reversed(STIRLING):
@@ -189,39 +133,40 @@ def stirling_remainder(root: Any) -> Any:
     return xp.where(near, series * small, direct)
 
 
-def pearson3(x: Any, skew: Any) -> Any:
-    """The normal distribution's at skew 0: a gamma distribution's of shape 4 / skew ** 2."""
+def pearson3(x: Array, skew: Array) -> Any:
+    """Return a gamma distribution's log-density of shape 4 / skew ** 2, the normal one at skew 0."""
     u = skew * x / 2.0
     away = x * x * second_remainder(u) - xp.log1p(u)
     return away - stirling_remainder(skew / 2.0) - HALF_LOG_OF_TWO_PI
 
 
-FORMULAS: dict[str, Callable[..., Any]] = {
+FORMULAS: dict[str, Callable[..., Array]] = {
     "gausshyper_gen._pdf": gausshyper,
-    "genextreme_gen._isf": genextreme_isf,
-    "genextreme_gen._loglogcdf": genextreme_loglogcdf,
+    "genextreme_gen._isf": lambda q, c: exponential(-xp.log(-xp.log1p(-q)), -c),
+    "genextreme_gen._loglogcdf": lambda x, c: -logarithm(x, -c),
     "genextreme_gen._logpdf": genextreme,
-    "genextreme_gen._ppf": genextreme_ppf,
-    "genhalflogistic_gen._cdf": genhalflogistic_cdf,
+    "genextreme_gen._ppf": lambda q, c: exponential(-xp.log(-xp.log(q)), -c),
+    "genhalflogistic_gen._cdf": lambda x, c: xp.tanh(logarithm(x, -c) / 2.0),
     "genhalflogistic_gen._pdf": genhalflogistic,
-    "genhalflogistic_gen._ppf": genhalflogistic_ppf,
+    "genhalflogistic_gen._ppf": lambda q, c: -exponential(xp.log1p(-q) - xp.log1p(q), c),
     "genhyperbolic_gen._logpdf": genhyperbolic,
     "genhyperbolic_gen._pdf": genhyperbolic,
     "geninvgauss_gen._logpdf": geninvgauss,
-    "genpareto_gen._logpdf": genpareto,
-    "genpareto_gen._logsf": genpareto_logsf,
+    "genpareto_gen._logpdf": lambda x, c: -(c + 1.0) * logarithm(x, c),
+    "genpareto_gen._logsf": lambda x, c: -logarithm(x, c),
     "kappa4_gen._logcdf": kappa4_logcdf,
     "kappa4_gen._logpdf": kappa4,
-    "kappa4_gen._ppf": kappa4_ppf,
-    "ncx2_gen._cdf": ncx2_cdf,
-    "ncx2_gen._isf": ncx2_isf,
-    "ncx2_gen._logpdf": ncx2,
-    "ncx2_gen._pdf": ncx2,
-    "ncx2_gen._ppf": ncx2_ppf,
-    "ncx2_gen._sf": ncx2_sf,
+    "kappa4_gen._ppf": lambda q, h, k: -exponential(xp.log(-exponential(xp.log(q), h)), k),
+    # Noncentral chi-squared: these functions take the noncentrality 0, too.
+    "ncx2_gen._cdf": lambda x, df, nc: xp.special.chndtr(x, df, nc),
+    "ncx2_gen._isf": lambda q, df, nc: xp.special._ncx2_isf(q, df, nc),
+    "ncx2_gen._logpdf": lambda x, df, nc: xp.log(xp.special._ncx2_pdf(x, df, nc)),
+    "ncx2_gen._pdf": lambda x, df, nc: xp.log(xp.special._ncx2_pdf(x, df, nc)),
+    "ncx2_gen._ppf": lambda q, df, nc: xp.special.chndtrix(q, df, nc),
+    "ncx2_gen._sf": lambda x, df, nc: xp.special._ncx2_sf(x, df, nc),
     "pearson3_gen._logpdf": pearson3,
     "pearson3_gen._pdf": pearson3,
-    "rice_gen._pdf": rice,
+    "rice_gen._pdf": lambda x, b: xp.log(x) - (x * x + b * b) / 2.0 + log_of_bessel_i0(x * b),
     "skewnorm_gen._logpdf": skewnorm,
     "skewnorm_gen._pdf": skewnorm,
     "vonmises_gen._logpdf": vonmises,

@@ -1,14 +1,14 @@
-"""Facades: what stands in for ``np``, or for an extension module, in the globals of a library's module.
+"""Facades: stand-ins for ``np``, or for an extension module, in the globals of a library's module.
 
 A facade of NumPy has all of NumPy's names.  Functions that would turn an Array into NumPy data, or make
-NumPy data into which an Array is then written, keep Arrays; the others are NumPy's own, which lead
+NumPy data into which an Array is then written, keep Arrays; the others are NumPy's own, which pass
 Arrays to our ops.  Without an active context each does what NumPy's does, on the same objects.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -19,7 +19,7 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from ._context import concerned, has_array, held_by, is_active
-from ._plain import plain
+from ._plain import ArrayInput, DTypeInput, NumpyData, plain_data
 
 Function = Callable[..., Any]
 
@@ -44,7 +44,7 @@ class Facade(ModuleType):
         return dir(np)
 
     def put_into(self, module: ModuleType) -> None:
-        """Bind the facade in a module's globals, and its functions where it imported NumPy's."""
+        """Bind the facade in a module's globals, and its functions in place of NumPy's."""
         for name, value in [*vars(module).items()]:
             if value is np:
                 setattr(module, name, self)
@@ -53,25 +53,25 @@ class Facade(ModuleType):
 
 
 def keeping(library: str, name: str, rule: Function) -> Function:
-    """NumPy's function, but for Arrays in an active context, which go to the rule."""
+    """Return NumPy's function, except that Arrays in an active context go to the rule."""
     original: Function = getattr(np, name)
 
-    def function(*args: Any, **keywords: Any) -> Any:
+    def call_keeping(*args: Any, **keywords: Any) -> Any:
         if concerned(library, args, keywords):
             return rule(*args, **keywords)
         return original(*args, **keywords)
 
-    return named_as(original, function)
+    return named_as(original, call_keeping)
 
 
 def making(library: str, name: str) -> Function:
-    """NumPy's function that makes data: an Array where the caller computes with Arrays.
+    """Return NumPy's ``zeros`` or the like; it makes an Array for a caller that computes with Arrays.
 
-    Such data is written to later, and NumPy data would not remember what was written.
+    The caller writes to such data later, and NumPy data would not record the write.
     """
     original: Function = getattr(np, name)
 
-    def function(*args: Any, **keywords: Any) -> Any:
+    def call_making(*args: Any, **keywords: Any) -> Any:
         if is_active(library) and (
             has_array((*args, *keywords.values()))
             or computes_with_arrays(library, sys._getframe(1))
@@ -79,11 +79,11 @@ def making(library: str, name: str) -> Function:
             return made_as_array(original, *args, **keywords)
         return original(*args, **keywords)
 
-    return named_as(original, function)
+    return named_as(original, call_making)
 
 
 class RefusingVectorize(np.vectorize):
-    """``np.vectorize``, whose function would get the elements of Arrays as numbers: it refuses them."""
+    """``np.vectorize`` that refuses Arrays, whose elements its function would get as numbers."""
 
     library: str
 
@@ -93,12 +93,12 @@ class RefusingVectorize(np.vectorize):
         return super().__call__(*args, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy or pickle is ``np.vectorize``'s own: this class has no name by which it is found."""
+        """Copy and pickle as ``np.vectorize`` itself, because no module holds this class by name."""
         return np.vectorize, (), vars(self)
 
 
 def joining(library: str, name: str) -> Any:
-    """``np.r_`` or ``np.c_``, which would take the data of Arrays between the brackets."""
+    """Return ``np.r_`` or ``np.c_`` as an object that keeps Arrays between its brackets."""
     original = getattr(np, name)
     rule = JOINING[name]
 
@@ -117,7 +117,7 @@ def joining(library: str, name: str) -> Any:
     return Joining()
 
 
-def named_as(original: Any, function: Any) -> Function:
+def named_as(original: Callable[..., Any], function: Any) -> Function:
     function.__name__ = function.__qualname__ = original.__name__
     function.__doc__, function.__wrapped__ = original.__doc__, original
     named: Function = function
@@ -125,13 +125,13 @@ def named_as(original: Any, function: Any) -> Function:
 
 
 def computes_with_arrays(library: str, frame: FrameType) -> bool:
-    """Whether an Array is among a frame's variables, or what its ``self`` holds."""
+    """Return True if an Array is among a frame's variables, or in the object that its ``self`` is."""
     local = frame.f_locals
     return has_array(local.values()) or has_array(held_by(library, local.get("self")))
 
 
 def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
-    """New data as an Array, unless it is of a dtype that Arrays have not."""
+    """Make data by a function of NumPy and return an Array, or NumPy data if Arrays lack its dtype."""
     if original is np.full:
         return full(*args, **keywords)
     data = original(*args, **keywords)
@@ -139,7 +139,7 @@ def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
 
 
 # --- the functions that keep Arrays ----------------------------------------------------------------
-# NumPy's own words for ``copy=``, which array_api_compat uses.
+# NumPy's enumeration for ``copy=``, which array_api_compat uses.
 COPIES: dict[Any, bool | None] = (
     {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
     if hasattr(np, "_CopyMode")
@@ -148,8 +148,9 @@ COPIES: dict[Any, bool | None] = (
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any
-) -> Any:
+    a: ArrayInput, dtype: DTypeInput = None, order: str | None = None, *, copy: Any = None,
+    **options: Any,
+) -> Array:  # fmt: skip
     if options.get("like") is not None:
         raise TypeError(f"np.asarray: like= with an Array, {describe(a)} [at {user_line()}]")
     copy = COPIES.get(copy, copy)
@@ -160,35 +161,38 @@ def asarray(
 
 
 def array(
-    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
-    ndmin: int = 0, **options: Any,
-) -> Any:  # fmt: skip
+    object: ArrayInput, dtype: DTypeInput = None, *, copy: Any = True, order: str | None = "K",
+    subok: bool = False, ndmin: int = 0, **options: Any,
+) -> Array:  # fmt: skip
     copied = COPIES.get(copy, copy) and isinstance(object, Array)
     made = asarray(object, dtype, copy=True if copied else None, **options)
     return arraytape.reshape(made, (1,) * max(ndmin - made.ndim, 0) + made.shape) if ndmin else made
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def asarray_chkfinite(a: ArrayInput, dtype: DTypeInput = None, order: str | None = None) -> Array:
     kept = asarray(a, dtype)
     if kept.dtype.kind in "fc" and not bool(arraytape.all(arraytape.isfinite(kept))):
         raise ValueError("array must not contain infs or NaNs")
     return kept
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
-    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+def full(
+    shape: int | Sequence[int], fill_value: ArrayInput, dtype: DTypeInput = None,
+    order: str | None = "C", **options: Any,
+) -> Array:  # fmt: skip
+    lengths: Any = (shape,) if np.ndim(shape) == 0 else shape
     value = asarray(fill_value, dtype)
-    return arraytape.asarray(arraytape.broadcast_to(value, shape), copy=True)
+    return arraytape.asarray(arraytape.broadcast_to(value, tuple(lengths)), copy=True)
 
 
-def values_of(mask: Any) -> Any:
-    """A mask as NumPy data: it has no slope."""
-    return np.asarray(plain(mask)).astype(bool)
+def mask_values(mask: ArrayInput) -> NumpyData:
+    """Return a mask as NumPy data, because a mask has no derivative."""
+    return np.asarray(plain_data(mask)).astype(bool)
 
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write the first of vals, in their order and over again, where the mask is True."""
-    mask = values_of(mask)
+def place(arr: Array | NumpyData, mask: ArrayInput, vals: ArrayInput) -> None:
+    """Write the first elements of vals, repeated in order, where the mask is True."""
+    mask = mask_values(mask)
     count = int(np.count_nonzero(mask))
     if not count:
         return
@@ -197,9 +201,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     arr[mask] = arraytape.astype(vals[np.arange(count) % vals.shape[0]], arr.dtype, copy=False)
 
 
-def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Write to each element where the mask is True that of values at the same place, over again."""
-    mask = values_of(mask)
+def putmask(a: Array | NumpyData, mask: ArrayInput, values: ArrayInput) -> None:
+    """Write where the mask is True the element of values at the same flat index, repeated in order."""
+    mask = mask_values(mask)
     if not mask.any():
         return
     refuse_numpy_target("putmask", a, values)
@@ -207,7 +211,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     a[mask] = arraytape.astype(values[np.flatnonzero(mask) % values.shape[0]], a.dtype, copy=False)
 
 
-def refuse_numpy_target(name: str, target: Any, values: Any) -> None:
+def refuse_numpy_target(name: str, target: Array | NumpyData, values: ArrayInput) -> None:
     if not isinstance(target, Array):
         raise TypeError(
             f"np.{name}: cannot write {describe(values)} into {describe(target)}, which would not "
@@ -219,29 +223,30 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     return tuple(arraytape.broadcast_arrays(*[asarray(x) for x in args]))
 
 
-def transpose(a: Any, axes: Any = None) -> Any:
-    return np.transpose(asarray(a), axes)
+def transpose(a: ArrayInput, axes: Sequence[int] | None = None) -> Any:
+    array: Any = asarray(a)
+    return np.transpose(array, axes)
 
 
 def isscalar(element: Any) -> bool:
-    """Where NumPy has scalars, Arrays have no dimension."""
+    """Return True for an Array of no dimension, which stands where NumPy has a scalar."""
     return isinstance(element, Array) and element.ndim == 0
 
 
-def diag_indices_from(arr: Any) -> Any:
+def diag_indices_from(arr: Array | NumpyData) -> Any:
     if arr.ndim < 2 or len({*arr.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
 def of_listed(name: str) -> Function:
-    """NumPy's function of one array, which would take the values of Arrays out of a list."""
+    """Return NumPy's function of one array, called with one Array in place of a list of Arrays."""
     original: Function = getattr(np, name)
 
-    def function(a: Any, *args: Any, **keywords: Any) -> Any:
+    def call_on_array(a: ArrayInput, *args: Any, **keywords: Any) -> Any:
         return original(asarray(a) if isinstance(a, list | tuple) else a, *args, **keywords)
 
-    return function
+    return call_on_array
 
 
 LISTED = (
@@ -264,20 +269,20 @@ JOINING: dict[str, Function] = {
 MAKING = ("empty", "full", "ones", "zeros")
 
 
-def column(x: Any) -> Any:
+def column(x: Array) -> Array:
     return x if x.ndim > 1 else arraytape.reshape(x, (-1, 1))
 
 
-def at_least_1d(x: Any) -> Any:
+def at_least_1d(x: Array) -> Array:
     return arraytape.reshape(x, (1,)) if x.ndim == 0 else x
 
 
-# --- what stands in for an extension module -----------------------------------------------------------
+# --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
-    """An object of a library, as a module of its sees it: some of its functions have rules for Arrays.
+    """A library's object as one of the library's modules sees it: some functions have rules for Arrays.
 
-    What is called with Arrays and has no rule raises TypeError: a C function would take their data
-    and leave the gradient behind.
+    A function without a rule raises TypeError when it is called with Arrays: C code would take
+    their data and lose the gradient.
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
@@ -289,24 +294,24 @@ class StandIn:
             return found
         library, rule = self._library, self._rules.get(name)
 
-        def function(*args: Any, **keywords: Any) -> Any:
+        def call_stand_in(*args: Any, **keywords: Any) -> Any:
             if not concerned(library, args, keywords):
                 return found(*args, **keywords)
             if rule is None:
                 raise no_rule(f"{getattr(self.__wrapped__, '__name__', self.__wrapped__)}.{name}")
             return rule(*args, **keywords)
 
-        function.__name__ = function.__qualname__ = name
-        function.__doc__ = getattr(found, "__doc__", None)
-        vars(self)[name] = function  # the next look is direct
-        return function
+        call_stand_in.__name__ = call_stand_in.__qualname__ = name
+        call_stand_in.__doc__ = getattr(found, "__doc__", None)
+        vars(self)[name] = call_stand_in  # so that the next access finds it without __getattr__
+        return call_stand_in
 
     def __dir__(self) -> list[str]:
         return dir(self.__wrapped__)
 
 
 def no_rule(name: str, option: str = "") -> TypeError:
-    """What is raised where Arrays come to a function, or an option, that has no rule."""
+    """Return the TypeError that tells which function, or which option of it, has no rule for Arrays."""
     which = f" with {option}" if option else ""
     return TypeError(
         f"{name}{which} has no derivative here, and would leave the tape: give it "
@@ -314,9 +319,9 @@ def no_rule(name: str, option: str = "") -> TypeError:
     )
 
 
-# --- float(...) at the end of a metric ----------------------------------------------------------------
+# --- float as metrics call it -------------------------------------------------------------------------
 class SoftFloatType(type):
-    """Makes ``float(x)`` an Array of no dimension where x is an Array; else it is ``float``."""
+    """The type of a ``float`` whose call gives an Array of no dimension for an Array, else a number."""
 
     library = "sklearn"
 
@@ -328,7 +333,7 @@ class SoftFloatType(type):
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, float)
 
-    def __subclasscheck__(cls, kind: Any) -> bool:
+    def __subclasscheck__(cls, kind: type) -> bool:
         return issubclass(kind, float)
 
 

@@ -1,15 +1,15 @@
-"""Hooks: a Python function of a library gets a rule for Arrays, and stays the same object.
+"""Hooks: rules for a library's Python functions on Arrays; each function stays the same object.
 
-The function's code is replaced by a trampoline, so that names which were imported earlier lead to the
-rule, too.  The original lives on as a function of its own with the same code, globals, defaults and
-closure.  A trampoline runs one of the two:
+The function's code is replaced by a trampoline's, so that names imported earlier lead to the rule, too.
+The original lives on as a function of its own with the same code, globals, defaults and closure.  A
+trampoline runs one of the two:
 
     trampoline(*args, **keywords)      the function that callers hold
-        Hook.choose                    is the context active, and an Array among the arguments?
+        Hook.choose_callee             is the context active, and an Array among the arguments?
         rule(...)  or  original(...)
 
-``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickling goes by
-name and knows no difference.
+``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickle stores the
+function's name, as before.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ Function = Callable[..., Any]
 
 
 class Hook:
-    """A function that was given a rule.
+    """A library's function with a rule.
 
-    function : the one that callers hold.  original : what it was.  rule : what runs in its place
-    on Arrays; with ``always`` on anything, where the context is active: it looks for itself.
+    function : the object that callers hold.  original : a function with the code from before.  rule
+    : runs in its place on Arrays; with ``always`` on any arguments where the context is active, so
+    that the rule has to check them.
     """
 
     __slots__ = ("always", "function", "library", "original", "rule")
@@ -38,39 +39,36 @@ class Hook:
         self, library: str, function: FunctionType, rule: Function, always: bool = False
     ) -> None:
         self.library, self.function, self.always = library, function, always
-        self.rule = checked(f"{function.__module__}.{function.__qualname__}", rule)
-        self.original = twin(function)
+        self.rule = name_rule_errors(f"{function.__module__}.{function.__qualname__}", rule)
+        self.original = twin_function(function)
 
-    def choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
-        """What to run for these arguments."""
+    def choose_callee(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
+        """Return the rule or the original: the function to run on these arguments."""
         ours = is_active(self.library) if self.always else concerned(self.library, args, keywords)
         return self.rule if ours else self.original
 
 
-def checked(name: str, rule: Function) -> Function:
-    """A rule, of whose own errors each says on what and where."""
+def name_rule_errors(name: str, rule: Function) -> Function:
+    """Return the rule, wrapped so that its own errors name the library's function and the arguments."""
 
     @functools.wraps(rule)
-    def call(*args: Any, **keywords: Any) -> Any:
+    def call_rule(*args: Any, **keywords: Any) -> Any:
         try:
             return rule(*args, **keywords)
         except Exception as error:
             refuse(error, name, *args, **keywords)
 
-    return call
+    return call_rule
 
 
-# By the function's full name, with a number if it is not the first of that name.
+# Keyed by the function's full name, with a number if it is not the first of that name.
 HOOKS: dict[str, Hook] = {}
-GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function hold HOOKS
+GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked function
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
-    """Give a function a rule for calls with Arrays; one that has a hook keeps it.
-
-    The caller holds the lock of installing.
-    """
-    name = name_of(function)
+    """Give a function a rule for Arrays, unless it has one; the caller holds the lock of installing."""
+    name = hook_name(function)
     if name in HOOKS:
         return
     HOOKS[name] = Hook(library, function, rule, always)
@@ -81,13 +79,13 @@ def hook(function: FunctionType, rule: Function, library: str, always: bool = Fa
 
 
 def original_of(function: Function) -> Function:
-    """A function as it was before it got a hook; any other function itself."""
-    name = name_of(function)
+    """Return a function as it was before it got a hook; any other function itself."""
+    name = hook_name(function)
     return HOOKS[name].original if name in HOOKS else function
 
 
-def name_of(function: Function) -> str:
-    """The name of a function's hook, or the one that it would get."""
+def hook_name(function: Function) -> str:
+    """Return the name of a function's hook, or the name that a new hook would get."""
     name = full = f"{function.__module__}.{function.__qualname__}"
     number = 1
     while name in HOOKS and HOOKS[name].function is not function:
@@ -96,11 +94,8 @@ def name_of(function: Function) -> str:
     return name
 
 
-def twin(function: FunctionType, **names: Any) -> FunctionType:
-    """A function with the same code, globals, defaults, closure and attributes.
-
-    names : globals that it has in place of its own; its globals are then a copy.
-    """
+def twin_function(function: FunctionType, **names: Any) -> FunctionType:
+    """Return a copy of a function; with ``names``, these are globals in place of its own."""
     scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
@@ -113,11 +108,11 @@ def twin(function: FunctionType, **names: Any) -> FunctionType:
 
 
 def trampoline(name: str, code: CodeType) -> CodeType:
-    """The code of a trampoline in place of ``code``, with the same free variables.
+    """Return the code of a trampoline with the free variables of ``code``.
 
-    A function's code can only be replaced by one with as many free variables, so those of the closure
-    are mentioned, though nothing uses them.  The file name is one that ``warnings.warn`` does not
-    count: the original's warnings point at the line that they pointed at before.
+    A function's code can only be replaced by code with as many free variables, so the trampoline
+    mentions those of the closure and does not use them.  ``warnings.warn`` does not count frames of
+    its file name: the original's warnings point at the line that they pointed at before.
     """
     free = code.co_freevars
     source = "\n".join(
@@ -126,17 +121,16 @@ def trampoline(name: str, code: CodeType) -> CodeType:
             *(f"    {variable} = None" for variable in free),
             "    def trampoline(*args, **keywords):",
             *([f"        if 0: {', '.join(free)}"] if free else []),
-            f"        return {GLOBAL}[{name!r}].choose(args, keywords)(*args, **keywords)",
+            f"        return {GLOBAL}[{name!r}].choose_callee(args, keywords)(*args, **keywords)",
             "    return trampoline.__code__",
         ]
     )
-    made = compiled(source)
+    made = compile_trampoline(source)
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
 @functools.cache
-def compiled(source: str) -> CodeType:
-    """The code that a source's ``make`` gives."""
+def compile_trampoline(source: str) -> CodeType:
     scope: dict[str, Any] = {}
     exec(compile(source, TRAMPOLINE, "exec"), scope)
     code: CodeType = scope["make"]()

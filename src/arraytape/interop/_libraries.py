@@ -9,7 +9,7 @@ from ._context import EVERYWHERE, entered
 
 
 def scipy() -> AbstractContextManager[None]:
-    """A context in which SciPy's compiled functions are recorded when they get Arrays.
+    """Return a context in which SciPy's compiled functions are recorded when they get Arrays.
 
         with interop.scipy():
             x = scipy.linalg.solve(a, b, assume_a="pos")
@@ -23,8 +23,8 @@ def scipy() -> AbstractContextManager[None]:
 
     Notes
     -----
-    With NumPy data alone SciPy's functions do what they do without, on the same objects.  What was
-    put in place stays in place when the context ends, and does nothing there.
+    With NumPy data alone SciPy's functions do what they do without a context, on the same objects.
+    The replacements stay in SciPy when the context ends, and then run SciPy's own code.
 
     docs/howto/interop.md lists the functions.
 
@@ -47,12 +47,12 @@ def scipy() -> AbstractContextManager[None]:
 
 
 def sklearn() -> AbstractContextManager[None]:
-    """A context in which scikit-learn's compiled functions, and SciPy's, are recorded on Arrays.
+    """Return a context that records scikit-learn's and SciPy's compiled functions on Arrays.
 
     Returns
     -------
     AbstractContextManager
-        As that of ``scipy``, which it includes.
+        Active as the context of ``scipy``, which it includes.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def sklearn() -> AbstractContextManager[None]:
 
 
 def install() -> None:
-    """Have what ``sklearn`` does hold in all threads, to the end of the process.
+    """Activate the rules of ``sklearn`` in all threads, to the end of the process.
 
     Notes
     -----
-    It acts at once, in threads that run already and in contexts that are open, too; calling it again
-    changes nothing.  It cannot be taken back.
+    The rules act at once, in threads that run already and in open contexts, too.  A second call changes
+    nothing, and no call undoes the first.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
     inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
 
-The rules are array-API code, as those of all ops, and may call such an op, also the one that they belong
-to: on Arrays it is recorded, on raw data the library computes.
+The rules are array-API code, as those of all ops, and may call such an op, also their own: a call on
+Arrays is recorded, on raw data the library computes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from .._storage.storage import MAKING
 from .._util.errors import TRAMPOLINE, describe, user_frame, user_line
 from ._context import has_array
 from ._facades import no_rule
+from ._plain import ArrayInput
 
 Function = Callable[..., Any]
 
@@ -49,26 +50,19 @@ class LibraryOp:
 
 
 def library_op(
-    name: str,
-    forward: Function,
-    *rules: Rule | None,
-    word: str = "primitive",
-    joint: Rule | None = None,
-    outputs: Sequence[str] = ("y",),
-    cores: Sequence[int] | None = None,
-    linear_in: Sequence[str] = (),
-    cusped: Cusped = False,
-    saves: dict[str, Rule] | None = None,
-) -> LibraryOp:
+    name: str, forward: Function, *rules: Rule | None, word: str = "primitive",
+    joint: Rule | None = None, outputs: Sequence[str] = ("y",), cores: Sequence[int] | None = None,
+    linear_in: Sequence[str] = (), cusped: Cusped = False, saves: dict[str, Rule] | None = None,
+) -> LibraryOp:  # fmt: skip
     """State an op that a library computes on NumPy data.
 
     forward : takes NumPy data in the parameters annotated with ``Array`` or, without any, in those
-    without a default; the others are options with literals as defaults.  It gives NumPy data, a tuple
-    if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.
-    cores : how many of its last axes the function takes of each input, if all before them are stacks
-    that it broadcasts; without, many at once are computed one after the other.
+    without a default; the others are options with literals as defaults.  It returns NumPy data, a
+    tuple if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.  cores :
+    how many of its last axes the function takes of each input, if all axes before them are stacks
+    that it broadcasts; without cores, many inputs at once are computed one after the other.
 
-    Such ops are not in the registry: whether they are there depends on what has been imported.
+    Such ops are not in the registry, because they exist only once the library has been imported.
     """
     signature = inspect.signature(forward)
     inputs, variadic = array_inputs(forward)
@@ -94,17 +88,14 @@ def library_op(
 
 
 def without_halves(rule: Rule | None) -> Rule | None:
-    """Return the rule, called with float32 data in place of float16 data.
-
-    SciPy's linear algebra takes float16 and computes in float32; NumPy's, which rules call, refuses it.
-    """
+    """Return the rule, called with float32 in place of float16 data, which NumPy's linalg refuses."""
     names = () if rule is None else tuple(inspect.signature(rule).parameters)
     if rule is None or "xp" not in names:
         return rule
     place, known = names.index("xp"), rule
 
     @functools.wraps(known)
-    def widened(*args: Any) -> Any:
+    def call_widened(*args: Any) -> Any:
         if any(getattr(x, "dtype", None) == np.float16 for x in args):
             xp = args[place]
             args = tuple([
@@ -113,42 +104,44 @@ def without_halves(rule: Rule | None) -> Rule | None:
             ])  # fmt: skip
         return known(*args)
 
-    return widened
+    return call_widened
 
 
 class Raw(dict[type, Function]):
-    """type of data -> the library's function for it."""
+    """A dict from types of data to the library's function for that data."""
 
     def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
         super().__init__()
-        self.op, self.forward, self.cores = op, hidden(forward), cores
-        self[np.ndarray] = self.compute
-        self[Batched] = self.each if cores is None else self.stacks
+        self.op, self.forward, self.cores = op, hide_from_warnings(forward), cores
+        self[np.ndarray] = self.compute_or_note
+        self[Batched] = self.compute_each if cores is None else self.compute_stacks
 
     def __missing__(self, kind: type) -> Function:
         making = MAKING.get()
         if making is not None and kind is making.kind:
-            return self.compute
+            return self.compute_or_note
 
-        def refuse(*args: Any, **keywords: Any) -> Any:
+        def refuse_device(*args: Any, **keywords: Any) -> Any:
             raise TypeError(
                 f"{self.op.name} is computed on NumPy data, got {describe(args[0])}: move it to the "
                 f"host first, as x.to_device('cpu') does [at {user_line()}]"
             )
 
-        return refuse
+        return refuse_device
 
-    def compute(self, *args: Any, **keywords: Any) -> Any:
-        """The library's results; a trace notes the call."""
-        if has_array(args) or has_array(keywords.values()):  # the library would ask for us again
+    def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
+        """Compute the library's results; if a trace runs, let it note the call."""
+        if has_array(args) or has_array(
+            keywords.values()
+        ):  # the library's function would call this op again
             raise no_rule(self.op.name, "an Array among its options")
         making = MAKING.get()
         if making is not None:
-            return making.noted(self.op.name, self.on_numpy)(*args, **keywords)
-        return self.on_numpy(*args, **keywords)
+            return making.noted(self.op.name, self.compute_on_numpy)(*args, **keywords)
+        return self.compute_on_numpy(*args, **keywords)
 
-    def on_numpy(self, *args: Any, **keywords: Any) -> Any:
-        """The library's results, in memory of their own; its warnings point at the user's line."""
+    def compute_on_numpy(self, *args: Any, **keywords: Any) -> Any:
+        """Compute results in memory of their own; the library's warnings point at the user's line."""
         given = [read_only(arg) for arg in args]
         found = at_users_line(self.forward)(*given, **keywords)
         arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
@@ -156,30 +149,29 @@ class Raw(dict[type, Function]):
             return owned(found, arrays)
         return tuple([owned(part, arrays) for part in found])
 
-    def each(self, *args: Any, **keywords: Any) -> Any:
-        """One after the other."""
-        return each_one(self.compute, args, keywords)
+    def compute_each(self, *args: Any, **keywords: Any) -> Any:
+        return each_one(self.compute_or_note, args, keywords)
 
-    def stacks(self, *args: Any, **keywords: Any) -> Any:
-        """All at once: hidden axes are lined up in front of the stacks."""
+    def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
+        """Compute all elements of the hidden axes in one call: these axes stand before the stacks."""
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
-            return self.each(*args, **keywords)  # a hidden axis is no axis of a matrix
+            return self.compute_each(*args, **keywords)  # a hidden axis is no axis of a matrix
         axis_ids = axis_ids_of(operands)
         depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [
             x.aligned(axis_ids, depth + core) if type(x) is Batched else x
             for x, core in zip(operands, self.cores, strict=True)
         ]
-        found = self.compute(*data, *options, **keywords)
+        found = self.compute_or_note(*data, *options, **keywords)
         if len(self.op.outputs) == 1:
             return Batched(found, axis_ids)
         return tuple([Batched(part, axis_ids) for part in found])
 
 
-def hidden(function: Any) -> Function:
-    """A copy of a function whose frames ``warnings.warn`` does not count, as those of a trampoline."""
+def hide_from_warnings(function: Any) -> Function:
+    """Return a copy of a function whose frames ``warnings.warn`` skips, like a trampoline's."""
     code = function.__code__.replace(co_filename=TRAMPOLINE)
     made = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
@@ -189,7 +181,7 @@ def hidden(function: Any) -> Function:
 
 
 def at_users_line(function: Function) -> Function:
-    """A function, to be called in a frame that looks to the warnings module like the user's line."""
+    """Return a caller of the function whose frame is the user's line for the warnings module."""
     frame = user_frame()
     if frame is None:
         return function
@@ -199,8 +191,8 @@ def at_users_line(function: Function) -> Function:
     return functools.partial(FunctionType(code, frame.f_globals), function)
 
 
-def owned(found: Any, arrays: Sequence[Any]) -> Any:
-    """A result as an array that shares no memory with the operands."""
+def owned(found: ArrayInput, arrays: Sequence[Any]) -> Any:
+    """Return a result as an array that shares no memory with the operands."""
     found = np.asarray(found)
     shared = any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in arrays)
     return found.copy(order="K") if shared else found

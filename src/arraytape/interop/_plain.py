@@ -1,8 +1,8 @@
-"""Arrays as NumPy data, for what has no slope and for compiled code."""
+"""Arrays as NumPy data, for what has no derivative and for compiled code; the types of both."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -10,7 +10,19 @@ import arraytape
 
 from .._array.array import Array
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-def plain(x: Any) -> Any:
-    """The value of an Array as NumPy data; anything else as it is."""
+    from .._util.protocols import RawArray
+
+# An argument of a library's function: an Array, or what NumPy converts.
+ArrayInput: TypeAlias = "Array | npt.ArrayLike"
+DTypeInput: TypeAlias = "npt.DTypeLike | None"
+Shape: TypeAlias = "tuple[int, ...]"
+NumpyData: TypeAlias = "np.ndarray[Any, Any]"
+Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # of several results; None: nothing reads it
+
+
+def plain_data(x: Any) -> Any:
+    """Return the value of an Array as NumPy data; anything else as it is."""
     return np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x

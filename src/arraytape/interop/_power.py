@@ -7,10 +7,10 @@ import arraytape as xp
 from .._array.array import Array
 
 
-def transformed(x: Array, lam: Array) -> Array:
-    """Yeo and Johnson 2000, "A new family of power transformations", equation 2.1.
+def yeo_johnson_transform(x: Array, lam: Array) -> Array:
+    """Return the transform of Yeo and Johnson 2000, equation 2.1, with derivatives for all lambda.
 
-    SciPy branches where lambda is 0 or 2; these have slopes by lambda there, too.
+    SciPy branches where lambda is 0 or 2.  Source: "A new family of power transformations".
     """
     above = x >= 0.0
     up, down = xp.where(above, x, 0.0), xp.where(above, 0.0, -x)
@@ -18,17 +18,19 @@ def transformed(x: Array, lam: Array) -> Array:
 
 
 def yeo_johnson(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) -> Array:
-    """Yeo and Johnson 2000, section 3."""
-    return likelihood(lam, transformed(x, lam), xp.sign(x) * xp.log1p(xp.abs(x)), axis, keepdims)
+    """Return the log-likelihood of Yeo and Johnson 2000, section 3."""
+    return likelihood(
+        lam, yeo_johnson_transform(x, lam), xp.sign(x) * xp.log1p(xp.abs(x)), axis, keepdims
+    )
 
 
 def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) -> Array:
-    """Box and Cox 1964, "An analysis of transformations", section 3."""
+    """Return the log-likelihood of Box and Cox 1964, "An analysis of transformations", section 3."""
     return likelihood(lam, xp.special.boxcox(x, lam), xp.log(x), axis, keepdims)
 
 
 def likelihood(lam: Array, z: Array, logs: Array, axis: int | None, keepdims: bool) -> Array:
-    """Return the log-likelihood of normal z, whose slopes by the data have logarithms in proportion."""
+    """Return the log-likelihood of normal z; (lambda - 1) sum(logs) is the log of the Jacobian."""
     count = z.size if axis is None else z.shape[axis]
     own = (lam - 1.0) * xp.sum(logs, axis=axis, keepdims=keepdims)
     return own - 0.5 * count * xp.log(xp.var(z, axis=axis, keepdims=keepdims))

@@ -1,6 +1,6 @@
 """The usual statement of a table: a function whose value the library computes, with a rule of ours.
 
-    recorded("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
+    recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
 The op's signature and the hook's follow from the function's own.
 """
@@ -24,82 +24,84 @@ from .._util.errors import shown
 from ._context import has_array
 from ._facades import no_rule
 from ._ops import LibraryOp, library_op
+from ._plain import ArrayInput, NumpyData
 from ._statements import hooks
 
 Function = Callable[..., Any]
 
-# Options that change how a value is computed, and so neither what it is nor its derivative.
+# Options that change how a value is computed, but neither the value nor its derivative.
 INERT = ("check_finite", "driver", "lapack_driver", "lwork")
-DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b", "overwrite_a_band")  # data of a tape
+DROPPED = (
+    "overwrite_a",
+    "overwrite_ab",
+    "overwrite_b",
+    "overwrite_a_band",
+)  # ignored
 
 
-def recorded(
-    path: str,
-    *rules: Rule | None,
-    arrays: Sequence[str],
-    options: Sequence[str] = (),
-    refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}),
-    **statement: Any,
-) -> LibraryOp:
-    """Give a library's function a rule, and hook it.
+def recorded_function(
+    path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
+    refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}), **statement: Any,
+) -> LibraryOp:  # fmt: skip
+    """Give a library's function a rule, hook it, and return its op.
 
-    arrays : its parameters that take arrays.  options : the others that the rule knows of; one that
-    it does not know of is refused unless it has its default.  refuses : values of options for which
-    there is no rule.  rules, statement : as for
-    ``library_op``, whose rules may ask for arrays, results and options by name.
+    arrays : its parameters that take arrays.  options : the other parameters that the rule handles;
+    any other is refused unless it has its default.  refuses : values of options for which there is
+    no rule.  rules, statement : as for ``library_op``, whose rules may ask for arrays, results and
+    options by name.
     """
     function = of_path(path)
     signature = inspect.signature(function)
     known = [p for p in signature.parameters if p in options or p in INERT]
 
-    def forward(*args: Any, **keywords: Any) -> Any:
+    def call_library(*args: Any, **keywords: Any) -> Any:
         return function(**dict(zip(arrays, args, strict=True)), **keywords)
 
     positional, by_name = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY
-    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    call_library.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(x, positional, annotation="Array") for x in arrays]
         + [inspect.Parameter(x, by_name) for x in known]
     )
-    forward.__doc__ = function.__doc__
-    op = library_op(path, forward, *rules, **statement)
+    call_library.__doc__ = function.__doc__
+    op = library_op(path, call_library, *rules, **statement)
 
     @functools.wraps(function)
-    def rule(*args: Any, **keywords: Any) -> Any:
-        given = arguments(path, signature, args, keywords, arrays, known)
+    def record_call(*args: Any, **keywords: Any) -> Any:
+        given = bind_arguments(path, signature, args, keywords, arrays, known)
         for option, values in refuses.items():
             if given[option] in values:
                 raise no_rule(path, f"{option}={shown(given[option])}")
-        found = op(*[data(given[x]) for x in arrays], **{x: given[x] for x in known})
+        found = op(*[operand_of(given[x]) for x in arrays], **{x: given[x] for x in known})
         return tuple(found) if len(op.op.outputs) > 1 else found
 
     module, _, name = path.rpartition(".")
-    hooks(module, name)(rule)
+    hooks(module, name)(record_call)
     return op
 
 
-def refused(*paths: str) -> None:
-    """Have these functions refuse Arrays, where they would leave the tape."""
+def refused_functions(*paths: str) -> None:
+    """Let these functions raise TypeError for Arrays, which would leave the tape."""
     for path in paths:
         module, _, name = path.rpartition(".")
 
-        def refuse(*args: Any, path: str = path, **keywords: Any) -> Any:
+        def refuse_call(*args: Any, path: str = path, **keywords: Any) -> Any:
             raise no_rule(path)
 
-        hooks(module, name, refuses=True)(refuse)
+        hooks(module, name, refuses=True)(refuse_call)
 
 
 def of_path(path: str) -> Function:
-    """A function by its full name; once it has a hook, it computes on NumPy data as before."""
+    """Return a function by its full name; once it has a hook, NumPy data still goes to the original."""
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)
     return found
 
 
-def arguments(
-    path: str, signature: inspect.Signature, args: Any, keywords: Any,
+def bind_arguments(
+    path: str, signature: inspect.Signature, args: tuple[Any, ...], keywords: Mapping[str, Any],
     arrays: Sequence[str], options: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """The arguments of a call by name; TypeError for options of which nothing is known."""
+    """Return the arguments of a call by name, or raise TypeError for an option without a rule."""
     bound = signature.bind(*args, **keywords)
     bound.apply_defaults()
     for name, value in bound.arguments.items():
@@ -115,8 +117,8 @@ def arguments(
     return bound.arguments
 
 
-def data(value: Any) -> Any:
-    """An argument as an Array or NumPy data."""
+def operand_of(value: ArrayInput) -> Array | NumpyData:
+    """Return an argument as an Array, or as NumPy data if it holds no Array."""
     if isinstance(value, Array):
         return value
     if has_array([value]):

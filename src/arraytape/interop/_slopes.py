@@ -10,10 +10,10 @@ from .._array.array import Array
 from ._ops import library_op
 
 
-def value_of(value: Array, formula: Array) -> Any:
-    """The value; where the formula is not finite, the slope is not, either."""
+def broadcast_value(value: Array, formula: Array) -> Any:
+    """Return the value; where the formula is not finite, its derivatives are not finite, either."""
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]
 
 
-with_slope = library_op("scipy.value_of", value_of, None, lambda g: g, cores=(0, 0))
+with_slope = library_op("scipy.value_of", broadcast_value, None, lambda g: g, cores=(0, 0))

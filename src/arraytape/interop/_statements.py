@@ -1,12 +1,12 @@
 """The statements of which tables consist, and how a table comes to act on a library.
 
     @hooks("scipy.linalg", "inv")
-    def inv(a, ...): ...                                   what scipy.linalg.inv does with Arrays
+    def inv(a, ...): ...                                   runs in place of scipy.linalg.inv on Arrays
 
-    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes one that keeps Arrays
+    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes a NumPy that keeps Arrays
     stands_in("scipy.ndimage._filters", "_nd_image", correlate1d=...)
     @prepares("sklearn.multiclass", "OneVsRestClassifier.fit")
-    def plain_labels(given): ...                           changes arguments, then scikit-learn's runs
+    def plain_labels(given): ...                           changes arguments; scikit-learn's method runs
 
 A statement is about one module of the library and takes effect when that module is imported.
 """
@@ -33,8 +33,7 @@ from ._hooks import hook, original_of
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
 
-# By library, the packages that have a table, and the module that the table is.  It is read when its
-# package is imported.
+# The module of each table, by library and by the package whose import makes it read.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.special_functions",
@@ -73,70 +72,66 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
-    # Programs that run on Arrays as they are, but for derivatives: their rules act without a context.
+    # Programs whose values are right on Arrays, and derivatives wrong: rules act without a context.
     DISPATCHED: {"scipy._lib._array_api": f"{__package__}.dispatched"},
 }
 Change = Callable[[ModuleType], None]
 
-CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module to which
-RULES: set[tuple[str, str]] = set()  # the functions with a rule, by module and name
-REFUSING: set[tuple[str, str]] = set()  # those that have an error for Arrays
-REWORKED: set[str] = set()  # the modules in which NumPy, or compiled functions, have stand-ins
+CHANGES: dict[str, list[Change]] = {}  # not made so far, by module
+RULES: set[tuple[str, str]] = set()  # functions with a rule, by module and name
+REFUSING: set[tuple[str, str]] = set()  # functions that raise an error for Arrays
+REWORKED: set[str] = set()  # modules with stand-ins for NumPy or compiled functions
 REPLACED: set[tuple[str, str]] = set()  # names with another value, such as float, by module
-READ: set[str] = set()  # the tables that were read and have acted on all that is imported
-LOCK = reentrant_lock()  # of both; held while a module is changed, and for no import
+READ: set[str] = set()  # tables that have acted on all imported modules
+LOCK = reentrant_lock()  # of CHANGES and READ; held while a module is changed, and for no import
 
 
-# --- what a table says ------------------------------------------------------------------------------
+# --- statements -------------------------------------------------------------------------------------
 def hooks(
-    module: str,
-    *names: str,
-    refuses: bool = False,
-    always: bool = False,
-    dispatched: bool = False,
+    module: str, *names: str, refuses: bool = False, always: bool = False, dispatched: bool = False
 ) -> Callable[[Function], Function]:
-    """The decorated function runs in place of these functions of a module, for Arrays.
+    """Run the decorated function in place of these functions of a module, for Arrays.
 
-    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : whether it
-    is no rule but an error.  always : whether it runs for other arguments, too, and looks for itself.
-    dispatched : whether it runs without a context, too.
+    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : True
+    if the decorated function only raises an error.  always : True if it runs for other arguments,
+    too, and checks them.  dispatched : True if it runs without a context, too.
     """
 
-    def declare(rule: Function) -> Function:
+    def declare_hook(rule: Function) -> Function:
         (REFUSING if refuses else RULES).update((module, name) for name in names)
         for name in names:
             library = DISPATCHED if dispatched else library_of(module)
-            state(module, hooking(name, rule, library, always))
+            enter_statement(module, hooking(name, rule, library, always))
         return rule
 
-    return declare
+    return declare_hook
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
-    """The decorated function changes the arguments, by name, of calls with Arrays; then theirs runs."""
+    """Let the decorated function change the arguments, by name, of calls with Arrays."""
 
-    def declare(prepare: Prepare) -> Prepare:
+    def declare_preparation(prepare: Prepare) -> Prepare:
         for name in names:
             hooks(module, name)(preparing(module, name, prepare))
         return prepare
 
-    return declare
+    return declare_preparation
 
 
 def keeps_arrays(module: str) -> None:
-    """In a module's globals, ``np`` and what was imported from it become what keeps Arrays."""
+    """Let a module's ``np``, and the names that it imported from NumPy, keep Arrays."""
     REWORKED.add(module)
-    state(module, lambda target: facade_of(module).put_into(target))
+    enter_statement(module, lambda target: facade_of(module).put_into(target))
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
-    """In a module's globals, an object becomes one whose named functions have rules for Arrays.
+    """Replace an object in a module's globals by one whose named functions have rules for Arrays.
 
-    Its other functions go on as they were, and refuse Arrays.  The original is ``__wrapped__``, as the
-    analysis of what left the tape expects.
+    Its other functions refuse Arrays.  ``__wrapped__`` is the original, as the analysis of exits
+    expects.
     """
 
-    def change(target: ModuleType) -> None:
+    def put_stand_in(target: ModuleType) -> None:
         real = attribute(target, name)
         if real is not None and not isinstance(real, StandIn):
             for function in rules:
@@ -144,22 +139,22 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
             setattr(target, name, StandIn(library_of(module), real, rules))
 
     REWORKED.add(module)
-    state(module, change)
+    enter_statement(module, put_stand_in)
 
 
 def replaces(module: str, name: str, value: Any) -> None:
-    """In a module's globals, a name gets another value, though it has none yet (``float``)."""
+    """Bind a name in a module's globals to another value, also if it has none yet (``float``)."""
     REPLACED.add((module, name))
-    state(module, lambda target: setattr(target, name, value))
+    enter_statement(module, lambda target: setattr(target, name, value))
 
 
-# --- what tables have ---------------------------------------------------------------------------------
+# --- the search for a rule ----------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], module: str, how: str) -> str | None:
-    """Return the function whose rule would have kept a value inside a context; None without one.
+    """Return the function whose rule would have kept a value inside a context; None if none would.
 
     functions : those that ran, by module and name, as they are defined, the user's call first.
-    module, how : where and how the value left.  It reads the tables of the packages that are imported,
-    and changes nothing in these.
+    module, how : where and how the value left.  The tables of all imported packages are read; the
+    packages stay unchanged.
     """
     for library in {*map(library_of, functions)} & {*TABLES}:
         for package, table in TABLES[library].items():
@@ -186,9 +181,8 @@ def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
     return found
 
 
-# --- what becomes of it ------------------------------------------------------------------------------
-def state(module: str, change: Change) -> None:
-    """Enter a statement about a module."""
+# --- how statements act ------------------------------------------------------------------------------
+def enter_statement(module: str, change: Change) -> None:
     with LOCK:
         CHANGES.setdefault(module, []).append(change)
 
@@ -201,7 +195,6 @@ FACADES: dict[str, Facade] = {}
 
 
 def facade_of(module: str) -> Facade:
-    """The stand-in for NumPy in a library's modules."""
     library = library_of(module)
     if library not in FACADES:
         FACADES[library] = Facade(library)
@@ -209,39 +202,37 @@ def facade_of(module: str) -> Facade:
 
 
 def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
-    def change(module: ModuleType) -> None:
-        function = attribute(module, name, said=library != DISPATCHED)
+    def put_hook(module: ModuleType) -> None:
+        function = attribute(module, name, warns=library != DISPATCHED)
         if isinstance(function, FunctionType):
             hook(function, rule, library, always)
         elif function is not None:
             missing(f"{module.__name__}.{name}, which is no Python function")
 
-    return change
+    return put_hook
 
 
 def preparing(module: str, name: str, prepare: Prepare) -> Function:
-    """What runs in place of a function whose arguments are prepared."""
-
-    def call(*args: Any, **keywords: Any) -> Any:
+    def call_prepared(*args: Any, **keywords: Any) -> Any:
         function = original(module, name)
         bound = inspect.signature(function).bind(*args, **keywords)
         prepare(bound.arguments)
         return function(*bound.args, **bound.kwargs)
 
-    return call
+    return call_prepared
 
 
 def original(module: str, name: str) -> Function:
-    """A function of a module, or a method with a dot, as it was before it got a hook."""
+    """Return a module's function, or a method with a dot, as it was before it got a hook."""
     return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
-def attribute(target: Any, name: str, said: bool = True) -> Any:
-    """Return what a dotted name is in a module or object; None, and ``said``, if it is not there."""
+def attribute(target: Any, name: str, warns: bool = True) -> Any:
+    """Return the object at a dotted name; without it return None and, if ``warns``, warn."""
     found = target
     for part in name.split("."):
         found = getattr(found, part, None)
-        if found is None and not said:
+        if found is None and not warns:
             return None
         if found is None:
             missing(f"{getattr(target, '__name__', target)}.{name}")
@@ -250,7 +241,7 @@ def attribute(target: Any, name: str, said: bool = True) -> Any:
 
 
 def missing(what: str) -> None:
-    """Warn that a library has not what a table speaks of."""
+    """Warn that a library lacks what a table names."""
     warnings.warn(
         f"arraytape.interop: this version has no {what}; Arrays that go there leave the tape",
         TapeWarning,
@@ -259,10 +250,7 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Have a library's tables act: on what is imported now, on everything else when it is imported.
-
-    When this returns, all that is there was changed, by whichever thread.
-    """
+    """Apply a library's tables: at once to what is imported, to all else when it is imported."""
     for package, table in TABLES[library].items():
         if table not in READ:
             when_imported(package, reader_of(table))
@@ -270,9 +258,7 @@ def install(library: str) -> None:
 
 @functools.cache
 def reader_of(table: str) -> Change:
-    """What reads a table when its package has been imported."""
-
-    def read(package: ModuleType) -> None:
+    def read_table(package: ModuleType) -> None:
         importlib.import_module(table)
         with LOCK:
             modules = [*CHANGES]
@@ -281,11 +267,11 @@ def reader_of(table: str) -> Change:
         with LOCK:
             READ.add(table)
 
-    return read
+    return read_table
 
 
 def act(module: ModuleType) -> None:
-    """Change a module as the statements about it say, once."""
+    """Make the changes that statements ask for in a module, once."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

@@ -1,13 +1,13 @@
-"""Whether a derivative of what a library's function gives may be wanted.
+"""Tests of whether a derivative of a library function's result may be wanted.
 
-It may where a tape follows an Array among its arguments, or one that a function among these uses from
-outside, or where ``vmap`` maps one.
+One may be wanted where a tape follows an Array among the arguments, or an Array that a function among
+them uses from outside, or where ``vmap`` maps such an Array.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -18,33 +18,33 @@ from .._storage.batched.batched_data import lengths_of
 from .._util import nest
 from ._context import has_array
 
-DEEPEST = 4  # functions within functions
+DEEPEST = 4  # nested functions to follow
 LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 
 def is_wanted(values: Iterable[Any]) -> bool:
-    """Whether an Array among values is followed, or mapped."""
-    arrays = [x for value in values for x in leaves_of(value) if isinstance(x, Array)]
+    """Return True if an Array among values is followed by a recorder or mapped by ``vmap``."""
+    arrays = [x for value in values for x in nested_leaves(value) if isinstance(x, Array)]
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
 
 
-def uses_arrays(function: Any, values: Iterable[Any]) -> bool:
-    """Whether Arrays are among values, or a function of the user's uses one from outside."""
-    return has_array(values) or (not is_librarys(function) and has_array(used(function)))
+def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
+    """Return True if Arrays are among values, or a function of the user's uses one from outside."""
+    return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
-def leaves_of(value: Any) -> list[Any]:
-    """The leaves of a nesting; none of one that holds itself."""
+def nested_leaves(value: Any) -> list[Any]:
+    """Return the leaves of a nesting; none if it holds itself."""
     try:
         return nest.leaves(value)
     except ValueError:
         return []
 
 
-def used(function: Any, depth: int = DEEPEST) -> list[Any]:
-    """What a function uses from outside: its closure, defaults, ``self``'s attributes, globals."""
+def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
+    """Return what a function uses: its closure, defaults, ``self``'s attributes, globals."""
     if isinstance(function, functools.partial):
-        return [*function.args, *function.keywords.values(), *used(function.func, depth)]
+        return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []
     if isinstance(function, MethodType):
         found += [function.__self__, *getattr(function.__self__, "__dict__", {}).values()]
@@ -54,16 +54,16 @@ def used(function: Any, depth: int = DEEPEST) -> list[Any]:
     for cell in function.__closure__ or ():
         try:
             found.append(cell.cell_contents)
-        except ValueError:  # it is empty still
+        except ValueError:  # the cell is empty
             continue
     found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     found += [function.__globals__.get(name) for name in function.__code__.co_names]
     inner = [
         part for part in found if isinstance(part, FunctionType | MethodType | functools.partial)
     ]
-    return [*found, *[value for part in inner for value in used(part, depth - 1)]]
+    return [*found, *[value for part in inner for value in used_by(part, depth - 1)]]
 
 
-def is_librarys(function: Any) -> bool:
-    """Whether a function is SciPy's or ours, which call SciPy's solvers on plain data."""
+def is_librarys(function: Callable[..., Any]) -> bool:
+    """Return True if a function is SciPy's or ours, which call SciPy's solvers on plain data."""
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

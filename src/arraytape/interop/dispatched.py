@@ -1,7 +1,7 @@
 """Functions of SciPy and scikit-learn that run on Arrays, but whose programs hide a part from tapes.
 
 Such a program takes a part from a mask, a clipped value or a branch for a single number: its value is
-right, and a derivative of it is not.  These rules act without a context.
+right, and its recorded derivative is not.  These rules act without a context.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import arraytape as xp
 from .._array.array import Array
 from ..ops.elementwise_functions import root_of_variance
 from ._context import is_active
-from ._hooks import twin
+from ._hooks import twin_function
+from ._plain import ArrayInput, Shape
+from ._power import box_cox, yeo_johnson
 from ._slopes import with_slope
 from ._statements import hooks, original
 
@@ -27,9 +29,9 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Ours, wherever an Array is among the arrays, perhaps beside NumPy's, which SciPy refuses.
+    """Return our namespace if an Array is among the arrays, also beside NumPy's, which SciPy refuses.
 
-    Inside a context also without SCIPY_ARRAY_API=1.
+    Inside a context SCIPY_ARRAY_API=1 is not needed.
     """
     from scipy._lib import _array_api
 
@@ -40,28 +42,28 @@ def array_namespace(*arrays: Any, **options: Any) -> Any:
 
 # --- sums of exponentials -----------------------------------------------------------------------------
 @hooks("scipy.special._logsumexp", "logsumexp", dispatched=True)
-def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
-    """SciPy takes the largest terms out of the sum by a mask."""
+def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
+    """Call our op, because SciPy takes the largest terms out of the sum by a mask."""
     return xp.special.logsumexp(a, *args, **keywords)
 
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
-def logsumexp_of_sklearn(array: Any, axis: Any = None, **namespace: Any) -> Any:
-    """Do what scikit-learn's copy of SciPy's program does."""
+def logsumexp_of_sklearn(array: Array, axis: int | Shape | None = None, **namespace: Any) -> Any:
+    """Call our op, because scikit-learn has a copy of SciPy's program."""
     return xp.special.logsumexp(array, axis=axis)
 
 
 @hooks("sklearn.utils._array_api", "_xlogy", dispatched=True)
-def xlogy(x: Any, y: Any, **namespace: Any) -> Any:
-    """Scikit-learn overwrites the product where x is 0, where its slope is not."""
+def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
+    """Give scikit-learn's value, which it overwrites where x is 0, the derivatives of the product."""
     x, y = (a if isinstance(a, Array) else xp.asarray(a) for a in (x, y))
     value = original("sklearn.utils._array_api", "_xlogy")
     return with_slope(value(xp.stop_gradient(x), xp.stop_gradient(y)), xp.special.xlogy(x, y))
 
 
 # --- values that rounding would make too large or too small ----------------------------------------
-class Namespace(ModuleType):
-    """Ours, with other functions under some names."""
+class PatchedNamespace(ModuleType):
+    """Our namespace with other functions under some names."""
 
     def __init__(self, **own: Any) -> None:
         super().__init__(xp.__name__)
@@ -71,57 +73,44 @@ class Namespace(ModuleType):
         return getattr(xp, name)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """Clip what only rounding takes out of bounds: the slope is that of x."""
+def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Any:
+    """Clip x to bounds that only rounding exceeds, so that the derivative is 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
 
 
-def maximum(x: Any, bound: Any, /) -> Any:
-    """Replace what only rounding takes below a bound: the slope is that of x."""
+def maximum(x: Array, bound: Array | float | None, /) -> Any:
+    """Raise x to a bound below which only rounding takes it, so that the derivative is 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
 
 
-ROUNDED = Namespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
+ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
-def asks_of_scipy(*arrays: Any, **options: Any) -> Any:
-    return ROUNDED
+def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
+    """Let a program get, from the functions ``asks``, a namespace whose clip keeps derivatives."""
+
+    @hooks(module, name, dispatched=True)
+    def run_in_namespace(*args: Any, **keywords: Any) -> Any:
+        program: Any = original(module, name)
+        return twin_function(program, **asks)(*args, **keywords)
 
 
-def asks_of_sklearn(*arrays: Any, **options: Any) -> Any:
-    return ROUNDED, True
-
-
-def asks_for_device(*arrays: Any, **options: Any) -> Any:
-    return ROUNDED, True, next(x.device for x in arrays if isinstance(x, Array))
-
-
-def clips_rounding(module: str, *names: str, **asks: Callable[..., Any]) -> None:
-    """Have programs run in a namespace whose clip and maximum keep the slope of what they bound.
-
-    asks : the functions by which the program asks for its namespace, by their names.
-    """
-    for name in names:
-
-        def rule(*args: Any, name: str = name, **keywords: Any) -> Any:
-            program: Any = original(module, name)
-            return twin(program, **asks)(*args, **keywords)
-
-        hooks(module, name, dispatched=True)(rule)
-
-
-clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=asks_of_scipy)
-clips_rounding(MORE, "circvar.__wrapped__", array_namespace=asks_of_scipy)
-clips_rounding(PAIRWISE, "_euclidean_distances", get_namespace_and_device=asks_for_device)
-clips_rounding(PAIRWISE, "cosine_distances.__wrapped__", get_namespace=asks_of_sklearn)
+clips_rounding("scipy.stats._stats_py", "pearsonr", array_namespace=lambda *_, **__: ROUNDED)
+clips_rounding(MORE, "circvar.__wrapped__", array_namespace=lambda *_, **__: ROUNDED)
+clips_rounding(
+    PAIRWISE, "cosine_distances.__wrapped__", get_namespace=lambda *_, **__: (ROUNDED, True)
+)
+clips_rounding(
+    PAIRWISE, "_euclidean_distances",
+    get_namespace_and_device=lambda *arrays, **_: (
+        ROUNDED, True, next(x.device for x in arrays if isinstance(x, Array)),
+    ),
+)  # fmt: skip
 
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples, of which a program takes the root: with the slope 0 at 0, as ``std``.
-
-    That of one element is 0 everywhere, as its variance is.
-    """
+    """A variance of samples whose root has the derivative 0 at 0, and everywhere for one sample."""
 
     def __init__(self, value: Any, samples: Any) -> None:
         self.value, self.samples = value, samples
@@ -136,17 +125,17 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Have a program that takes the root of a variance, by a function of this name, take ours."""
+    """Let a program take the root of its global function ``variance`` with the derivative 0 at 0."""
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
         program: Any = original("scipy.stats._stats_py", name)
         function = program.__globals__[variance]
 
-        def of(samples: Any, *args: Any, **options: Any) -> Any:
+        def variance_of_samples(samples: ArrayInput, *args: Any, **options: Any) -> Any:
             return Variance(function(samples, *args, **options), samples)
 
-        rooted: Any = twin(program, **{variance: of})
+        rooted: Any = twin_function(program, **{variance: variance_of_samples})
         return rooted(*args, **keywords)
 
 
@@ -155,64 +144,44 @@ takes_root("tsem.__wrapped__", "_xp_var")
 takes_root("gstd", "_xp_var")
 
 
-def asks_for_angles(samples: Any, **options: Any) -> Any:
-    """Return a namespace whose logarithms are, times -2, variances on a circle."""
-    return Namespace(clip=clip, log=lambda length: Variance(xp.log(length), samples))
+# Its logarithms are, times -2, variances on a circle.
+clips_rounding(
+    MORE, "circstd.__wrapped__",
+    array_namespace=lambda samples, **_: PatchedNamespace(
+        clip=clip, log=lambda length: Variance(xp.log(length), samples)
+    ),
+)  # fmt: skip
 
 
-clips_rounding(MORE, "circstd.__wrapped__", array_namespace=asks_for_angles)
-
-
-# --- scores that are 1 -----------------------------------------------------------------------------
+# --- scores of a perfect fit -----------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
-    """Scikit-learn writes the formula where the residuals are not all 0, over ones."""
+    """Return scikit-learn's fractions, which it writes into ones, with their formula's derivatives."""
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
-    def ones(shape: Any, **options: Any) -> Any:
+    def ones_or_formula(shape: int | Shape, **options: Any) -> Any:
         fraction = numerator / xp.where(varies, denominator, 1.0)
         formula = xp.where(varies, 1.0 - fraction, 1.0)
         return with_slope(xp.ones(shape, **options), formula)
 
     program = original("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance")
-    return program(**given | {"xp": Namespace(ones=ones)})
+    return program(**given | {"xp": PatchedNamespace(ones=ones_or_formula)})
 
 
-# --- likelihoods by their exponent -------------------------------------------------------------------
-def by_exponent(name: str) -> Callable[[Callable[[Any, Any], Any]], Any]:
-    """Give a log-likelihood of a power transformation, whose program branches, a slope by its exponent.
+# --- likelihoods with respect to the exponent --------------------------------------------------------
+def by_exponent(name: str, formula: Callable[..., Array]) -> None:
+    """Give a log-likelihood, whose program branches on its exponent, the formula's derivatives."""
 
-    The decorated function gives the transformed data, and what is summed beside their variance.
-    """
-
-    def declare(transformed: Callable[[Any, Any], Any]) -> Any:
-        @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
-        def likelihood(data: Any, axis: Any = 0, *, lmb: Any) -> Any:
-            program: Any = original(MORE, f"{name}.__wrapped__")
-            if not isinstance(lmb, Array):
-                return program(data, axis=axis, lmb=lmb)
-            data = data if isinstance(data, Array) else xp.asarray(data)
-            value = program(xp.stop_gradient(data), axis=axis, lmb=xp.stop_gradient(lmb))
-            z, logarithms = transformed(data, lmb)
-            n = data.shape[axis]
-            slope = (lmb - 1.0) * xp.sum(logarithms, axis=axis)
-            return with_slope(value, slope - 0.5 * n * xp.log(xp.var(z, axis=axis)))
-
-        return likelihood
-
-    return declare
+    @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
+    def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:
+        program: Any = original(MORE, f"{name}.__wrapped__")
+        if not isinstance(lmb, Array):
+            return program(data, axis=axis, lmb=lmb)
+        data = data if isinstance(data, Array) else xp.asarray(data)
+        value = program(xp.stop_gradient(data), axis=axis, lmb=xp.stop_gradient(lmb))
+        return with_slope(value, formula(lmb, data, axis))
 
 
-@by_exponent("_boxcox_llf")
-def box_cox(x: Any, lmb: Any) -> Any:
-    """Box and Cox 1964, "An analysis of transformations", section 3."""
-    return xp.special.boxcox(x, lmb), xp.log(x)
-
-
-@by_exponent("_yeojohnson_llf")
-def yeo_johnson(x: Any, lmb: Any) -> Any:
-    """Yeo and Johnson 2000, "A new family of power transformations", section 3."""
-    up, down = xp.where(x >= 0, x, 0.0), xp.where(x < 0, -x, 0.0)
-    z = xp.special.boxcox1p(up, lmb) - xp.special.boxcox1p(down, 2.0 - lmb)
-    return z, xp.sign(x) * xp.log1p(xp.abs(x))
+by_exponent("_boxcox_llf", box_cox)
+by_exponent("_yeojohnson_llf", yeo_johnson)

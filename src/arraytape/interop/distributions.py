@@ -1,11 +1,11 @@
 """scipy.stats' distributions: SciPy's own programs, run on Arrays.
 
 The classic distributions are NumPy code over special functions: their modules get a NumPy that keeps
-Arrays, and everything follows.  What is computed by a quadrature or a root finder has a rule here, which
-speaks of the distribution's own density and distribution function:
+Arrays, and the rest runs as it stands.  A method that SciPy computes by a quadrature or a root finder
+has a rule here, in terms of the distribution's own density f and distribution function F:
 
-    cdf of x          F(x; p) = integral of f(t; p)     by x: f,     by p: the integral of df/dp
-    ppf of q          F(y; p) = q                       by q: 1 / f(y),  by p: -(dF/dp) / f(y)
+    y = F(x; p), the integral of f(t; p)    dy/dx = f(x),      dy/dp = the integral of df/dp
+    F(y; p) = q                             dy/dq = 1 / f(y),  dy/dp = -(dF/dp) / f(y)
 
 The values are SciPy's.
 """
@@ -16,10 +16,13 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.stats import _continuous_distns
+from scipy.stats._distn_infrastructure import rv_generic
 
 import arraytape
 
@@ -27,12 +30,13 @@ from .._array.array import Array
 from .._record.plan import Unknown
 from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
+from .._util.protocols import Namespace, RawArray
 from ._context import entered, has_array
 from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import LibraryOp, library_op
-from ._plain import plain
+from ._plain import ArrayInput, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays, replaces, stands_in
 
 Function = Callable[..., Any]
@@ -46,31 +50,29 @@ for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._
     keeps_arrays(_module)
 
 
-# --- SciPy's helpers, which take Arrays or NumPy data but no mixture ------------------------------
+# --- SciPy's helpers, called with Arrays and NumPy data together ----------------------------------
 def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Values as Arrays."""
     return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
 
 
-def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -> Any:
-    """``array_api_extra.apply_where`` of Arrays and NumPy data together."""
-    extra = (
-        distributions().xpx.__wrapped__
-    )  # where SciPy keeps its copy differs from version to version
+def apply_where(
+    cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
+) -> Any:
+    """Compute ``array_api_extra.apply_where`` of Arrays and NumPy data together."""
+    extra = _continuous_distns.xpx.__wrapped__  # SciPy's copy: its place differs by version
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
-    return extra.apply_where(cond, args, kept(f1), kept(f2), **options)
+    return extra.apply_where(cond, args, array_result(f1), array_result(f2), **options)
 
 
-def kept(function: Any) -> Any:
-    """A function that gives an Array, also where it gives NumPy data or a number."""
+def array_result(function: Callable[..., Any] | None) -> Any:
     if function is None:
         return None
     return lambda *args: arraytape.asarray(function(*args))
 
 
-def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
-    """SciPy's function of this name, in our namespace where Arrays are among the arguments."""
+def xp_promote(*args: Any, xp: ModuleType, **options: Any) -> Any:
+    """Call SciPy's function of this name, in our namespace where Arrays are among the arguments."""
     from scipy._lib._array_api import xp_promote as original
 
     if has_array(args):
@@ -84,8 +86,10 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 
 
 @hooks(NEW, "UnivariateDistribution._moment_transform_center")
-def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b: Any) -> Any:
-    """SciPy's sum, with the moments in an Array: of a list NumPy would make numbers."""
+def moment_about_another_center(
+    self: Any, order: int, moment_as: Sequence[ArrayInput], a: ArrayInput, b: ArrayInput
+) -> Any:
+    """Return SciPy's sum, with the moments in an Array: NumPy would make numbers of a list."""
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
     terms = arraytape.special.binom(order, i) * arraytape.stack(moments) * (a - b) ** (order - i)
@@ -93,56 +97,50 @@ def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b
 
 
 @hooks(NEW, "Mixture._invert")
-def quantile_of_mixture(self: Any, fun: str, p: Any) -> Any:
-    """SciPy's root finder, which takes its namespace from the places that it is asked for."""
+def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
+    """Run SciPy's root finder, which takes its namespace from p, on p as an Array."""
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
-def _by_upper(g: Any, b: Any, y: Any, xp: Any) -> Any:
-    """``g * phi(b) / exp(y)``"""
+def _by_upper(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return ``g * phi(b) / exp(y)``, the cotangent of b."""
     return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
 
 
-def _by_lower(g: Any, a: Any, y: Any, xp: Any) -> Any:
-    """``-g * phi(a) / exp(y)``"""
+def _by_lower(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return ``-g * phi(a) / exp(y)``, the cotangent of a."""
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
 
 log_of_normal_mass = library_op(
     "scipy.stats.log_gauss_mass",
     lambda a, b: np.reshape(
-        distributions()._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
+        _continuous_distns._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
         np.broadcast_shapes(a.shape, b.shape),
     ),
     _by_lower, _by_upper, cores=(0, 0),
 )  # fmt: skip
 
 
-def distributions() -> Any:
-    from scipy.stats import _continuous_distns
-
-    return _continuous_distns
-
-
 @hooks(CONTINUOUS, "_log_gauss_mass")
-def log_gauss_mass(a: Any, b: Any) -> Any:
-    """The logarithm of the normal distribution's mass between a and b."""
+def log_gauss_mass(a: ArrayInput, b: ArrayInput) -> Any:
     return log_of_normal_mass(*operands_of((a, b)))
 
 
-# --- methods whose values SciPy integrates, solves for or has in C --------------------------------
-Derive = Callable[[Array, list[Array], Array, Any, str], Any]
+# --- ops of methods that SciPy integrates, solves for or has in C ---------------------------------
+Arrays = list[Array]
+Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of a method for its operands: their values come by name, and are handed on in a list."""
+    """The rule of a method for operands that come by name and are passed to ``derive`` in a list."""
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
         self.derive, self.count = derive, len(names)
         self.__signature__ = signature_of(["g", *names, *OTHERS])
         self.__name__, self.__doc__ = derive.__name__, derive.__doc__
 
-    def __call__(self, g: Any, *values: Any) -> Any:
+    def __call__(self, g: RawArray, *values: Any) -> Any:
         *operands, y, g = [arraytape.asarray(x) for x in (*values[: self.count + 1], g)]
         with entered(["scipy"]):
             return self.derive(g, operands, y, *values[self.count + 1 :])
@@ -153,76 +151,71 @@ TOGETHER = "by a joint rule"
 
 
 def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Signature:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                x, kind, annotation="Array" if x in arrays else inspect.Parameter.empty
-            )
-            for x in names
-        ]
-    )
+    kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    notes = [(x, "Array" if x in arrays else empty) for x in names]
+    return inspect.Signature([inspect.Parameter(x, kind, annotation=note) for x, note in notes])
 
 
 @functools.cache
-def op_of(
+def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
-    """The op of a method.
+    """Return the op of a method: ``derive`` is the first operand's rule, ``rest`` the parameters'.
 
-    derive : the rule of the place.  rest : that of the parameters; ``TOGETHER`` if ``derive`` is the
-    joint rule of all.
+    With ``rest=TOGETHER``, ``derive`` is the joint rule of all.
     """
 
-    def forward(*operands: Any, distribution: Any, method: str) -> Any:
+    def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
         shape = operands[0].shape
         if 0 in shape:
             return np.empty(shape)
         found = getattr(distribution, method)(*[np.atleast_1d(x) for x in operands])
         return np.reshape(found, shape)
 
-    def called(*values: Any, **keywords: Any) -> Any:
+    def call_by_position(*values: Any, **keywords: Any) -> Any:
         given = dict(zip([*names, *OTHERS[1:]], values, strict=False)) | keywords
-        return forward(*[given.pop(x) for x in names], **given)
+        return compute_method(*[given.pop(x) for x in names], **given)
 
-    called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
-    called.__annotations__ = dict.fromkeys(names, "Array")
+    call_by_position.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
+    call_by_position.__annotations__ = dict.fromkeys(names, "Array")
     rule: Any = derive if isinstance(derive, Unknown) else Rule(derive, names)
     name, cores = f"scipy.stats distribution's {method}", (0,) * len(names)
     if rest is TOGETHER:
-        return library_op(name, called, joint=rule, cores=cores)
+        return library_op(name, call_by_position, joint=rule, cores=cores)
     others: list[Any] = [rest] * (len(names) - 1)
-    return library_op(name, called, rule, *others, cores=cores)
+    return library_op(name, call_by_position, rule, *others, cores=cores)
 
 
-def by(derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER) -> Callable[..., None]:
-    """State methods of distributions that have a rule: ``by(rule)("genhyperbolic_gen._cdf")``."""
+def methods_with(
+    derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
+) -> Callable[..., None]:
+    """State methods that have a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
 
-    def state(*names: str, module: str = CONTINUOUS) -> None:
+    def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:
             method = name.partition(".")[2]
 
-            def run(self: Any, *args: Any, method: str = method) -> Any:
+            def run_method(self: Any, *args: Any, method: str = method) -> Any:
                 shapes = [f"shape_{x.strip()}" for x in (self.shapes or "").split(",") if x.strip()]
                 names = ("x", *shapes[: len(args) - 1])
-                return op_of(method, names, derive, rest)(
+                return op_of_method(method, names, derive, rest)(
                     *operands_of(args), distribution=self, method=method
                 )
 
-            hooks(module, name)(run)
+            hooks(module, name)(run_method)
 
-    return state
+    return state_rules
 
 
 def operands_of(values: Sequence[Any]) -> list[Array]:
-    """The arguments of a method as Arrays of one shape and of floating point."""
+    """Return the arguments of a method as floating-point Arrays of one shape."""
     arrays = [arraytape.asarray(x) for x in values]
     arrays = [x if x.dtype.kind == "f" else arraytape.astype(x, arraytape.float64) for x in arrays]
     return list(arraytape.broadcast_arrays(*arrays))
 
 
-def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any]:
-    """The cotangents of the operands of a function, whose result has the cotangent g."""
+def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[Any]:
+    """Return the cotangents of a function's operands, for the cotangent g of its result."""
     operands = [x * 1.0 for x in operands]
     with GradientTape() as tape:
         tape.watch(operands)
@@ -231,8 +224,8 @@ def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any
 
 
 # --- rules ----------------------------------------------------------------------------------------
-def integrated(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """The density by x; the integral of its derivative by the parameters"""
+def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str) -> Any:
+    """Return g times the density for x, and for the parameters the integral of its derivative."""
     x, *parameters = operands
     upper = method == "_sf"
     by_x = g * distribution._pdf(x, *parameters)
@@ -240,14 +233,16 @@ def integrated(g: Array, operands: list[Array], y: Array, distribution: Any, met
     return [-by_x if upper else by_x, *pulled]
 
 
-def solved(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """``g / f(y)`` by q; minus that times the derivative of F by the parameters"""
+def derive_solved(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
+) -> Any:
+    """Return ``g / f(y)`` for q, and minus that times the derivative of F for the parameters."""
     q, *parameters = operands
     upper = method == "_isf"
     weight = g / distribution._pdf(y, *parameters)
     found: list[Any] = [None for _ in parameters]
-    # By the smaller of F and 1 - F, whose relative error is small.
-    below = (plain(q) <= 0.5) ^ upper
+    # Differentiate the smaller of F and 1 - F, whose relative error is small.
+    below = (plain_data(q) <= 0.5) ^ upper
     for name, here, sign in (("_cdf", below, -1.0), ("_sf", ~below, 1.0)):
         if parameters and here.any():
             at_y = functools.partial(getattr(distribution, name), y)
@@ -257,23 +252,25 @@ def solved(g: Array, operands: list[Array], y: Array, distribution: Any, method:
     return [-weight if upper else weight, *found]
 
 
-def density(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """The density"""
+def derive_density(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
+) -> Any:
     f = distribution._pdf(*operands)
     return g * (-f if method == "_sf" else f)
 
 
-def quantile(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """One over the density at the result"""
+def derive_inverse(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
+) -> Any:
     f = distribution._pdf(y, *operands[1:])
     return g / (-f if method == "_isf" else f)
 
 
-def formula(function: Function) -> Derive:
-    """The rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
+def derive_formula(function: Function) -> Derive:
+    """Return the rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
     def written_out(
-        g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+        g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
     ) -> Any:
         if method != "_pdf":
             return pull_back(function, operands, g)
@@ -285,30 +282,34 @@ def formula(function: Function) -> Derive:
     return written_out
 
 
-def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """The sum of the derivatives of the probabilities up to k"""
+def derive_summed(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
+) -> Any:
+    """Return g times the sum of the derivatives of the probabilities up to k, for the parameters."""
     k, *parameters = operands
-    first, last = distribution._get_support(*[plain(p) for p in parameters])[0], np.floor(plain(k))
+    first = distribution._get_support(*[plain_data(p) for p in parameters])[0]
+    last = np.floor(plain_data(k))
     low, high = int(np.min(first)), int(np.max(last, initial=np.min(first)))
 
-    def total(*parameters: Array) -> Array:
+    def sum_probabilities(*parameters: Array) -> Array:
         places = np.arange(low, high + 1.0)
         given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
-        each = distribution._pmf(
-            arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places)))), *given
-        )
+        spread = arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places))))
+        each = distribution._pmf(spread, *given)
         taken = (places <= last[..., None]) & (places >= np.asarray(first)[..., None])
         return arraytape.sum(arraytape.where(arraytape.asarray(taken), each, 0.0), axis=-1)
 
-    return [None, *pull_back(total, parameters, g)]
+    return [None, *pull_back(sum_probabilities, parameters, g)]
 
 
-def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """``y * (x - mean) / odds`` by the odds, on which Fisher's probabilities depend as powers"""
+def derive_fisher(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
+) -> Any:
+    """Return ``g * y * (x - mean) / odds`` for the odds: y is proportional to odds ** x."""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands
-    low, high = distribution._get_support(*[plain(n) for n in counts], plain(odds))
+    low, high = distribution._get_support(*[plain_data(n) for n in counts], plain_data(odds))
     places = np.arange(np.min(low), np.max(high) + 1.0)
     given = [arraytape.expand_dims(p, axis=-1) for p in (*counts, odds)]
     spread = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
@@ -324,18 +325,18 @@ LEVELS = np.array(
 )
 
 
-def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
-    """The density's integral between x and an end of the support, as Gauss-Legendre sums on panels.
+def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
+    """Return the density's integral between x and an end of the support, by Gauss-Legendre panels.
 
-    The panels lie between quantiles.  A finite end takes all places with it in proportion, so that a
-    derivative by what it depends on is that of the integral.
+    All nodes move with a finite end in proportion, so that derivatives with respect to it are the
+    integral's.
     """
-    here = plain(x)
+    here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
     far = arraytape.broadcast_to(arraytape.asarray(far) * 1.0, here.shape)
-    there = plain(far)
+    there = plain_data(far)
     finite = np.isfinite(there)
-    edges = panels(distribution, [plain(p) for p in parameters], here, there, upper)
+    edges = panels(distribution, [plain_data(p) for p in parameters], here, there, upper)
     base, reach = np.where(finite, there, 0.0), np.where(finite, here - there, 1.0)
     reach = np.where(reach == 0.0, 1.0, reach)
     moved = arraytape.where(arraytape.asarray(finite), far, 0.0)
@@ -347,9 +348,8 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
         if wide.any():
             a, b = np.where(wide, a, here), np.where(wide, b, here)
             nodes = ((a + b) / 2 - base)[..., None] + ((b - a) / 2)[..., None] * NODES
-            places = arraytape.expand_dims(moved, axis=-1) + nodes * arraytape.expand_dims(
-                stretch, axis=-1
-            )
+            moves, grows = (arraytape.expand_dims(x, axis=-1) for x in (moved, stretch))
+            places = moves + nodes * grows
             part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
             part = stretch * part * ((b - a) / 2)
             total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
@@ -357,21 +357,23 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
     return total - step if upper else total + step
 
 
-def beyond(distribution: Any, x: Array, given: Sequence[Any]) -> Array:
-    """Return the density's integral from the value of x to x, which is 0 and has derivatives by x."""
-    here = plain(x)
+def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
+    """Return 0 with the derivatives of the density's integral up to x with respect to x."""
+    here = plain_data(x)
     with Quiet():
-        density = distribution._pdf(here[..., None], *[plain(p) for p in given])[..., 0]
+        density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
     some = arraytape.asarray(np.isfinite(here) & np.isfinite(density) & (density > 0.0))
-    start = np.where(plain(some), here, 0.0)
+    start = np.where(plain_data(some), here, 0.0)
     step = arraytape.where(some, x, 0.0) - start
     places = start[..., None] + arraytape.expand_dims(step, axis=-1) * ((FEW_NODES + 1.0) / 2.0)
     each = distribution._pdf(places, *given) * FEW_WEIGHTS
     return arraytape.where(some, 0.5 * step * arraytape.sum(each, axis=-1), 0.0)
 
 
-def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, upper: bool) -> Any:
-    """Where panels begin and end: quantiles between x and an end of the support, in rising order."""
+def panels(
+    distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
+) -> Any:
+    """Return the ends of the panels: quantiles between x and an end of the support, in rising order."""
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
         given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
@@ -387,16 +389,16 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
 
 
 # --- the table ------------------------------------------------------------------------------------
-def sum_of_uniforms(
-    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+def derive_irwin(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """``f(x; n - 1) - f(x - 1; n - 1)``, 0 for n = 1"""
+    """Return g times ``f(x; n - 1) - f(x - 1; n - 1)``, which is 0 for n = 1."""
     x, n = operands
-    one = plain(n) <= 1.0
+    one = plain_data(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
     # SciPy's splines go on outside of their support, where the density is 0.
-    left = arraytape.asarray(plain(x) <= plain(fewer))
-    right = arraytape.asarray(plain(x) >= 1.0)
+    left = arraytape.asarray(plain_data(x) <= plain_data(fewer))
+    right = arraytape.asarray(plain_data(x) >= 1.0)
     slope = arraytape.where(left, distribution._pdf(x, fewer), 0.0)
     slope = slope - arraytape.where(right, distribution._pdf(x - 1.0, fewer), 0.0)
     return g * arraytape.where(arraytape.asarray(one), 0.0, slope)
@@ -405,49 +407,47 @@ def sum_of_uniforms(
 NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
 COUNT = None  # a parameter that is a whole number
 
-by(integrated)("rv_continuous._cdf", module=INFRASTRUCTURE)
-by(solved)("rv_generic._ppf", module=INFRASTRUCTURE)
-by(integrated)(
+methods_with(derive_cdf)("rv_continuous._cdf", module=INFRASTRUCTURE)
+methods_with(derive_solved)("rv_generic._ppf", module=INFRASTRUCTURE)
+methods_with(derive_cdf)(
     "genhyperbolic_gen._cdf", "genhyperbolic_gen._sf", "geninvgauss_gen._cdf", "norminvgauss_gen._sf",
     "vonmises_gen._cdf",
 )  # fmt: skip
-by(solved)("norminvgauss_gen._isf")
+methods_with(derive_solved)("norminvgauss_gen._isf")
 for _name, _formula in FORMULAS.items():
-    by(formula(_formula))(_name)
-by(integrated)("pearson3_gen._cdf", "pearson3_gen._sf")
-by(solved)("pearson3_gen._ppf", "pearson3_gen._isf")
-by(sum_of_uniforms, COUNT)("irwinhall_gen._pdf")
-by(density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
-by(density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
-by(quantile, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
-by(NUMERICAL, COUNT)("kstwo_gen._pdf")
-by(density, NUMERICAL)("studentized_range_gen._cdf")
-by(density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
-by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
-by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
-by(fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
-by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
+    methods_with(derive_formula(_formula))(_name)
+methods_with(derive_cdf)("pearson3_gen._cdf", "pearson3_gen._sf")
+methods_with(derive_solved)("pearson3_gen._ppf", "pearson3_gen._isf")
+methods_with(derive_irwin, COUNT)("irwinhall_gen._pdf")
+methods_with(derive_density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
+methods_with(derive_density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
+methods_with(derive_inverse, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
+methods_with(NUMERICAL, COUNT)("kstwo_gen._pdf")
+methods_with(derive_density, NUMERICAL)("studentized_range_gen._cdf")
+methods_with(derive_density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
+methods_with(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
+methods_with(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
+methods_with(derive_fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
+methods_with(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 
 
 # --- entropy -----------------------------------------------------------------------------------------
 @hooks(INFRASTRUCTURE, "rv_generic.entropy")
 def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
-    """Through SciPy's own formula; refused where SciPy integrates it numerically."""
+    """Compute SciPy's own formula; refuse where SciPy integrates numerically."""
     shapes, loc, scale = self._parse_args(*args, **keywords)
-    by_quadrature = type(self)._entropy in (
-        stats.rv_continuous._entropy,
-        stats.rv_discrete._entropy,
-    )
-    if by_quadrature:
+    if type(self)._entropy in (stats.rv_continuous._entropy, stats.rv_discrete._entropy):
         raise no_rule(f"scipy.stats.{self.name}.entropy")
     operands = [*shapes, loc] if isinstance(self, stats.rv_discrete) else [*shapes, loc, scale]
     names = (*[f"shape_{i}" for i in range(len(shapes))], "loc", "scale")[: len(operands)]
-    op = op_of("entropy", names, of_entropy, TOGETHER)
+    op = op_of_method("entropy", names, derive_entropy, TOGETHER)
     return op(*operands_of(operands), distribution=self, method="entropy")
 
 
-def of_entropy(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """Through SciPy's own formula, plus the logarithm of the scale; loc has no part in it"""
+def derive_entropy(
+    g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
+) -> Any:
+    """Return the cotangents of SciPy's own formula plus the logarithm of the scale; loc has none."""
     count = distribution.numargs
 
     def formula(*operands: Array) -> Any:

@@ -1,7 +1,7 @@
 """The transforms of scipy.fft: SciPy computes the values; each is linear, and its adjoint is another.
 
-SciPy leads a call to the function of the same name in one of two modules, unless the user chose a
-backend.
+Unless the user chose a backend, SciPy passes a call to the function of the same name in one of two
+modules.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import scipy.fft
 
 from .._array.array import Array
 from .._storage.storage import conjugate
+from .._util.protocols import Namespace, RawArray
 from ..ops.fft import SWAPPED, fitted
 from ._borders import resized
 from ._ops import LibraryOp, library_op
+from ._plain import Shape
 from ._statements import hooks
 
 try:
@@ -30,25 +32,26 @@ Function = Callable[..., Any]
 
 # --- discrete Fourier transforms ---------------------------------------------------------------------
 def fourier_adjoint(
-    g: Any, function: str, lengths: Axes, axes: Axes, norm: str, shape: Any, dtype: Any, xp: Any
-) -> Any:
-    """The transform in the other direction and normalisation."""
+    g: RawArray, function: str, lengths: Axes, axes: Axes, norm: str, shape: Shape,
+    dtype: np.dtype[Any], xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the transform in the other direction and normalisation, in the input's shape."""
     back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
     back = all_fitted(back, shape, axes, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
-def of_rfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
-    """Nothing comes from the frequencies that are left out."""
+def of_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
+    """Return the adjoint of rfftn, to which the frequencies that are left out contribute nothing."""
     g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
-def of_irfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
-    """Every frequency but the first, and the last of an even length, stands for two."""
+def of_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
+    """Return the adjoint of irfftn: all frequencies but the first and an even last one count twice."""
     back = fourier(g, function="rfftn", lengths=lengths, axes=axes, norm=norm)
     ends = (0, -1) if lengths[-1] % 2 == 0 else (0,)
-    return back * line(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
+    return back * axis_factor(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
 
 
 ADJOINTS: dict[str, Any] = {
@@ -62,27 +65,25 @@ ADJOINTS: dict[str, Any] = {
 }
 
 
-def fourier_transform(
-    x: Array, function: str = "fftn", lengths: Any = (), axes: Any = (-1,), norm: Any = "backward",
-    workers: Any = None,
-) -> Any:  # fmt: skip
-    return getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
-
-
 fourier: LibraryOp = library_op(
-    "scipy.fft.fftn", fourier_transform, fourier_adjoint, word="linear", cores=(0,)
-)
+    "scipy.fft.fftn",
+    lambda x, function="fftn", lengths=(), axes=(-1,), norm="backward", workers=None: (
+        getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
+    ),
+    fourier_adjoint, word="linear", cores=(0,),
+)  # fmt: skip
 
 
-def all_fitted(y: Any, shape: Any, axes: Axes, xp: Any) -> Any:
-    """y cropped or padded to a shape along some axes."""
+def all_fitted(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
     for axis in axes:
         y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
     return y
 
 
-def line(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:
-    """A factor of y along an axis: one value, but others at some places."""
+def axis_factor(
+    value: float, others: dict[int, float], axis: int, y: RawArray, xp: Namespace
+) -> Any:
+    """Return a factor of y along an axis: one value, but others at some places."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
         values[place] = other
@@ -90,55 +91,58 @@ def line(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> 
     return xp.reshape(made, resized((1,) * len(y.shape), axis, len(values)))
 
 
-def resolved(x: Any, s: Any, axes: Any) -> tuple[Axes, Axes]:
-    """The lengths and the axes of a transform, these counted from the last."""
-    lengths, axes = lengths_and_axes(x, s, axes)
-    return tuple(lengths), tuple([axis - x.ndim for axis in axes])
+def resolve_lengths(
+    x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None
+) -> tuple[Axes, Axes]:
+    """Return the lengths and the axes of a transform, these counted from the last."""
+    lengths, at = lengths_and_axes(x, s, axes)
+    return tuple(lengths), tuple([axis - x.ndim for axis in at])
 
 
-def alone(n: Any) -> tuple[int] | None:
-    """The length of a transform along one axis, as those along several take it."""
+def alone(n: int | None) -> tuple[int] | None:
     return None if n is None else (n,)
 
 
-def transformed(
-    function: str, x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any
-) -> Any:
+def transform_fourier(
+    function: str, x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None,
+    norm: str | None, workers: int | None, plan: object | None,
+) -> Any:  # fmt: skip
     if plan is not None:
         raise NotImplementedError(
             "Passing a precomputed plan is not yet supported by scipy.fft functions"
         )
-    lengths, at = resolved(x, s, axes)
+    lengths, at = resolve_lengths(x, s, axes)
     if s is None and function in ("irfftn", "hfftn"):
         lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
     return fourier(x, function, lengths, at, norm or "backward", workers)
 
 
 def state_transform(name: str) -> None:
-    """The transforms of one name: along an axis, along two, along several."""
+    """Hook the Fourier transforms of one name: along one axis, and along several."""
 
     @hooks("scipy.fft._basic_backend", name)
-    def single(
-        x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
-        workers: Any = None, *, plan: Any = None,
+    def transform_one_axis(
+        x: Array, n: int | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: int | None = None, *, plan: object | None = None,
     ) -> Any:  # fmt: skip
-        return transformed(f"{name}n", x, alone(n), axis, norm, workers, plan)
+        return transform_fourier(f"{name}n", x, alone(n), axis, norm, workers, plan)
 
     @hooks("scipy.fft._basic_backend", f"{name}n")
-    def several(
-        x: Any, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
-        workers: Any = None, *, plan: Any = None,
+    def transform_axes(
+        x: Array, s: int | Sequence[int] | None = None, axes: int | Sequence[int] | None = None,
+        norm: str | None = None, overwrite_x: bool = False, workers: int | None = None, *,
+        plan: object | None = None,
     ) -> Any:  # fmt: skip
-        return transformed(f"{name}n", x, s, axes, norm, workers, plan)
+        return transform_fourier(f"{name}n", x, s, axes, norm, workers, plan)
 
 
 for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    state_transform(name)  # SciPy's fft2 and its kin call these
+    state_transform(name)  # SciPy's fft2 and the like call these
 
 
 # --- cosine and sine transforms ----------------------------------------------------------------------
 # Types 2 and 3 are transposes of each other, and types 1 and 4 symmetric, but for factors at these ends,
-# which an orthogonalised transform has not.  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
+# which an orthogonalised transform lacks.  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
 TRANSPOSED = {1: 1, 2: 3, 3: 2, 4: 4}
 ENDS: dict[tuple[str, int], tuple[int, ...]] = {
     ("c", 1): (0, -1), ("c", 2): (0,), ("c", 3): (0,), ("s", 2): (-1,), ("s", 3): (-1,),
@@ -146,12 +150,12 @@ ENDS: dict[tuple[str, int], tuple[int, ...]] = {
 
 
 def real_adjoint(
-    g: Any, function: str, variant: int, lengths: Axes, axes: Axes, norm: Any, orthogonalize: Any,
-    shape: Any, xp: Any,
+    g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
+    orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """The transform of the transposed type, between factors at the ends."""
+    """Return the transform of the transposed type, between factors at the ends."""
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
-    # Complex data SciPy transforms as if orthogonalize was not given.
+    # SciPy ignores orthogonalize for complex data.
     if orthogonalize is None or xp.isdtype(g.dtype, "complex floating"):
         orthogonalize = norm == "ortho"
     ends = () if orthogonalize else ENDS.get((function[-3], forward), ())
@@ -163,41 +167,39 @@ def real_adjoint(
     return all_fitted(back, shape, axes, xp)
 
 
-def with_ends(y: Any, factor: float, ends: Sequence[int], axes: Axes, xp: Any) -> Any:
-    """y, multiplied at the ends of some axes."""
+def with_ends(y: RawArray, factor: float, ends: Sequence[int], axes: Axes, xp: Namespace) -> Any:
     for axis in axes if ends else ():
-        y = y * line(1.0, dict.fromkeys(ends, factor), axis, y, xp)
+        y = y * axis_factor(1.0, dict.fromkeys(ends, factor), axis, y, xp)
     return y
 
 
-def real_transform(
-    x: Array, function: str = "dctn", variant: int = 2, lengths: Any = (), axes: Any = (-1,),
-    norm: Any = None, orthogonalize: Any = None, workers: Any = None,
-) -> Any:  # fmt: skip
-    return getattr(scipy.fft, function)(
+real = library_op(
+    "scipy.fft.dctn",
+    lambda x, function="dctn", variant=2, lengths=(), axes=(-1,), norm=None, orthogonalize=None,
+    workers=None: getattr(scipy.fft, function)(
         x, variant, lengths, axes, norm, workers=workers, orthogonalize=orthogonalize
-    )
-
-
-real = library_op("scipy.fft.dctn", real_transform, real_adjoint, word="linear", cores=(0,))
+    ),
+    real_adjoint, word="linear", cores=(0,),
+)  # fmt: skip
 
 
 def state_real_transform(name: str) -> None:
-    """The transforms of one name: along an axis, and along several."""
+    """Hook the cosine or sine transforms of one name: along one axis, and along several."""
 
     @hooks("scipy.fft._realtransforms_backend", name)
-    def single(
-        x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None,
-        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+    def real_one_axis(
+        x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: int | None = None, orthogonalize: bool | None = None,
     ) -> Any:  # fmt: skip
-        return several(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
+        return real_axes(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
 
     @hooks("scipy.fft._realtransforms_backend", f"{name}n")
-    def several(
-        x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None,
-        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+    def real_axes(
+        x: Array, type: int = 2, s: int | Sequence[int] | None = None,
+        axes: int | Sequence[int] | None = None, norm: str | None = None, overwrite_x: bool = False,
+        workers: int | None = None, orthogonalize: bool | None = None,
     ) -> Any:  # fmt: skip
-        lengths, at = resolved(x, s, axes)
+        lengths, at = resolve_lengths(x, s, axes)
         return real(x, f"{name}n", type, lengths, at, norm, orthogonalize, workers)
 
 

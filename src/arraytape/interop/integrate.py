@@ -1,4 +1,4 @@
-"""scipy.integrate: rules for samples, on Arrays, and ``quad``, by all that its integrand depends on.
+"""scipy.integrate: rules for samples, on Arrays, and ``quad``, with respect to all its integrand uses.
 
 ``quad`` finds the pieces of the interval and the value; where a derivative may be wanted, the same rule
 is applied once more to these pieces, on Arrays.  ``solve_ivp`` is in ``optimize.py``.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,19 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import stacklevel
 from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
-from ._plain import plain
+from ._plain import ArrayInput, plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
-from ._wanted import is_librarys, is_wanted, used, uses_arrays
+from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
-NEAR = 1e-7  # how near the sum over the pieces must be to SciPy's value, relative to it
+NEAR = 1e-7  # the largest relative distance of the sum over the pieces from SciPy's value
 MODULE = "scipy.integrate._quadrature"
 QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py"
 
 
 class Float64Type(SoftFloatType):
-    """Makes ``np.float64(x)`` an Array where x is one."""
+    """The type of a ``np.float64`` whose call gives an Array for an Array, else a number."""
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         return asarray(x, np.float64) if isinstance(x, Array) else np.float64(x)
@@ -59,45 +59,50 @@ def quad(*args: Any, **keywords: Any) -> Any:
     func, a, b = (given.pop(name) for name in ("func", "a", "b"))
     more = given.pop("args")
     more = more if isinstance(more, tuple) else (more,)
-    if is_librarys(func) or not is_wanted([a, b, more, *used(func)]):
+    if is_librarys(func) or not is_wanted([a, b, more, *used_by(func)]):
         return theirs(*args, **keywords)
     for option in ("weight", "complex_func"):
         if given[option]:
             raise no_rule("scipy.integrate.quad", f"{option}=")
     full = given.pop("full_output")
-    low, high = value_of(a), value_of(b)
+    low, high = float_value(a), float_value(b)
     value, error, info, *message = theirs(
-        lambda x: value_of(func(x, *more)), low, high, full_output=1, **given
+        lambda x: float_value(func(x, *more)), low, high, full_output=1, **given
     )
     if message and not full:
         warnings.warn(message[0], IntegrationWarning, stacklevel=stacklevel())
     formula = integrated(lambda x: func(x, *more), a, b, info)
-    if not abs(value_of(formula) - value) <= max(error, NEAR * abs(value)):
+    if not abs(float_value(formula) - value) <= max(error, NEAR * abs(value)):
         raise no_rule("scipy.integrate.quad", "a singular integrand (SciPy extrapolates)")
     found = (with_slope(xp.asarray(value), formula), error)
     return (*found, info, *message) if full else found
 
 
 @hooks(QUADPACK, "nquad", refuses=True, always=True)
-def nquad(func: Any, ranges: Any, args: Any = None, *options: Any, **keywords: Any) -> Any:
-    if is_wanted([args, ranges, *used(func)]):
+def nquad(
+    func: Callable[..., Any], ranges: Sequence[Any], args: Any = None, *options: Any, **keywords: Any,
+) -> Any:  # fmt: skip
+    if is_wanted([args, ranges, *used_by(func)]):
         raise no_rule("scipy.integrate.nquad (dblquad, tplquad)")
     return original(QUADPACK, "nquad")(func, ranges, args, *options, **keywords)
 
 
 @hooks(ODEPACK, "odeint", refuses=True, always=True)
-def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords: Any) -> Any:
-    if not is_librarys(func) and is_wanted([y0, t, args, *used(func)]):
+def odeint(
+    func: Callable[..., Any], y0: ArrayInput, t: ArrayInput, args: Any = (), *options: Any,
+    **keywords: Any,
+) -> Any:  # fmt: skip
+    if not is_librarys(func) and is_wanted([y0, t, args, *used_by(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
     return original(ODEPACK, "odeint")(func, y0, t, args, *options, **keywords)
 
 
 def in_our_namespace(name: str) -> None:
-    """A sum of values whose namespace SciPy takes from its limits: ours if the terms hang on Arrays."""
+    """Run a sum in our namespace, which SciPy takes from the limits, if the terms depend on Arrays."""
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def call_in_namespace(*args: Any, **keywords: Any) -> Any:
         compiled = original(module, name)
         given = inspect.signature(compiled).bind(*args, **keywords).arguments
         more, named = given.get("args", ()), given.get("kwargs") or {}
@@ -115,27 +120,26 @@ for _name in ("nsum", "tanhsinh"):
     in_our_namespace(_name)
 
 
-def value_of(x: Any) -> float:
-    """A number without its derivative."""
-    return float(plain(x))
+def float_value(x: ArrayInput) -> float:
+    return float(plain_data(x))
 
 
-def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
-    """The sum of QUADPACK's rules over the pieces in which it ended.
+def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]) -> Array:
+    """Return the sum of QUADPACK's rules over the pieces in which it ended.
 
-    Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after
-    x = c +- (1 - t) / t where the interval is infinite.
+    Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after x
+    = c +- (1 - t) / t where the interval is infinite.
     """
     from scipy.integrate import _quad_vec
 
-    low, high = value_of(a), value_of(b)
+    low, high = float_value(a), float_value(b)
     sign = 1.0
     if high < low:
         a, b, low, high, sign = b, a, high, low, -1.0
     count = info["last"]
     pieces = [*zip(info["alist"][:count], info["blist"][:count], strict=True)]
     if low == high:
-        pieces = [(low, high)]  # SciPy integrates nothing there, but the ends move
+        pieces = [(low, high)]  # SciPy has no piece there, but the integral depends on the ends
     if math.isfinite(low) and math.isfinite(high):
         rule, rest = _quad_vec._quadrature_gk21, f
         pieces = [(a if x == low else x, b if y == high else y) for x, y in pieces]
@@ -147,8 +151,10 @@ def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
     return asarray(sign * total)
 
 
-def unbounded(f: Integrand, a: Any, b: Any, low: float, high: float) -> Integrand:
-    """The integrand over t from 0 to 1, by the distance (1 - t) / t from the finite end, or from 0."""
+def unbounded(
+    f: Integrand, a: Array | float, b: Array | float, low: float, high: float
+) -> Integrand:
+    """Return the integrand over t from 0 to 1, at (1 - t) / t from the finite end, or from 0."""
     start, signs = (a, [1.0]) if high == math.inf else (b, [-1.0])
     if low == -math.inf and high == math.inf:
         start, signs = 0.0, [1.0, -1.0]

@@ -1,7 +1,7 @@
-"""The splines of scipy.interpolate: by values, by coefficients, and by places.
+"""The splines of scipy.interpolate, differentiated with respect to values, coefficients and places.
 
-SciPy's Python code computes coefficients with Arrays as it stands; what it asks compiled code for has
-SciPy's value and the derivatives of its formula.
+SciPy's Python code computes coefficients with Arrays as it stands; a call of compiled code gets SciPy's
+value and the derivatives of its formula.
 """
 
 from __future__ import annotations
@@ -9,21 +9,24 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.interpolate
+from scipy.interpolate import _dierckx, _ppoly
 
 import arraytape
 
 from .._array.array import Array
 from .._util.errors import shown
+from .._util.protocols import Namespace, RawArray
 from ._borders import into
 from ._context import has_array
 from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
+from ._plain import ArrayInput, NumpyData, Shape
 from ._slopes import with_slope
 from ._statements import facade_of, hooks, keeps_arrays, replaces, stands_in
 
@@ -34,29 +37,29 @@ for module in ("_bsplines", "_cubic", "_interpolate", "_polyint", "_rgi"):
 replaces("scipy.interpolate._cubic", "np_compat", facade_of("scipy"))
 
 
-# From SciPy 1.18 on, objects of the public classes hold one of these, which computes on NumPy's data.
+# From SciPy 1.18 on, objects of the public classes hold a private one that computes on NumPy data.
 DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 
 
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Arrays lie as they lie: compiled code gets copies."""
+    """Leave Arrays as they are, because compiled code gets copies."""
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
 def _asarray_validated(
-    a: Any, check_finite: bool = True, sparse_ok: bool = False, objects_ok: bool = False,
+    a: ArrayInput, check_finite: bool = True, sparse_ok: bool = False, objects_ok: bool = False,
     mask_ok: bool = False, as_inexact: bool = False,
 ) -> Any:  # fmt: skip
-    x = np.asarray_chkfinite(a) if check_finite and not has_array((a,)) else asarray(a)
+    x: Any = np.asarray_chkfinite(a) if check_finite and not has_array((a,)) else asarray(a)
     if check_finite and not bool(arraytape.all(arraytape.isfinite(x))):
         raise ValueError("array must not contain infs or NaNs")
     return arraytape.astype(x, np.float64) if as_inexact and x.dtype.kind not in "fc" else x
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Objects made of NumPy data give Arrays at places that are Arrays."""
+    """Let objects made of NumPy data give Arrays at places that are Arrays."""
 
     @hooks(module, f"{kind}.__call__")
     def __call__(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -73,19 +76,16 @@ for kind in ("PPoly", "BPoly") if DELEGATES else ("_PPolyBase",):
 keeps_results("scipy.interpolate._bsplines", "BSpline")
 
 
-def values_of(x: Any) -> Any:
-    """Data without a slope."""
+def without_slope(x: ArrayInput) -> Any:
     return arraytape.stop_gradient(x) if isinstance(x, Array) else x
 
 
 # --- piecewise polynomials ---------------------------------------------------------------------------
 def polynomial_forward(
-    c: Array, x: Array, places: Array, nu: Any = 0, extrapolate: Any = True
+    c: Array, x: Array, places: Array, nu: int = 0, extrapolate: bool = True
 ) -> Any:
-    from scipy.interpolate import _ppoly
-
     found = np.empty((len(places), c.shape[2]), c.dtype)
-    given = [np.array(part, order="C") for part in (c, x, places)]  # it takes no read-only memory
+    given = [np.array(part, order="C") for part in (c, x, places)]  # it must be writable
     _ppoly.evaluate(*given, nu, extrapolate, found)
     return found
 
@@ -95,17 +95,17 @@ polynomial_value = library_op(
 )
 
 
-def interval(x: Any, places: Any) -> Any:
-    """The interval of each place; the outer ones go on."""
-    x, places = asarray(values_of(x)), asarray(values_of(places))
+def interval(x: ArrayInput, places: ArrayInput) -> Any:
+    """Return the interval of each place; the outer ones have no end."""
+    x, places = asarray(without_slope(x)), asarray(without_slope(places))
     if bool(x[-1] < x[0]):
         x, places = -x, -places
     found = arraytape.searchsorted(x, places, side="right") - 1
     return arraytape.clip(found, 0, x.shape[0] - 2)
 
 
-def polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
-    """The derivative of order nu of the polynomials, by Horner's scheme."""
+def piecewise_polynomial(c: Array, x: Array, places: Array, nu: int) -> Any:
+    """Return the derivative of order nu of the polynomials, by Horner's scheme."""
     at = interval(x, places)
     step = (places - x[at])[:, None]
     degree = c.shape[0] - 1
@@ -116,15 +116,16 @@ def polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
     return found
 
 
-def evaluate(c: Any, x: Any, places: Any, nu: Any, extrapolate: Any, out: Any) -> None:
+def evaluate(
+    c: ArrayInput, x: ArrayInput, places: ArrayInput, nu: int, extrapolate: bool,
+    out: Array | NumpyData,
+) -> None:  # fmt: skip
     c, x, places = asarray(c), asarray(x), asarray(places)
     value = polynomial_value(c, x, places, nu, extrapolate)
-    into(out, lambda dtype: with_slope(value, polynomial(c, x, places, nu)))
+    into(out, lambda dtype: with_slope(value, piecewise_polynomial(c, x, places, nu)))
 
 
-def continuity_forward(c: Array, x: Array, order: Any = 0) -> Any:
-    from scipy.interpolate import _ppoly
-
+def continuity_forward(c: Array, x: Array, order: int = 0) -> Any:
     found = np.array(c, order="C")
     _ppoly.fix_continuity(found, np.array(x), order)
     return found
@@ -135,13 +136,13 @@ continuity_value = library_op(
 )
 
 
-def continuous(c: Any, x: Any, order: int) -> Any:
-    """Coefficients of which those of lower degree make the derivatives up to an order continuous."""
+def continuous(c: Array, x: Array, order: int) -> Any:
+    """Return coefficients whose lower degrees make the derivatives up to an order continuous."""
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
         row, jump = len(rows) - 1 - d, 0.0 * c[0]
-        for i in range(row):  # what the terms of higher degree add until the end of an interval
+        for i in range(row):  # the sum of the terms of higher degree at the end of an interval
             degree = len(rows) - 1 - i
             jump = jump + float(math.comb(degree, d)) * rows[i] * step ** (degree - d)
         first = rows[row][:1]
@@ -150,15 +151,15 @@ def continuous(c: Any, x: Any, order: int) -> Any:
     return arraytape.stack(rows)
 
 
-def fix_continuity(c: Any, x: Any, order: Any) -> None:
+def fix_continuity(c: Array | NumpyData, x: ArrayInput, order: int) -> None:
     given, x = asarray(c), asarray(x)
     value = continuity_value(given, x, order)
     into(c, lambda dtype: with_slope(value, continuous(given, x, order)))
 
 
-def integral_forward(c: Array, x: Array, start: Array, stop: Array, extrapolate: Any = True) -> Any:
-    from scipy.interpolate import _ppoly
-
+def integral_forward(
+    c: Array, x: Array, start: Array, stop: Array, extrapolate: bool = True
+) -> Any:
     found = np.empty(c.shape[2], c.dtype)
     given = [np.array(part, order="C") for part in (c, x)]
     _ppoly.integrate(*given, float(start), float(stop), extrapolate, found)
@@ -170,12 +171,17 @@ integral_value = library_op(
 )
 
 
-def integrate(c: Any, x: Any, start: Any, stop: Any, extrapolate: Any, out: Any) -> None:
+def integrate(
+    c: ArrayInput, x: ArrayInput, start: ArrayInput, stop: ArrayInput, extrapolate: bool,
+    out: Array | NumpyData,
+) -> None:  # fmt: skip
     c, x, start, stop = (asarray(part) for part in (c, x, start, stop))
     value = integral_value(c, x, start, stop, extrapolate)
     rows = [c[i] / float(c.shape[0] - i) for i in range(c.shape[0])]
     whole = continuous(arraytape.stack([*rows, 0.0 * c[0]]), x, 0)
-    ends = [polynomial(whole, x, arraytape.reshape(at, (1,)), 0)[0] for at in (start, stop)]
+    ends = [
+        piecewise_polynomial(whole, x, arraytape.reshape(at, (1,)), 0)[0] for at in (start, stop)
+    ]
     into(out, lambda dtype: with_slope(value, ends[1] - ends[0]))
 
 
@@ -187,10 +193,8 @@ stands_in(
 
 # --- B-splines ---------------------------------------------------------------------------------------
 def spline_forward(
-    t: Array, c: Array, places: Array, k: Any = 3, nu: Any = 0, extrapolate: Any = True
+    t: Array, c: Array, places: Array, k: int = 3, nu: int = 0, extrapolate: bool = True
 ) -> Any:
-    from scipy.interpolate import _dierckx
-
     return _dierckx.evaluate_spline(
         np.array(t), np.ascontiguousarray(c), k, np.array(places), nu, extrapolate
     )
@@ -199,21 +203,23 @@ def spline_forward(
 spline_value = library_op("scipy.interpolate.BSpline", spline_forward, word="nondifferentiable")
 
 
-def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
-    """A sum of B-splines, by de Boor's recursion; a derivative is one of a lower degree."""
+def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
+    """Return a sum of B-splines, by de Boor's recursion; a derivative is a sum of lower degree."""
     for _ in range(nu):
         if not k:
             return 0.0 * places[:, None] * c[:1]
         count = t.shape[0] - k - 1
         widths = t[k + 1 : k + count] - t[1:count]
-        apart = values_of(widths) > 0
+        apart = without_slope(widths) > 0
         steps = arraytape.where(apart, 1.0 / arraytape.where(apart, widths, 1.0), 0.0)
         c = k * steps[:, None] * (c[1:count] - c[: count - 1])
         t, k = t[1:-1], k - 1
     count = t.shape[0] - k - 1
     last = t[k : count + 1]
     at = k + arraytape.clip(
-        arraytape.searchsorted(asarray(values_of(last)), asarray(values_of(places)), side="right") - 1,
+        arraytape.searchsorted(
+            asarray(without_slope(last)), asarray(without_slope(places)), side="right"
+        ) - 1,
         0, count - k - 1,
     )  # fmt: skip
     parts = [c[at - k + j] for j in range(k + 1)]
@@ -225,7 +231,9 @@ def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
     return parts[k]
 
 
-def evaluate_spline(t: Any, c: Any, k: Any, places: Any, nu: Any, extrapolate: Any) -> Any:
+def evaluate_spline(
+    t: ArrayInput, c: ArrayInput, k: int, places: ArrayInput, nu: int, extrapolate: bool
+) -> Any:
     t, c, places = asarray(t), asarray(c), asarray(places)
     value = spline_value(t, c, places, k, nu, extrapolate)
     return with_slope(value, spline(t, c, k, places, nu))
@@ -236,15 +244,16 @@ stands_in("scipy.interpolate._bsplines", "_dierckx", evaluate_spline=evaluate_sp
 
 # --- coefficients that are linear in the values ------------------------------------------------------
 def coefficients_forward(
-    data: Array, function: Any = "", places: Any = None, options: Any = ()
-) -> Any:
+    data: Array, function: str = "", places: np.ndarray[Any, Any] | None = None,
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Any:  # fmt: skip
     return getattr(scipy.interpolate, function)(places, data, **dict(options)).c
 
 
 def coefficients_adjoint(
-    g: Any, function: str, places: Any, options: Any, shape: Any, xp: Any
-) -> Any:
-    """The transposed matrix."""
+    g: RawArray, function: str, places: NumpyData, options: tuple[tuple[str, Any], ...], shape: Shape,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     lines: Any = np.eye(shape[0])
     whole = coefficients_forward(lines, function, places, options)
     line = xp.asarray(whole, dtype=xp.real(g).dtype, device=g.device)
@@ -253,18 +262,15 @@ def coefficients_adjoint(
 
 
 coefficients = library_op(
-    "scipy.interpolate.make_interp_spline",
-    coefficients_forward,
-    coefficients_adjoint,
-    word="linear",
-)
+    "scipy.interpolate.make_interp_spline", coefficients_forward, coefficients_adjoint, word="linear",
+)  # fmt: skip
 
 
 def linear_in_values(name: str) -> None:
-    """A function that makes a B-spline of places and values."""
+    """Hook a function that makes a B-spline of places and values."""
 
     @hooks("scipy.interpolate._bsplines", name)
-    def make(x: Any, y: Any, *args: Any, axis: int = 0, **options: Any) -> Any:
+    def make_spline(x: ArrayInput, y: ArrayInput, *args: Any, axis: int = 0, **options: Any) -> Any:
         function = getattr(scipy.interpolate, name)
         options |= dict(zip(POSITIONAL[name], args, strict=False))
         axis = options.pop("axis", axis)
@@ -289,25 +295,16 @@ for name in POSITIONAL:
     linear_in_values(name)
 
 
-# --- on a grid ---------------------------------------------------------------------------------------
-def grid_forward(
-    data: Array, places: Array, grid: Any = (), method: Any = "linear", bounds_error: Any = True,
-    fill_value: Any = None,
-) -> Any:  # fmt: skip
-    return scipy.interpolate.RegularGridInterpolator(
-        grid, data.copy(), method, bounds_error, fill_value
-    )(places)
-
-
-def grid_formula(values: Any, places: Any, grid: Any, method: str) -> Any:
-    """The values at the corners around each place, weighted by how near they are."""
+# --- interpolation on a grid -------------------------------------------------------------------------
+def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
+    """Return the values at the corners around each place, weighted by how near they are."""
     at, shares = [], []
     for d, line in enumerate(grid):
         index = interval(line, places[..., d])
         low, high = asarray(line)[index], asarray(line)[index + 1]
         share = (places[..., d] - low) / (high - low)
         if method == "nearest":
-            share = arraytape.astype(values_of(share) > 0.5, places.dtype)
+            share = arraytape.astype(without_slope(share) > 0.5, places.dtype)
         at.append(index)
         shares.append(share)
     found: Any = 0.0
@@ -322,12 +319,20 @@ def grid_formula(values: Any, places: Any, grid: Any, method: str) -> Any:
 
 
 grid_value = library_op(
-    "scipy.interpolate.RegularGridInterpolator", grid_forward, word="nondifferentiable"
+    "scipy.interpolate.RegularGridInterpolator",
+    lambda data, places, grid=(), method="linear", bounds_error=True, fill_value=None: (
+        scipy.interpolate.RegularGridInterpolator(
+            grid, data.copy(), method, bounds_error, fill_value
+        )(places)
+    ),
+    word="nondifferentiable",
 )
 
 
 @hooks("scipy.interpolate._rgi", "RegularGridInterpolator.__call__")
-def grid_call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+def grid_call(
+    self: Any, xi: ArrayInput, method: str | None = None, *, nu: Sequence[int] | None = None
+) -> Any:
     method = self.method if method is None else method
     if method not in ("linear", "nearest") or nu is not None or has_array(self._grid):
         raise no_rule(
@@ -352,8 +357,8 @@ def grid_call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
 
 @hooks("scipy.interpolate._rgi", "interpn")
 def interpn(
-    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
-    fill_value: Any = np.nan,
+    points: ArrayInput, values: ArrayInput, xi: ArrayInput, method: str = "linear",
+    bounds_error: bool = True, fill_value: complex | None = np.nan,
 ) -> Any:  # fmt: skip
     if method not in ("linear", "nearest"):
         raise no_rule("scipy.interpolate.interpn", f"method={shown(method)}")
@@ -363,5 +368,7 @@ def interpn(
 
 
 @hooks("scipy.interpolate._ndgriddata", "griddata", refuses=True)
-def griddata(points: Any, values: Any, xi: Any, *args: Any, **options: Any) -> Any:
+def griddata(
+    points: ArrayInput, values: ArrayInput, xi: ArrayInput, *args: Any, **options: Any
+) -> Any:
     raise no_rule("scipy.interpolate.griddata")

@@ -1,8 +1,8 @@
 """scipy.stats' multivariate distributions: SciPy's programs, over a rule for their ``_PSD``.
 
 SciPy factors a covariance matrix S by its eigenvectors, whose own derivatives do not exist where
-eigenvalues coincide.  What it makes of them depends on inv(S) = U U' and log(det(S)) alone, and so does
-their derivative if that of U is taken as -inv(S) dS U / 2, which is that of a square root of inv(S).
+eigenvalues coincide.  The results depend on inv(S) = U U' and log(det(S)) alone.  Their derivatives are
+therefore right if that of U is taken as -inv(S) dS U / 2, which is that of a square root of inv(S).
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats._multivariate import multi_rv_generic
 
 from .._util.errors import describe, user_line
+from .._util.protocols import Namespace, RawArray
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import plain
+from ._plain import ArrayInput, Cotangents, NumpyData, plain_data
 from ._statements import hooks, keeps_arrays
 
 MODULE = "scipy.stats._multivariate"
@@ -25,24 +27,23 @@ for _module in (MODULE, "scipy.stats._covariance", "scipy.stats._kde"):
 
 
 @hooks(MODULE, "multivariate_normal_gen._cdf", "multivariate_t_gen._cdf", refuses=True)
-def _cdf(distribution: Any, *args: Any) -> Any:
+def _cdf(distribution: multi_rv_generic, *args: Any) -> Any:
     raise no_rule(f"cdf of scipy.stats.{type(distribution).__name__.removesuffix('_gen')}")
 
 
-def _forward(matrix: Any, upper: bool = False) -> Any:
+def _forward(matrix: NumpyData, upper: bool = False) -> Any:
     psd = factored(matrix, lower=not upper)
     return psd.U, np.asarray(psd.log_pdet)
 
 
-def factored(matrix: Any, **options: Any) -> Any:
-    """SciPy's ``_PSD`` of NumPy data."""
+def factored(matrix: NumpyData, **options: Any) -> Any:
     from scipy.stats import _multivariate
 
     return _multivariate._PSD(matrix, **options)
 
 
-def _pull(g: Any, factor: Any, upper: Any, xp: Any) -> Any:
-    """``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'"""
+def _pull(g: Cotangents, factor: RawArray, upper: bool, xp: Namespace) -> Any:
+    """Return ``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'."""
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)
     inverse = xp.matmul(factor, transposed)
@@ -61,11 +62,11 @@ factor_op = library_op("scipy.stats._PSD", _forward, joint=_pull, outputs=("fact
 
 @hooks(MODULE, "_PSD.__init__")
 def psd(
-    self: Any, M: Any, cond: Any = None, rcond: Any = None, lower: bool = True,
+    self: Any, M: ArrayInput, cond: float | None = None, rcond: float | None = None, lower: bool = True,
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
-    """Of an Array: what SciPy finds, with a factor and a logarithm that are recorded."""
-    values = plain(M)
+    """Factor an Array as SciPy does, with a factor and a logarithm that are recorded."""
+    values = plain_data(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:
         raise TypeError(

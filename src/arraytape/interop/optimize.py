@@ -1,10 +1,8 @@
 """scipy.optimize's solvers, and ``solve_ivp``: where a derivative is wanted, those of ``implicit``.
 
+These have SciPy's signatures and values.  They run where the ``args`` (the data of ``curve_fit``), or
+Arrays that the function uses from outside, are followed by a tape or mapped by ``vmap``.
 ``elementwise``'s roots and minima are SciPy's, with the derivative of Newton's step from there.
-
-They have SciPy's signatures and values.  A solver is theirs where its ``args`` (the data of
-``curve_fit``) hold Arrays that a tape follows or ``vmap`` maps; ``solve_ivp`` also where its function
-uses such Arrays from outside.
 """
 
 from __future__ import annotations
@@ -24,15 +22,15 @@ from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
 from ._context import has_array
 from ._facades import asarray
-from ._plain import plain
+from ._plain import plain_data
 from ._slopes import with_slope
 from ._statements import hooks, original
-from ._wanted import is_librarys, is_wanted, used, uses_arrays
+from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Function = Callable[..., Any]
 
-# By function, its module, its argument that is a function, and those by which its answer is
-# differentiated.
+# For each function its module, the argument that is a function, and the arguments with respect to
+# which its result is differentiated.
 SOLVERS = {
     "root": ("scipy.optimize._root", "fun", ("args",)),
     "minimize": ("scipy.optimize._minimize", "fun", ("args",)),
@@ -42,17 +40,17 @@ SOLVERS = {
 }
 
 
-def solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
-    """A function of SciPy's is that of ``implicit`` where a derivative may be wanted.
+def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
+    """Run the function of ``implicit`` in place of SciPy's where a derivative may be wanted.
 
-    f : its argument that is a function.  by : those by which it is differentiated.
+    f : its argument that is a function.  by : the arguments with respect to which it is differentiated.
     """
 
     @hooks(module, name, always=True)
-    def solve(*args: Any, **keywords: Any) -> Any:
+    def solve_by_implicit(*args: Any, **keywords: Any) -> Any:
         theirs = original(module, name)
         given = inspect.signature(theirs).bind(*args, **keywords).arguments
-        values = [given.get(key) for key in by] + used(given[f])
+        values = [given.get(key) for key in by] + used_by(given[f])
         if is_librarys(given[f]) or not is_wanted(values):
             return theirs(*args, **keywords)
         others = {key: x for name in by_keywords(theirs) for key, x in given.pop(name, {}).items()}
@@ -62,23 +60,23 @@ def solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> No
 
 
 def by_keywords(function: Function) -> list[str]:
-    """The names of the parameters that take all other keywords."""
+    """Return the names of the parameters that take all other keywords."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
 
 
-# --- element by element -----------------------------------------------------------------------------
+# --- elementwise roots and minima -------------------------------------------------------------------
 ELEMENTWISE = "scipy.optimize._chandrupatla"
 BRACKETS = "scipy.optimize._bracket"
 
 
 class Call:
-    """A call of a function of ``scipy.optimize.elementwise``, as its algorithm gets it.
+    """A call of a ``scipy.optimize.elementwise`` function, with starting points ``places`` by name."""
 
-    places : the names of the arguments at which it starts.
-    """
-
-    def __init__(self, module: str, name: str, places: tuple[str, ...], args: Any, keywords: Any):
+    def __init__(
+        self, module: str, name: str, places: tuple[str, ...], args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ):  # fmt: skip
         self.original = original(module, name)
         self.given = inspect.signature(self.original).bind(*args, **keywords).arguments
         more = self.given.get("args", ())
@@ -88,28 +86,25 @@ class Call:
         self.starts = {place: self.given.pop(place) for place in places if place in self.given}
 
     def is_ours(self) -> bool:
-        """Whether it hangs on Arrays."""
         return uses_arrays(self.function, [self.starts, self.more, self.named])
 
     def on_values(self) -> Any:
-        """SciPy's answer, on NumPy data."""
-        given = self.given | {"args": tuple([plain(x) for x in self.more])}
+        given = self.given | {"args": tuple([plain_data(x) for x in self.more])}
         if self.named:
-            given["kwargs"] = {key: plain(x) for key, x in self.named.items()}
-        starts = {place: plain(x) for place, x in self.starts.items()}
+            given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
+        starts = {place: plain_data(x) for place, x in self.starts.items()}
         return self.original(
-            lambda *args, **keywords: plain(self.function(*args, **keywords)), **starts, **given
-        )
+            lambda *args, **keywords: plain_data(self.function(*args, **keywords)), **starts, **given,
+        )  # fmt: skip
 
-    def at(self, x: Array) -> Array:
-        """The function there, recorded."""
+    def evaluate_at(self, x: Array) -> Array:
         spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
         named = {key: spread(value) for key, value in self.named.items()}
         return asarray(self.function(x, *[spread(value) for value in self.more], **named))
 
 
-def slope(function: Function, x: Array) -> Array:
-    """The derivative of a function of each element, recorded."""
+def element_slope(function: Function, x: Array) -> Array:
+    """Return the derivative of a function of each element, recorded."""
     with GradientTape() as tape:
         tape.watch(x)
         y = function(x)
@@ -118,53 +113,54 @@ def slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """x after two steps of Newton's: from a root it stays there, with derivatives of order 1 to 3.
+    """Return x after two steps of Newton's: a root stays, with right derivatives of order 1 to 3.
 
-    Where the function's slope is 0 they are NaN, by all on which ``anchor`` depends.
+    Where the function's derivative is 0 they are NaN, with respect to all on which ``anchor`` depends.
     """
     found = x
     with Quiet():
         for _ in range(2):
             found = found * 1.0
-            found = found - function(found) / slope(function, found)
-        flat = slope(function, x) == 0.0
+            found = found - function(found) / element_slope(function, found)
+        flat = element_slope(function, x) == 0.0
         return xp.where(flat, np.nan * anchor(x), found) if bool(xp.any(flat)) else found
 
 
-def as_arrays(found: Any) -> Any:
-    """A result of SciPy's, with Arrays for NumPy data."""
+def arrays_in_result(found: dict[str, Any]) -> Any:
     kinds = np.ndarray | np.generic
     return type(found)({k: asarray(x) if isinstance(x, kinds) else x for k, x in found.items()})
 
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """By the implicit function theorem; the value there, which is 0, does not move."""
+    """Differentiate the roots by the implicit function theorem; the values there stay 0."""
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
-    found = as_arrays(call.on_values())
-    found.x = with_slope(found.x, newton(call.at, found.x, call.at))
+    found = arrays_in_result(call.on_values())
+    found.x = with_slope(found.x, newton(call.evaluate_at, found.x, call.evaluate_at))
     return found
 
 
 @hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
 def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
-    """The place as a root of the slope."""
+    """Differentiate the places of the minima as roots of the derivative."""
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
-    found = as_arrays(call.on_values())
-    found.x = with_slope(found.x, newton(lambda x: slope(call.at, x), found.x, call.at))
-    found.fun = with_slope(found.fun, call.at(found.x))
+    found = arrays_in_result(call.on_values())
+    found.x = with_slope(
+        found.x, newton(lambda x: element_slope(call.evaluate_at, x), found.x, call.evaluate_at)
+    )
+    found.fun = with_slope(found.fun, call.evaluate_at(found.x))
     return found
 
 
 def bracket(name: str, *places: str) -> None:
-    """What finds places around a root or minimum: they hang on where it starts alone."""
+    """Hook a search for places around a root or minimum, which depend on its starting points alone."""
 
     @hooks(BRACKETS, name, always=True)
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def find_bracket(*args: Any, **keywords: Any) -> Any:
         call = Call(BRACKETS, name, places, args, keywords)
         if not call.is_ours():
             return call.original(*args, **keywords)
@@ -178,7 +174,9 @@ bracket("_bracket_root", "xl0", "xr0", "xmin", "xmax")
 bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
 
 
-# --- in a solver of ours ------------------------------------------------------------------------------
+# --- the table ----------------------------------------------------------------------------------------
 for _name, (_module, _f, _by) in SOLVERS.items():
-    solver(_module, _name, _f, _by, f"scipy.{_name}")
-solver("scipy.integrate._ivp.ivp", "solve_ivp", "fun", ("args", "y0", "t_span", "t_eval"), "odeint")
+    state_solver(_module, _name, _f, _by, f"scipy.{_name}")
+state_solver(
+    "scipy.integrate._ivp.ivp", "solve_ivp", "fun", ("args", "y0", "t_span", "t_eval"), "odeint"
+)

@@ -1,17 +1,17 @@
-"""The functions of scipy.signal: recursive filters, convolutions, and what is made of them."""
+"""The functions of scipy.signal: recursive filters, convolutions, and functions made of them."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.fft
 import scipy.linalg
 import scipy.signal
-from scipy.signal import _signaltools
+from scipy.signal import _signaltools, _sigtools
 
 import arraytape
 
@@ -19,12 +19,13 @@ from .._array.array import Array
 from .._record.plan import Later
 from .._storage.storage import conjugate
 from .._util.errors import shown
+from .._util.protocols import Namespace, RawArray
 from ..ops.fft import fitted
-from ._borders import extended, folded, resized, window
-from ._facades import asarray, no_rule
+from ._borders import extend_lines, fold_lines, resized, window
+from ._facades import asarray, at_least_1d, no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import plain
+from ._plain import ArrayInput, Cotangents, NumpyData, Shape, plain_data
 from ._statements import hooks, keeps_arrays, stands_in
 
 Function = Callable[..., Any]
@@ -41,96 +42,101 @@ for module in (
 # The final state is what w and the sum would add after the end.  The adjoint of w, v, obeys the same
 # recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from that of the
 # final state.
-def lfilter_forward(b: Array, a: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
-    return scipy.signal.lfilter(b, a, x, axis, zi)
-
-
 def lfilter_joint(
-    g: Any, b: Any, a: Any, x: Any, zi: Any, y: Any, axis: int, xp: Any
-) -> tuple[Any, ...]:
+    g: Cotangents, b: RawArray, a: RawArray, x: RawArray, zi: RawArray, y: RawArray, axis: int,
+    xp: Namespace,
+) -> tuple[Any, ...]:  # fmt: skip
     g_y, g_z = (whole_part(part, like, axis, xp) for part, like in zip(g, (y, zi), strict=True))
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
     to_b, to_a, by_x, by_z = filter_adjoint(g_y, g_z, b, a, x, y, xp)
     return (
-        Later(to_b),
-        Later(to_a),
-        Later(lambda: xp.moveaxis(by_x(), -1, axis)),
+        Later(to_b), Later(to_a), Later(lambda: xp.moveaxis(by_x(), -1, axis)),
         xp.moveaxis(by_z, -1, axis),
-    )
+    )  # fmt: skip
 
 
-def filter_adjoint(g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any) -> tuple[Any, ...]:
-    """Return what gives the cotangents of b, a and x, and that of the state, for any a[0]."""
+def filter_adjoint(
+    g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
+) -> tuple[Any, ...]:
+    """Return functions for the cotangents of b, a, x, and that of the state, for any a[0]."""
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
 
     @functools.cache
-    def to_b() -> Any:
+    def to_numerator() -> Any:
         return by_b() / lead
 
-    def to_a() -> Any:
+    def to_denominator() -> Any:
         rest = by_a() / lead
-        to_lead = -xp.sum(conjugate(one, xp) * to_b()) - xp.sum(conjugate(others, xp) * rest)
+        to_lead = -xp.sum(conjugate(one, xp) * to_numerator()) - xp.sum(
+            conjugate(others, xp) * rest
+        )
         return xp.concat([xp.reshape(to_lead, (1,)), rest[1:]])
 
-    return to_b, to_a, by_x, by_z
+    return to_numerator, to_denominator, by_x, by_z
 
 
-def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
-    """The cotangent of a result, zeros if nothing reads it, with an axis last."""
+def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
+    """Return the cotangent of a result, zeros if nothing reads it, with an axis last."""
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
     return xp.moveaxis(g, axis, -1)
 
 
 def recursion_adjoint(
-    g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any
+    g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """By the initial state, and what gives it by b, a and x, along the last axis."""
+    """Return functions for the cotangents of b, a, x, and that of the state, along the last axis."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
         back = xp.flip(whole, axis=-1)
         whole = xp.flip(poles(conjugate(a, xp), back, order, xp), axis=-1)
-    shifted = [whole[..., k : k + length] for k in range(max(len(b), len(a)))]
+    shifted = [whole[..., k : k + length] for k in range(max(b.shape[0], a.shape[0]))]
 
     def by_b() -> Any:
-        return xp.stack([xp.sum(conjugate(x, xp) * shifted[k]) for k in range(len(b))])
+        return xp.stack([xp.sum(conjugate(x, xp) * shifted[k]) for k in range(b.shape[0])])
 
     def by_a() -> Any:
-        parts = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(len(a))]
-        return xp.stack([0.0 * parts[0], *parts[1:]])  # the first is 1
+        parts = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(a.shape[0])]
+        return xp.stack([0.0 * parts[0], *parts[1:]])  # a[0] is 1
 
     def by_x() -> Any:
-        return sum(conjugate(b[k], xp) * shifted[k] for k in range(len(b)))
+        return sum(conjugate(b[k], xp) * shifted[k] for k in range(b.shape[0]))
 
     return by_b, by_a, by_x, whole[..., :order]
 
 
-def poles(a: Any, x: Any, given: int, xp: Any) -> Any:
-    """The recursion alone, from values that are given at the start."""
+def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
+    """Run the recursion alone, from values that are given at the start."""
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
-    # What the given values leave behind is the state from which the rest starts.
+    # The rest starts from the state after the given values.
     state = [
         -sum(
-            (a[k] * start[..., given + i - k] for k in range(i + 1, min(len(a), given + i + 1))),
+            (
+                a[k] * start[..., given + i - k]
+                for k in range(i + 1, min(a.shape[0], given + i + 1))
+            ),
             0.0 * x[..., 0],
         )
-        for i in range(len(a) - 1)
+        for i in range(a.shape[0] - 1)
     ]
     y, _ = lfilter_op(one, a, rest, xp.stack(state, axis=-1))
     return xp.concat([start, y], axis=-1)
 
 
 lfilter_op = library_op(
-    "scipy.signal.lfilter", lfilter_forward, joint=lfilter_joint, outputs=("y", "zf")
-)
+    "scipy.signal.lfilter", lambda b, a, x, zi, axis=-1: scipy.signal.lfilter(b, a, x, axis, zi),
+    joint=lfilter_joint, outputs=("y", "zf"),
+)  # fmt: skip
 
 
 @hooks("scipy.signal._signaltools", "lfilter")
-def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
-    b, a, x = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a)), asarray(x)
+def lfilter(
+    b: ArrayInput, a: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | None = None
+) -> Any:
+    b, a, x = at_least_1d(asarray(b)), at_least_1d(asarray(a)), asarray(x)
     if b.ndim != 1 or a.ndim != 1 or not b.shape[0] * a.shape[0] * x.ndim:
         raise ValueError(
             f"lfilter takes non-empty 1d arrays b and a, and x of 1 dimension or more, got shapes "
@@ -153,34 +159,30 @@ def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
     return y if zi is None else (y, state)
 
 
-# SciPy divides by a[0] where it is not 1; where it is, the filter moves with it all the same.
+# SciPy divides by a[0] only if it is not 1; at 1 the derivative with respect to a[0] needs it, too.
 @hooks("scipy.signal._signaltools", "lfilter_zi")
-def lfilter_zi(b: Any, a: Any) -> Any:
-    b, a = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a))
+def lfilter_zi(b: ArrayInput, a: ArrayInput) -> Any:
+    b, a = at_least_1d(asarray(b)), at_least_1d(asarray(a))
     if b.ndim == a.ndim == 1:
-        first = int(np.argmax(plain(a) != 0)) if a.shape[0] else 0
+        first = int(np.argmax(plain_data(a) != 0)) if a.shape[0] else 0
         a = a[first:]
-        if a.dtype.kind in "fc" and a.shape[0] and plain(a[0]) == 1:
+        if a.dtype.kind in "fc" and a.shape[0] and plain_data(a[0]) == 1:
             b, a = b / a[0], a / a[0]
     return original_of(_signaltools.lfilter_zi)(b, a)
 
 
 @hooks("scipy.signal._signaltools", "lfiltic")
-def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = None) -> Any:
     found = original_of(_signaltools.lfiltic)(b, a, y, x)
-    lead = np.ravel(asarray(a))[0]
-    return found / lead if plain(lead) == 1 else found
+    lead = arraytape.reshape(asarray(a), (-1,))[0]
+    return found / lead if plain_data(lead) == 1 else found
 
 
 # --- sections of second order ------------------------------------------------------------------------
-def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
-    return scipy.signal.sosfilt(sos.copy(), x, axis, zi)  # it takes no read-only memory
-
-
-def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tuple[Any, ...]:
-    """Section by section, from the last to the first; SciPy takes an a[0] of 1 alone, but the
-    mathematical function goes on beside it, as that of lfilter does.
-    """
+def sosfilt_joint(
+    g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
+) -> tuple[Any, ...]:
+    """Return the cotangents, from the last section to the first, for any a[0], though SciPy takes 1."""
     of_state = axis % len(x.shape) + 1
     g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
     given = xp.moveaxis(zi, of_state, -1)
@@ -205,12 +207,15 @@ def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tupl
 
 
 sosfilt_op = library_op(
-    "scipy.signal.sosfilt", sosfilt_forward, joint=sosfilt_joint, outputs=("y", "zf")
-)
+    "scipy.signal.sosfilt",
+    # SciPy takes no read-only memory.
+    lambda sos, x, zi, axis=-1: scipy.signal.sosfilt(sos.copy(), x, axis, zi),
+    joint=sosfilt_joint, outputs=("y", "zf"),
+)  # fmt: skip
 
 
 @hooks("scipy.signal._signaltools", "sosfilt")
-def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
+def sosfilt(sos: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | None = None) -> Any:
     sos, x = asarray(sos), asarray(x)
     if zi is None:
         shape = (sos.shape[0], *resized(x.shape, axis, 2))
@@ -227,30 +232,30 @@ def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
 VALID, SAME, FULL = range(3)
 
 
-def whole(g: Any, sizes1: Any, sizes2: Any, part: int, half: Function, xp: Any) -> Any:
-    """A cotangent of a part as one of all of c."""
+def whole_correlation(
+    g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
+) -> Any:
+    """Return a cotangent of a part as one of all of c; flips : 0 for correlate2d, else 1."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
-    first = [{FULL: 0, SAME: half(m), VALID: m - 1}[part] for _, m in pairs]
+    first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
 
 
-def correlate_forward(x1: Array, x2: Array, part: Any = VALID, sizes: Any = None) -> Any:
+def correlate_forward(
+    x1: Array, x2: Array, part: int = VALID, sizes: Sequence[int] | None = None
+) -> Any:
     if sizes is None:
         sizes = [n - m + 1 for n, m in zip(x1.shape, x2.shape, strict=True)]
-    return real_sigtools()._correlateND(x1, x2, np.empty(sizes, x1.dtype), part)
+    return _sigtools._correlateND(x1, x2, np.empty(sizes, x1.dtype), part)
 
 
-def correlate_whole(g: Any, sizes1: Any, sizes2: Any, part: int, xp: Any) -> Any:
-    return whole(g, sizes1, sizes2, part, lambda m: (m - 1) // 2, xp)
-
-
-def reverse(x: Any, xp: Any) -> Any:
-    """Reversed along all axes, and conjugated."""
+def reverse(x: RawArray, xp: Namespace) -> Any:
+    """Return x reversed along all axes, and conjugated."""
     return conjugate(xp.flip(x), xp)
 
 
-def correlated(x1: Any, x2: Any, xp: Any) -> Any:
-    """Where x2 lies within x1, of one dtype."""
+def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
+    """Correlate x1 with x2 in one dtype, where x2 lies within x1."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -258,72 +263,64 @@ def correlated(x1: Any, x2: Any, xp: Any) -> Any:
 correlate_op = library_op(
     "scipy.signal.correlate", correlate_forward,
     lambda g, x2, shape, part, xp: correlated(
-        correlate_whole(g, shape, x2.shape, part, xp), reverse(x2, xp), xp
+        whole_correlation(g, shape, x2.shape, part, 1, xp), reverse(x2, xp), xp
     ),
     lambda g, x1, shape, part, xp: reverse(
-        correlated(correlate_whole(g, x1.shape, shape, part, xp), x1, xp), xp
+        correlated(whole_correlation(g, x1.shape, shape, part, 1, xp), x1, xp), xp
     ),
 )  # fmt: skip
 
 
-def real_sigtools() -> Any:
-    """SciPy's extension, whatever stands in for it in a module."""
-    from scipy.signal import _sigtools
-
-    return _sigtools
-
-
-# In a plane, also with lines that are continued, and without the conjugate.
+# Two-dimensional convolutions continue lines beyond their ends, and do not conjugate.
 BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
 
 
-def plane_forward(
-    x1: Array, x2: Array, flips: Any = 1, part: Any = FULL, boundary: Any = 0, fill: Any = 0
+def plane_first(
+    g: RawArray, x2: RawArray, shape: Shape, flips: int, part: int, boundary: int, xp: Namespace
 ) -> Any:
-    return real_sigtools()._convolve2d(x1, x2, flips, part, boundary, fill)
-
-
-def plane_whole(g: Any, sizes1: Any, sizes2: Any, flips: int, part: int, xp: Any) -> Any:
-    return whole(g, sizes1, sizes2, part, lambda m: (m - flips) // 2, xp)
-
-
-def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: int, xp: Any) -> Any:
     sizes, mode = x2.shape, BOUNDARIES[boundary]
     if not math.prod(shape) * math.prod(sizes):
         return xp.zeros(shape, dtype=g.dtype)
-    wide = plane_whole(g, shape, sizes, flips, part, xp)
+    wide = whole_correlation(g, shape, sizes, part, flips, xp)
     full = [n + 2 * (m - 1) for n, m in zip(wide.shape, sizes, strict=True)]
     wide = xp.scatter_add(wide, tuple(full), window([m - 1 for m in sizes], wide.shape))
     back = correlated(wide, x2 if flips else xp.flip(x2), xp)
     for axis, (n, m) in enumerate(zip(shape, sizes, strict=True)):
-        back = folded(back, axis, n, mode, m - 1, xp)
+        back = fold_lines(back, axis, n, mode, m - 1, xp)
     return back
 
 
 def plane_second(
-    g: Any, x1: Any, shape: Any, flips: int, part: int, boundary: int, fill: Any, xp: Any
-) -> Any:
+    g: RawArray, x1: RawArray, shape: Shape, flips: int, part: int, boundary: int, fill: complex,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     if not math.prod(x1.shape) * math.prod(shape):
         return xp.zeros(shape, dtype=g.dtype)
-    wide = plane_whole(g, x1.shape, shape, flips, part, xp)
+    wide = whole_correlation(g, x1.shape, shape, part, flips, xp)
     for axis, m in enumerate(shape):
-        x1 = extended(x1, axis, BOUNDARIES[boundary], m - 1, m - 1, fill, xp)
+        x1 = extend_lines(x1, axis, BOUNDARIES[boundary], m - 1, m - 1, fill, xp)
     back = conjugate(correlated(x1, wide, xp), xp)
     return xp.flip(back) if flips else back
 
 
-plane_op = library_op("scipy.signal.convolve2d", plane_forward, plane_first, plane_second)
+plane_op = library_op(
+    "scipy.signal.convolve2d",
+    lambda x1, x2, flips=1, part=FULL, boundary=0, fill=0: _sigtools._convolve2d(
+        x1, x2, flips, part, boundary, fill
+    ),
+    plane_first, plane_second,
+)  # fmt: skip
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
-    """Return Arrays in the dtype that SciPy computes with: what fills up integers may be no integer."""
+    """Return Arrays in SciPy's computing dtype, because a float may fill up integers."""
     given = [asarray(x) for x in arrays]
     dtype = arraytape.result_type(*given)
     return [arraytape.astype(x, dtype, copy=False) for x in given]
 
 
-def median2d(image: Any, kernel_size: Any) -> Any:
-    """As SciPy itself computes it of other dtypes."""
+def median2d(image: NumpyData, kernel_size: Sequence[int]) -> Any:
+    """Compute the filter as SciPy does for other dtypes."""
     return _signaltools.medfilt(image, kernel_size)
 
 
@@ -336,22 +333,26 @@ stands_in(
 
 
 @hooks("scipy.signal._signaltools", "choose_conv_method")
-def choose_conv_method(in1: Any, in2: Any, mode: Any = "full", measure: Any = False) -> Any:
-    """By what values do not tell, but for integers, which have no slope."""
+def choose_conv_method(
+    in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
+) -> Any:
+    """Choose without the values of floats, on which the choice does not depend."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
 
 
-def without_values(x: Any) -> Any:
-    """NumPy data in the place of an Array: zeros for floats, integers as they are."""
+def without_values(x: ArrayInput) -> Any:
+    """Return NumPy data of an Array's shape and dtype: zeros for floats, integers as they are."""
     x = asarray(x)
-    return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain(x)
+    return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
 
-# --- what SciPy's Python code does otherwise with other namespaces -----------------------------------
+# --- where SciPy has another program for other namespaces --------------------------------------------
 @hooks("scipy.signal._polyutils", "_lstsq")
-def lstsq(a: Any, b: Any, xp: Any = None, rcond: Any = None) -> Any:
+def lstsq(
+    a: ArrayInput, b: ArrayInput, xp: Namespace | None = None, rcond: float | None = None
+) -> Any:
     a, b = asarray(a), asarray(b)
     cond = np.finfo(a.dtype).eps * max(a.shape) if rcond is None else rcond
     return scipy.linalg.lstsq(a, b, cond=cond)
@@ -359,9 +360,10 @@ def lstsq(a: Any, b: Any, xp: Any = None, rcond: Any = None) -> Any:
 
 @hooks("scipy.signal._spectral_py", "_fft_helper")
 def fft_helper(
-    x: Any, win: Any, detrend_func: Any, nperseg: Any, noverlap: Any, nfft: Any, sides: Any
-) -> Any:
-    """Transforms of windows, as SciPy's own, which asks for a view that can be written to."""
+    x: Any, win: Array | NumpyData, detrend_func: Function, nperseg: int, noverlap: int, nfft: int,
+    sides: str,
+) -> Any:  # fmt: skip
+    """Return transforms of windows as SciPy's own function does, which asks for a writable view."""
     if nperseg > 1 or noverlap:
         windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
         segments = windows[..., :: nperseg - noverlap, :]
@@ -374,17 +376,11 @@ def fft_helper(
 
 
 # --- resampling --------------------------------------------------------------------------------------
-def upfirdn_forward(
-    h: Array, x: Array, up: Any = 1, down: Any = 1, axis: Any = -1, mode: Any = "constant",
-    cval: Any = 0,
-) -> Any:  # fmt: skip
-    return scipy.signal.upfirdn(h, x, up, down, axis, mode, cval)
-
-
 def upfirdn_filter(
-    g: Any, h: Any, x: Any, shape: Any, up: int, down: int, axis: int, mode: str, cval: Any, xp: Any
-) -> Any:
-    """y[i] = sum of h[i * down - n * up] x[n], where x goes on as one value."""
+    g: RawArray, h: RawArray, x: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str,
+    cval: complex, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of h, from y[i] = sum of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
         raise no_rule("scipy.signal.upfirdn", f"mode={shown(mode)} by the filter h as an Array")
     x, g = xp.moveaxis(x, axis, -1), xp.moveaxis(g, axis, -1)
@@ -398,7 +394,7 @@ def upfirdn_filter(
 
 
 def upfirdn_signal(
-    g: Any, h: Any, shape: Any, up: int, down: int, axis: int, mode: str, xp: Any
+    g: RawArray, h: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str, xp: Namespace
 ) -> Any:
     axis, length = axis % len(shape), shape[axis]
     if mode != "constant":  # the transposed matrix
@@ -412,17 +408,18 @@ def upfirdn_signal(
     return fitted(back, resized(back.shape, axis, length), axis, xp)
 
 
-upfirdn_op = library_op("scipy.signal.upfirdn", upfirdn_forward, upfirdn_filter, upfirdn_signal)
+upfirdn_op = library_op(
+    "scipy.signal.upfirdn",
+    lambda h, x, up=1, down=1, axis=-1, mode="constant", cval=0: scipy.signal.upfirdn(
+        h, x, up, down, axis, mode, cval
+    ),
+    upfirdn_filter, upfirdn_signal,
+)  # fmt: skip
 
 
 @hooks("scipy.signal._upfirdn", "upfirdn")
 def upfirdn(
-    h: Any,
-    x: Any,
-    up: Any = 1,
-    down: Any = 1,
-    axis: Any = -1,
-    mode: Any = "constant",
-    cval: Any = 0,
-) -> Any:
+    h: ArrayInput, x: ArrayInput, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
+    cval: complex = 0,
+) -> Any:  # fmt: skip
     return upfirdn_op(asarray(h), asarray(x), up, down, axis, mode, cval)

@@ -1,10 +1,10 @@
 """scipy.sparse.linalg: its solvers refuse Arrays.
 
-A system whose matrix is a function of Arrays is solved by ``implicit.linear_solve``; sparse matrices
+``implicit.linear_solve`` solves a system whose matrix is a function of Arrays; sparse matrices
 themselves hold NumPy data.
 """
 
-from ._recorded import refused
+from ._recorded import refused_functions
 
 SOLVERS = (
     "bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh", "expm_multiply", "gcrotmk", "gmres", "lgmres",
@@ -12,4 +12,4 @@ SOLVERS = (
     "aslinearoperator",
 )  # fmt: skip
 
-refused(*[f"scipy.sparse.linalg.{name}" for name in SOLVERS])
+refused_functions(*[f"scipy.sparse.linalg.{name}" for name in SOLVERS])

@@ -18,7 +18,7 @@ from .._util.errors import shown
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import plain
+from ._plain import ArrayInput, NumpyData, plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays
 
@@ -29,111 +29,107 @@ keeps_arrays("scipy.spatial._procrustes")
 
 
 # --- formulas ----------------------------------------------------------------------------------------
-# Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance
-# is 0 and has a cusp there, its slope is 0: that of vector_norm.
-def weighted(values: Any, w: Any) -> Any:
-    return values if w is None else values * w
+# Each takes u and v, with the coordinates on their last axis, and weights or None.  Where a distance is
+# 0 and has a cusp there, its derivative is 0, as vector_norm's.
+def weighted_sum(values: Array, w: Array | None) -> Any:
+    return arraytape.sum(values if w is None else values * w, axis=-1)
 
 
-def total(values: Any, w: Any) -> Any:
-    return arraytape.sum(weighted(values, w), axis=-1)
-
-
-def power(x: Any, p: float) -> Any:
-    """Return x ** p for x of 0 or more, with the slope 0 at 0, where it is infinite for p < 1."""
+def power(x: Array, p: float) -> Any:
+    """Return x ** p for x of 0 or more, with the derivative 0 at 0, where it is infinite for p < 1."""
     some = x > 0
     return arraytape.where(some, arraytape.where(some, x, 1.0) ** p, 0.0)
 
 
-def euclidean(u: Any, v: Any, w: Any) -> Any:
+def euclidean(u: Array, v: Array, w: Array | None) -> Any:
     if w is None:
         return arraytape.linalg.vector_norm(u - v, axis=-1)
     way = u - v
-    return power(total(way * way, w), 0.5)  # not by abs, which has no curvature at 0
+    return power(weighted_sum(way * way, w), 0.5)  # not abs, whose second derivative at 0 is 0
 
 
-def minkowski(u: Any, v: Any, w: Any, p: float = 2.0) -> Any:
+def minkowski(u: Array, v: Array, w: Array | None, p: float = 2.0) -> Any:
     if math.isinf(p):
         return chebyshev(u, v, w)
     if p == 2:
         return euclidean(u, v, w)
-    return power(total(power(arraytape.abs(u - v), p), w), 1.0 / p)
+    return power(weighted_sum(power(arraytape.abs(u - v), p), w), 1.0 / p)
 
 
-def chebyshev(u: Any, v: Any, w: Any) -> Any:
+def chebyshev(u: Array, v: Array, w: Array | None) -> Any:
     sizes = arraytape.abs(u - v)
     return arraytape.max(sizes if w is None else arraytape.where(w > 0, sizes, 0.0), axis=-1)
 
 
-def canberra(u: Any, v: Any, w: Any) -> Any:
+def canberra(u: Array, v: Array, w: Array | None) -> Any:
     whole = arraytape.abs(u) + arraytape.abs(v)
     some = whole > 0
     part = arraytape.abs(u - v) / arraytape.where(some, whole, 1.0)
-    return total(arraytape.where(some, part, 0.0), w)
+    return weighted_sum(arraytape.where(some, part, 0.0), w)
 
 
-def braycurtis(u: Any, v: Any, w: Any) -> Any:
-    return total(arraytape.abs(u - v), w) / total(arraytape.abs(u + v), w)
+def braycurtis(u: Array, v: Array, w: Array | None) -> Any:
+    return weighted_sum(arraytape.abs(u - v), w) / weighted_sum(arraytape.abs(u + v), w)
 
 
-def cosine(u: Any, v: Any, w: Any) -> Any:
-    return 1.0 - total(u * v, w) / (total(u * u, w) * total(v * v, w)) ** 0.5
+def cosine(u: Array, v: Array, w: Array | None) -> Any:
+    return 1.0 - weighted_sum(u * v, w) / (weighted_sum(u * u, w) * weighted_sum(v * v, w)) ** 0.5
 
 
-def correlation(u: Any, v: Any, w: Any) -> Any:
-    def centred(x: Any) -> Any:
+def correlation(u: Array, v: Array, w: Array | None) -> Any:
+    def centred(x: Array) -> Any:
         whole = x.shape[-1] if w is None else arraytape.sum(w)
-        return x - total(x, w)[..., None] / whole
+        return x - weighted_sum(x, w)[..., None] / whole
 
     return cosine(centred(u), centred(v), w)
 
 
-def jensenshannon(u: Any, v: Any, w: Any, base: Any = None) -> Any:
+def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None) -> Any:
     u, v = normalised(u), normalised(v)
     m = (u + v) / 2.0
     some = m > 0  # where neither has a share, both keep the slope 0
     m, *pair = [arraytape.where(some, x, 1.0) for x in (m, u, v)]
     parts = [arraytape.where(some, arraytape.special.rel_entr(x, m), 0.0) for x in pair]
-    found = total(parts[0] + parts[1], w)
+    found = weighted_sum(parts[0] + parts[1], w)
     return power((found if base is None else found / np.log(base)) / 2.0, 0.5)
 
 
-def normalised(x: Any) -> Any:
-    """Return shares of a sum; a share of 0, whose slope may be infinite later, does not move it."""
+def normalised(x: Array) -> Any:
+    """Return shares of a sum; that of 0 is not differentiated through the sum (0 * inf is NaN)."""
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
 
-def mahalanobis(u: Any, v: Any, w: Any, VI: Any = None) -> Any:
+def mahalanobis(u: Array, v: Array, w: Array | None, VI: Array) -> Any:
     steps = u - v
     return power(arraytape.sum((steps @ VI) * steps, axis=-1), 0.5)
 
 
 FORMULAS: dict[str, Function] = {
     "braycurtis": braycurtis, "canberra": canberra, "chebyshev": chebyshev,
-    "cityblock": lambda u, v, w: total(arraytape.abs(u - v), w),
+    "cityblock": lambda u, v, w: weighted_sum(arraytape.abs(u - v), w),
     "correlation": correlation, "cosine": cosine, "euclidean": euclidean,
     "jensenshannon": jensenshannon, "mahalanobis": mahalanobis, "minkowski": minkowski,
     "seuclidean": lambda u, v, w, V=None: euclidean(u, v, 1.0 / V),
-    "sqeuclidean": lambda u, v, w: total((u - v) ** 2, w),
+    "sqeuclidean": lambda u, v, w: weighted_sum((u - v) ** 2, w),
 }  # fmt: skip
 
 
-# --- between collections -----------------------------------------------------------------------------
-def cdist_forward(a: Array, b: Array, metric: Any = "", options: Any = ()) -> Any:
-    return scipy.spatial.distance.cdist(a, b, metric, **dict(options))
+# --- distances between collections -------------------------------------------------------------------
+cdist_value = library_op(
+    "scipy.spatial.cdist",
+    lambda a, b, metric="", options=(): scipy.spatial.distance.cdist(a, b, metric, **dict(options)),
+    word="nondifferentiable",
+)
+pdist_value = library_op(
+    "scipy.spatial.pdist",
+    lambda a, metric="", options=(): scipy.spatial.distance.pdist(a, metric, **dict(options)),
+    word="nondifferentiable",
+)
 
 
-def pdist_forward(a: Array, metric: Any = "", options: Any = ()) -> Any:
-    return scipy.spatial.distance.pdist(a, metric, **dict(options))
-
-
-cdist_value = library_op("scipy.spatial.cdist", cdist_forward, word="nondifferentiable")
-pdist_value = library_op("scipy.spatial.pdist", pdist_forward, word="nondifferentiable")
-
-
-def named(metric: Any) -> str | None:
-    """The name of a metric for which SciPy has compiled code; None for other functions."""
+def metric_name(metric: str | Callable[..., Any]) -> str | None:
+    """Return the name of a metric for which SciPy has compiled code; None for other functions."""
     name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "")
     info = _METRIC_ALIAS.get(name.removeprefix("test_"))
     if isinstance(metric, str) and info is None:
@@ -142,10 +138,10 @@ def named(metric: Any) -> str | None:
 
 
 def slope_of(
-    name: str, u: Any, v: Any, samples: Any, options: dict[str, Any],
+    name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """The formula of a metric; what was not given of it is computed from the samples."""
+    """Return the formula of a metric; options that were not given are computed from the samples."""
     if name not in FORMULAS:
         raise no_rule(
             "scipy.spatial.distance", f"metric={shown(name)}, which is constant in steps,"
@@ -157,30 +153,34 @@ def slope_of(
         given["VI"] = np.linalg.inv(np.cov(samples.T)).T
     numbers = ("p", "base")
     given = {
-        key: x if key in numbers else in_floats(x) for key, x in given.items() if x is not None
+        key: x if key in numbers else float_coordinates(x)
+        for key, x in given.items()
+        if x is not None
     }
-    return formulas[name](in_floats(u), in_floats(v), given.pop("w", None), **given)
+    return formulas[name](float_coordinates(u), float_coordinates(v), given.pop("w", None), **given)
 
 
-def in_floats(x: Any) -> Any:
-    """Return an Array of floats: differences of unsigned integers would wrap around."""
+def float_coordinates(x: ArrayInput) -> Any:
+    """Return an Array of floats, because differences of unsigned integers would wrap around."""
     x = asarray(x)
     return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
 
 
 def has_floats(*values: Any) -> bool:
-    """Return True if one of these may have a derivative."""
+    """Return True if an array among values may have a derivative."""
     return any(asarray(x).dtype.kind in "fc" for x in values if isinstance(x, Array | np.ndarray))
 
 
 def raw_options(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Options as SciPy takes them beside NumPy data."""
-    return tuple((key, plain(x)) for key, x in options.items())
+    return tuple((key, plain_data(x)) for key, x in options.items())
 
 
 @hooks("scipy.spatial.distance", "cdist")
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
-    a, b, name = asarray(XA), asarray(XB), named(metric)
+def cdist(
+    XA: ArrayInput, XB: ArrayInput, metric: Any = "euclidean", *, out: Array | NumpyData | None = None,
+    **options: Any,
+) -> Any:  # fmt: skip
+    a, b, name = asarray(XA), asarray(XB), metric_name(metric)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ValueError(
             f"cdist takes matrices of as many columns, got the shapes {a.shape} and {b.shape}"
@@ -199,8 +199,10 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **opt
 
 
 @hooks("scipy.spatial.distance", "pdist")
-def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
-    x, name = asarray(X), named(metric)
+def pdist(
+    X: ArrayInput, metric: Any = "euclidean", *, out: Array | NumpyData | None = None, **options: Any,
+) -> Any:  # fmt: skip
+    x, name = asarray(X), metric_name(metric)
     if x.ndim != 2:
         raise ValueError(f"pdist takes a matrix, got the shape {x.shape}")
     first, second = np.triu_indices(x.shape[0], 1)
@@ -216,12 +218,14 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any)
     return into(out, lambda dtype: value)
 
 
-# --- of two vectors, and in another shape ------------------------------------------------------------
-def vector_forward(u: Array, v: Array, metric: Any = "", options: Any = ()) -> Any:
-    return getattr(scipy.spatial.distance, metric)(u, v, **dict(options))
-
-
-vector_value = library_op("scipy.spatial.distance", vector_forward, word="nondifferentiable")
+# --- distances of two vectors, and squareform --------------------------------------------------------
+vector_value = library_op(
+    "scipy.spatial.distance",
+    lambda u, v, metric="", options=(): getattr(scipy.spatial.distance, metric)(
+        u, v, **dict(options)
+    ),
+    word="nondifferentiable",
+)
 
 
 def state_vector_metric(name: str) -> None:
@@ -229,7 +233,7 @@ def state_vector_metric(name: str) -> None:
     others = [*signature.parameters][2:]
 
     @hooks("scipy.spatial.distance", name)
-    def metric(u: Any, v: Any, *args: Any, **keywords: Any) -> Any:
+    def metric(u: ArrayInput, v: ArrayInput, *args: Any, **keywords: Any) -> Any:
         given = dict(zip(others, args, strict=False)) | keywords
         u, v = asarray(u), asarray(v)
         value = vector_value(u, v, name, raw_options(given))
@@ -248,7 +252,7 @@ for _name in FORMULAS:
 
 
 @hooks("scipy.spatial.distance", "squareform")
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+def squareform(X: ArrayInput, force: str = "no", checks: bool = True) -> Any:
     x = asarray(X)
     if x.ndim not in (1, 2) or force.lower() not in ("no", "tomatrix", "tovector"):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Functions of scipy.special that convert to NumPy: xp.special's in their place."""
+"""Functions of scipy.special that convert to NumPy, replaced by xp.special's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ._ops import library_op
 from ._slopes import with_slope
 from ._statements import hooks
 
-# --- functions of scipy.special that convert to NumPy ------------------------------------------------
 COUNTERPARTS = {
     "scipy.special._basic": ("comb", "diric", "factorial", "factorial2", "factorialk", "perm"),
     "scipy.special._spherical_bessel": (
@@ -25,8 +24,9 @@ COUNTERPARTS = {
 
 
 def special_forward(
-    x: Array, function: Any = "", before: Any = (), after: Any = (), options: Any = ()
-) -> Any:
+    x: Array, function: str = "", before: tuple[Any, ...] = (), after: tuple[Any, ...] = (),
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Any:  # fmt: skip
     import scipy.special
 
     return getattr(scipy.special, function)(*before, x, *after, **dict(options))
@@ -36,9 +36,9 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 
 
 def counterpart(name: str) -> Callable[..., Any]:
-    """The function of xp.special in the place of SciPy's; exact integers are SciPy's."""
+    """Return the function of xp.special that replaces SciPy's; exact integers are SciPy's."""
 
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special
 
         if keywords.get("exact"):
@@ -52,7 +52,7 @@ def counterpart(name: str) -> Callable[..., Any]:
         value = special_value(args[arrays[0]], name, *around, tuple(keywords.items()))
         return with_slope(value, found) if value.dtype.kind in "fc" else value
 
-    return rule
+    return call_counterpart
 
 
 for _module, _names in COUNTERPARTS.items():
@@ -60,10 +60,10 @@ for _module, _names in COUNTERPARTS.items():
         hooks(_module, _name)(counterpart(_name))
 
 
-# Few of them have a counterpart: no advice to come here.
+# ``refuses``, since few of them have a counterpart, so that no message advises to use interop.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
-    """Spherical harmonics; what has no counterpart converts to NumPy, with a warning."""
+    """Compute spherical harmonics; any other function converts to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)

@@ -1,7 +1,7 @@
 """scipy.stats' tests, correlations and regressions: SciPy's own NumPy code, on Arrays.
 
-Ranks are constant in steps, so what computes with them takes values; what ends in other compiled code
-refuses.  The lambda of a power transformation is where a likelihood is largest.
+Ranks are constant in steps, so functions of ranks take values without derivatives; other compiled code
+refuses Arrays.  The lambda of a power transformation is where a likelihood is largest.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
 from ._facades import asarray, no_rule
 from ._ops import library_op
-from ._plain import plain
-from ._power import box_cox, transformed, yeo_johnson
-from ._recorded import refused
+from ._plain import ArrayInput, DTypeInput, plain_data
+from ._power import box_cox, yeo_johnson, yeo_johnson_transform
+from ._recorded import refused_functions
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
 
@@ -36,45 +36,49 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """A compiled function that counts, of ranks or of the order of its data: it gets values."""
+    """Let a compiled function of ranks or of the order of its data take the values of Arrays."""
 
-    def function(*args: Any) -> Any:
+    def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
 
-        return getattr(_stats, name)(*[plain(x) for x in args])
+        return getattr(_stats, name)(*[plain_data(x) for x in args])
 
-    replaces(COMMON, name, function)
+    replaces(COMMON, name, call_on_values)
 
 
 for _name in ("_kendall_dis", "_toint64", "_weightedrankedtau"):
     of_ranks(_name)
 # From SciPy 1.18 on both are array-API code, which differentiates as it stands.
 if not hasattr(sys.modules[MORE], "_swilk"):
-    refused("scipy.stats.shapiro", "scipy.stats.siegelslopes")
+    refused_functions("scipy.stats.shapiro", "scipy.stats.siegelslopes")
 
 
 @hooks(COMMON, "kendalltau")
-def kendalltau(x: Any, y: Any, **options: Any) -> Any:
-    """Of the values alone, which SciPy 1.18 makes NumPy data."""
+def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
+    """Run SciPy's function on values alone, which SciPy 1.18 converts to NumPy data."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
 
 @hooks(COMMON, "_cdf_distance")
-def cdf_distance(p: Any, *samples: Any) -> Any:
-    """SciPy's value, which it computes of tied samples with steps of 0 at whole ties."""
-    given = [x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]]
+def cdf_distance(p: float, *samples: Any) -> Any:
+    """Return SciPy's value with the derivatives of a formula that shares steps among ties."""
+    given: list[Any] = [
+        x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]
+    ]
     value = original(COMMON, "_cdf_distance")(p, *given)
     return with_slope(value, distance_of_steps(p, *given))
 
 
-def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) -> Array:
-    """The integral of abs(U - V) ** p, to the power of 1 / p, with the steps of U and V one by one.
+def distance_of_steps(
+    p: float, u: Array, v: Array, u_weights: Array | None, v_weights: Array | None
+) -> Array:
+    """Return the integral of abs(U - V) ** p, to the power of 1 / p, with a step for each sample.
 
-    Samples at one place move evenly, as elements do that are the maximum together.
+    Tied samples share the derivative evenly, as elements that are the maximum together do.
     """
     values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
-    order = np.argsort(plain(values), kind="stable")
+    order = np.argsort(plain_data(values), kind="stable")
     widths = xp.diff(values[order])
     from_u = np.arange(len(order)) < u.shape[0]
     cdfs = []
@@ -89,10 +93,10 @@ def distance_of_steps(p: float, u: Any, v: Any, u_weights: Any, v_weights: Any) 
     return xp.where(some, xp.where(some, whole, 1.0) ** (1.0 / p), 0.0)
 
 
-def of_ties(x: Any, weights: Any) -> Any:
-    """Return for each sample the mean, by their weights, of all that are at its place."""
-    _, group = np.unique(plain(x), return_inverse=True)
-    share = np.ones(len(group)) if weights is None else plain(weights)
+def of_ties(x: Array, weights: Array | None) -> Any:
+    """Return for each sample the weighted mean of all samples that equal it."""
+    _, group = np.unique(plain_data(x), return_inverse=True)
+    share = np.ones(len(group)) if weights is None else plain_data(weights)
     total = np.bincount(group, share)[group]
     share = np.where(
         total > 0, share / np.where(total > 0, total, 1.0), 1.0 / np.bincount(group)[group]
@@ -101,7 +105,7 @@ def of_ties(x: Any, weights: Any) -> Any:
 
 
 class Estimate:
-    """The sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value of Arrays."""
+    """A sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value for Arrays."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -111,11 +115,14 @@ class Estimate:
 
         compiled = getattr(_stats, self.name)[spec]
 
-        def estimate(points: Any, values: Any, xi: Any, factor: Any, dtype: Any) -> Any:
+        def estimate(
+            points: ArrayInput, values: ArrayInput, xi: ArrayInput, factor: ArrayInput,
+            dtype: DTypeInput,
+        ) -> Any:  # fmt: skip
             given = points, values, xi, factor
             if not has_array(given):
                 return compiled(*given, dtype)
-            data = [np.ascontiguousarray(plain(x)) for x in given]
+            data = [np.ascontiguousarray(plain_data(x)) for x in given]
             logs = log_of_estimate(*[asarray(x, dtype) for x in given])
             formula = logs if self.name.endswith("_log") else xp.exp(logs)
             return with_slope(xp.asarray(compiled(*data, dtype)), formula)
@@ -124,10 +131,7 @@ class Estimate:
 
 
 def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Array:
-    """The logarithm of a sum of Gaussian kernels at xi.
-
-    Silverman 1986, "Density Estimation", equation 4.7: of whitened points.
-    """
+    """Return the log of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7, of whitened points."""
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
     log_norm = xp.sum(xp.log(xp.linalg.diagonal(factor))) + points.shape[1] * HALF_LOG_OF_TWO_PI
@@ -140,51 +144,52 @@ for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
 
 
 # --- power transformations ----------------------------------------------------------------------------
-def transform_forward(x: Array, lam: Array, number: Any = None) -> Any:
-    return original(MORE, "_yeojohnson_transform")(x, lam if number is None else number)
-
-
-def likelihood_forward(
-    lam: Array, x: Array, name: Any = "", axis: Any = 0, keepdims: Any = False
-) -> Any:
-    return original(MORE, name)(lam, x, axis=axis, keepdims=keepdims)
-
-
-transform_value = library_op("scipy.stats.yeojohnson", transform_forward, word="nondifferentiable")
+transform_value = library_op(
+    "scipy.stats.yeojohnson",
+    lambda x, lam, number=None: original(MORE, "_yeojohnson_transform")(
+        x, lam if number is None else number
+    ),
+    word="nondifferentiable",
+)
 likelihood_value = library_op(
-    "scipy.stats.boxcox_llf", likelihood_forward, word="nondifferentiable"
+    "scipy.stats.boxcox_llf",
+    lambda lam, x, name="", axis=0, keepdims=False: original(MORE, name)(
+        lam, x, axis=axis, keepdims=keepdims
+    ),
+    word="nondifferentiable",
 )
 
 
-def in_floats(x: Any) -> Array:
+def float_samples(x: ArrayInput) -> Array:
     x = asarray(x)
     return x if x.dtype.kind == "f" else xp.astype(x, xp.float64)
 
 
 @hooks(MORE, "_yeojohnson_transform")
-def yeojohnson_transform(x: Any, lmbda: Any, **namespace: Any) -> Array:
-    x = in_floats(x)
+def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Array:
+    x = float_samples(x)
     if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
         lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
-        return with_slope(transform_value(x, lam, lmbda), transformed(x, lam))
+        return with_slope(transform_value(x, lam, lmbda), yeo_johnson_transform(x, lam))
     value = transform_value(x, asarray(lmbda))
-    return with_slope(value, transformed(x, in_floats(lmbda)))
+    return with_slope(value, yeo_johnson_transform(x, float_samples(lmbda)))
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """A log-likelihood, which SciPy computes with branches on lambda and with math.log of it."""
+    """Give a log-likelihood, which SciPy computes with branches and math.log, its derivatives."""
 
     @hooks(MORE, name)
     def log_likelihood(
-        lmb: Any, data: Any, *, axis: Any = 0, nan_policy: str = "propagate", keepdims: bool = False
-    ) -> Any:
+        lmb: ArrayInput, data: ArrayInput, *, axis: int | None = 0, nan_policy: str = "propagate",
+        keepdims: bool = False,
+    ) -> Any:  # fmt: skip
         how = {"axis": axis, "keepdims": keepdims}
         if not has_array((lmb,)):
             return original(MORE, name)(lmb, data, nan_policy=nan_policy, **how)
         if nan_policy != "propagate":
             raise no_rule(f"scipy.stats.{name}", f"nan_policy={nan_policy!r}")
         value = likelihood_value(asarray(lmb), asarray(data), name, **how)
-        return with_slope(value, formula(in_floats(lmb), in_floats(data), **how))
+        return with_slope(value, formula(float_samples(lmb), float_samples(data), **how))
 
 
 by_lambda("boxcox_llf", box_cox)
@@ -192,27 +197,31 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 
 
 def most_likely(
-    name: str, x: Any, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
+    name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Array:
-    """The lambda that SciPy finds; its derivative is that of the solution near it."""
+    """Return the lambda that SciPy finds, with the derivative of the solution near it."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
-        x = x[~np.isnan(plain(x))]
+        x = x[~np.isnan(plain_data(x))]
     function = original(MORE, name)
 
-    def solver(start: Any, x: Any) -> Any:
+    def solve_with_scipy(start: Array, x: Array) -> Any:
         return function(np.asarray(x), **options)
 
-    return implicit.minimum(lambda lam, x: -likelihood(lam, x), 1.0, x, solver=solver)
+    return implicit.minimum(lambda lam, x: -likelihood(lam, x), 1.0, x, solver=solve_with_scipy)
 
 
 @hooks(MORE, "boxcox_normmax")
-def boxcox_normmax(x: Any, brack: Any = None, method: str = "pearsonr", **options: Any) -> Array:
+def boxcox_normmax(
+    x: ArrayInput, brack: tuple[float, ...] | None = None, method: str = "pearsonr", **options: Any
+) -> Array:
     if method != "mle":
         raise no_rule("scipy.stats.boxcox_normmax", f"method={method!r}")
     return most_likely("boxcox_normmax", x, box_cox, {"brack": brack, "method": method, **options})
 
 
 @hooks(MORE, "yeojohnson_normmax")
-def yeojohnson_normmax(x: Any, brack: Any = None, **options: Any) -> Array:
+def yeojohnson_normmax(
+    x: ArrayInput, brack: tuple[float, ...] | None = None, **options: Any
+) -> Array:
     return most_likely("yeojohnson_normmax", x, yeo_johnson, {"brack": brack, **options})

@@ -36,41 +36,16 @@ from .losses import mean_squared_error, softmax_cross_entropy
 from .normalization import BatchNormalization, LayerNormalization
 
 __all__ = [
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "BatchNormalization",
-    "Conv1D",
-    "Conv2D",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D",
-    "GlobalMaxPooling1D",
-    "GlobalMaxPooling2D",
-    "Layer",
-    "LayerNormalization",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "Module",
-    "Sequential",
-    "functional_call",
-    "initializers",
-    "log_softmax",
-    "mean_squared_error",
-    "metrics",
-    "relu",
-    "sigmoid",
-    "softmax",
-    "softmax_cross_entropy",
-    "softplus",
-    "tanh",
-]
+    "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Conv1D", "Conv2D", "Dense",
+    "Dropout", "Embedding", "Flatten", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
+    "GlobalMaxPooling1D", "GlobalMaxPooling2D", "Layer", "LayerNormalization", "MaxPooling1D",
+    "MaxPooling2D", "Module", "Sequential", "functional_call", "initializers", "log_softmax",
+    "mean_squared_error", "metrics", "relu", "sigmoid", "softmax", "softmax_cross_entropy",
+    "softplus", "tanh",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

@@ -1,4 +1,4 @@
-"""Activations that neither overflow nor lose their slope, at any value and to any order.
+"""Activations that neither overflow nor lose their slope, for any value and to any order.
 
 Branches are taken by ``where`` on each element: the derivative of the branch that was not taken is
 exactly 0, and that of the one taken is exact, also at 0 and at infinity.
@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._util.errors import describe, shown, user_line
-from .libraries import inexact as as_floats
-from .libraries import kind_of, library_of, stopped
+from .libraries import as_library_floats, dtype_kind, gradient_stopped, library_of
 
 A = TypeVar("A")
 
 
 def relu(x: A, /) -> A:
-    """The positive part of each element; NaN stays NaN.
+    """Return the positive part of each element; NaN stays NaN.
 
     Parameters
     ----------
@@ -39,12 +38,12 @@ def relu(x: A, /) -> A:
     >>> print(xp.grad(lambda x: xp.sum(xp.nn.relu(x)))(x))
     [0. 0. 1.]
     """
-    xp, given = real("relu", x)
+    xp, given = real_input("relu", x)
     return xp.where(given <= 0, 0, given)  # type: ignore[no-any-return]
 
 
 def sigmoid(x: A, /) -> A:
-    """``1 / (1 + exp(-x))`` of each element, accurate also where it is nearly 0.
+    """Return ``1 / (1 + exp(-x))`` of each element, accurate also where it is nearly 0.
 
     Parameters
     ----------
@@ -65,14 +64,14 @@ def sigmoid(x: A, /) -> A:
     >>> print(xp.grad(lambda x: xp.sum(xp.nn.sigmoid(x)))(x))
     [0.         0.25       0.10499359]
     """
-    xp, given = inexact("sigmoid", x)
+    xp, given = floating_input("sigmoid", x)
     positive = given > 0
     e = xp.exp(xp.where(positive, -given, given))
     return xp.where(positive, 1, e) / (1 + e)  # type: ignore[no-any-return]
 
 
 def softplus(x: A, /) -> A:
-    """``log(1 + exp(x))`` of each element, a smooth ``relu``.
+    """Return ``log(1 + exp(x))`` of each element, a smooth ``relu``.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def softplus(x: A, /) -> A:
     >>> print(xp.grad(lambda x: xp.sum(xp.nn.softplus(x)))(x))
     [0.11920292 0.5        0.88079708]
     """
-    xp, given = inexact("softplus", x)
+    xp, given = floating_input("softplus", x)
     positive = given > 0
     # abs(x) in place of the first where would have no curvature at 0.
     below = xp.where(positive, -given, given)
@@ -101,7 +100,7 @@ def softplus(x: A, /) -> A:
 
 
 def tanh(x: A, /) -> A:
-    """The hyperbolic tangent of each element: ``arraytape.tanh``, which also takes complex data.
+    """Return the hyperbolic tangent of each element, as ``arraytape.tanh``.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ def tanh(x: A, /) -> A:
 
 
 def softmax(x: A, /, axis: int = -1) -> A:
-    """``exp(x) / sum(exp(x))`` along an axis: positive weights whose sum is 1.
+    """Return ``exp(x) / sum(exp(x))`` along an axis: positive weights whose sum is 1.
 
     Parameters
     ----------
@@ -147,13 +146,13 @@ def softmax(x: A, /, axis: int = -1) -> A:
     >>> print(xp.grad(lambda x: xp.nn.softmax(x)[2])(x))
     [-0.05989202 -0.1628034   0.22269543]
     """
-    xp, below = below_zero("softmax", x, axis)
+    xp, below = less_maximum("softmax", x, axis)
     e = xp.exp(below)
     return e / xp.sum(e, axis=axis, keepdims=True)  # type: ignore[no-any-return]
 
 
 def log_softmax(x: A, /, axis: int = -1) -> A:
-    """The logarithm of ``softmax``, exact also where a weight is too small for a float.
+    """Return the logarithm of ``softmax``, exact also where a weight is too small for a float.
 
     Parameters
     ----------
@@ -176,30 +175,30 @@ def log_softmax(x: A, /, axis: int = -1) -> A:
     >>> print(xp.grad(lambda x: -xp.nn.log_softmax(x)[2])(x))
     [ 0.09003057  0.24472847 -0.33475904]
     """
-    xp, below = below_zero("log_softmax", x, axis)
+    xp, below = less_maximum("log_softmax", x, axis)
     total = xp.sum(xp.exp(below), axis=axis, keepdims=True)
     return below - xp.log(total)  # type: ignore[no-any-return]
 
 
-def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
-    """``x`` less its maximum along the axis, of which the caller's result does not depend."""
-    xp, x = inexact(name, x)
+def less_maximum(name: str, x: Any, axis: int) -> tuple[Any, Any]:
+    """Return the namespace of x, and x less its maximum along the axis: softmax stays the same."""
+    xp, x = floating_input(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
-    return xp, x - stopped(xp, xp.max(x, axis=axis, keepdims=True))
+    return xp, x - gradient_stopped(xp, xp.max(x, axis=axis, keepdims=True))
 
 
-def real(name: str, x: Any) -> tuple[Any, Any]:
-    """The namespace of ``x`` and ``x``, or a TypeError for what is no Array of real numbers."""
+def real_input(name: str, x: Any) -> tuple[Any, Any]:
+    """Return the namespace of x, and x; raise TypeError if x is no array of real numbers."""
     xp = library_of(name, x)
-    if kind_of(xp, x) in "cb":
+    if dtype_kind(xp, x) in "cb":
         raise TypeError(f"{name} takes real numbers, got {describe(x)} [at {user_line()}]")
     return xp, x
 
 
-def inexact(name: str, x: Any) -> tuple[Any, Any]:
-    """The namespace of ``x``, and ``x`` as floats."""
-    xp, x = real(name, x)
-    return xp, as_floats(xp, x)
+def floating_input(name: str, x: Any) -> tuple[Any, Any]:
+    """Return the namespace of x, and x as floats."""
+    xp, x = real_input(name, x)
+    return xp, as_library_floats(xp, x)

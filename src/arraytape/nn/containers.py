@@ -1,4 +1,4 @@
-"""Sequential, and calls of a Module with other values in the place of its Variables."""
+"""Sequential, and calls of a Module with other values in place of its Variables."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..variable import Variable
 
 
 class Sequential(Module):
-    """Layers one after the other.
+    """Layers that are called one after the other.
 
     Parameters
     ----------
     layers : iterable of callables, default ()
         Modules, or functions of an Array such as ``nn.relu``.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -88,14 +88,14 @@ class Sequential(Module):
         return self.layers.pop()
 
     def __call__(self, x: Any, training: bool = False) -> Any:
-        """Apply all layers; ``training`` goes to those that take it."""
+        """Apply all layers, passing ``training`` to those that take it."""
         for layer in self.layers:
             x = layer(x, training=training) if takes_training(layer) else layer(x)
         return x
 
 
 def takes_training(layer: Callable[..., Any]) -> bool:
-    """Whether a layer has a parameter ``training``."""
+    """Return True if a layer has a parameter ``training``."""
     try:
         return "training" in inspect.signature(layer).parameters
     except (TypeError, ValueError):  # a function without a signature
@@ -103,7 +103,7 @@ def takes_training(layer: Callable[..., Any]) -> bool:
 
 
 def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **keywords: Any) -> Any:
-    """Call a Module with other values in the place of its Variables.
+    """Call a Module with other values in place of its Variables.
 
     The Module itself stays as it is, so this is a function of the values: for ``xp.grad``, for gradients
     of each example by ``xp.vmap``, and for ``torch.autograd`` or ``jax.grad`` on arrays of theirs.
@@ -111,13 +111,13 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     Parameters
     ----------
     module : Module
-        Whose Variables are there already: layers make theirs on their first call.
+        A Module that has its Variables: layers make theirs on their first call.
     values : mapping of str to Array
         New values by path, as in ``module.named_variables()``.  Variables that it does not name stay.
     *args : object
-        What the Module is called with.
+        Positional arguments of the call.
     **keywords : object
-        By name.
+        Keyword arguments of the call.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
                 f"[at {user_line()}]"
             )
         replaced[id(variables[path])] = value
-    likeness = with_values(module, replaced, {})
+    likeness = copy_with_values(module, replaced, {})
     with entered(RefuseReplaced(replaced, variables)):
         result = likeness(*args, **keywords)
     kept = {id(variable) for variable in variables.values()}
@@ -186,9 +186,9 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 
 
 class RefuseReplaced(Bystander):
-    """Stands on the stack during a call, and refuses reads of Variables that values stand for.
+    """A recorder that refuses reads of Variables for which ``functional_call`` has other values.
 
-    A function that closes over a Module reads them: no attribute leads there.
+    A function that closes over a Module reads its Variables: no attribute leads there.
     """
 
     def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
@@ -199,8 +199,8 @@ class RefuseReplaced(Bystander):
             if id(variable) in replaced and id(variable) not in given
         }
 
-    def accessed(self, variable: Any, /) -> None:
-        """Raise for a Variable whose value is given."""
+    def accessed(self, variable: Variable, /) -> None:
+        """Raise ValueError for a Variable whose value is given."""
         path = self.refused.get(id(variable))
         if path is not None:
             raise ValueError(
@@ -210,8 +210,8 @@ class RefuseReplaced(Bystander):
             )
 
 
-def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """A likeness of a Module, or of a nesting, with values in the place of Variables."""
+def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
+    """Return a copy of a Module, or of a nesting, with values in place of Variables."""
     if isinstance(part, Variable):
         return replaced.get(id(part), part)
     if id(part) in made:
@@ -219,11 +219,11 @@ def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) ->
     if isinstance(part, Module):
         likeness = made[id(part)] = copy.copy(part)
         for name, value in vars(part).items():
-            vars(likeness)[name] = with_values(value, replaced, made)
+            vars(likeness)[name] = copy_with_values(value, replaced, made)
         return likeness
     if nest.parts_of(part) is None:
         return part
     held = nest.leaves(part)
     if not any(isinstance(leaf, Variable | Module) for leaf in held):
         return part
-    return nest.pack(part, [with_values(leaf, replaced, made) for leaf in held])
+    return nest.pack(part, [copy_with_values(leaf, replaced, made) for leaf in held])

@@ -10,74 +10,48 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._util.errors import describe, shown, user_line
-from .initializers import one_of
-from .layers import Affine, Initial, Layer, Seed, flag, whole
-from .libraries import constant, inexact, library_of
+from .initializers import named_option
+from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
+from .libraries import as_library_floats, library_constant, library_of
 
 Sizes = int | Sequence[int]
 
 
 class Convolution(Affine):
-    """What ``Conv1D`` and ``Conv2D`` share."""
+    """Base class of ``Conv1D`` and ``Conv2D``."""
 
     _axes = 0
     _paddings: tuple[str, ...] = ("valid", "same")
 
     def __init__(
-        self,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: str = "valid",
-        dilation_rate: Sizes = 1,
-        activation: str | Callable[[Any], Any] | None = None,
-        use_bias: bool = True,
-        kernel_initializer: Initial = "glorot_uniform",
-        bias_initializer: Initial = "zeros",
-        seed: Seed = None,
-        name: str | None = None,
-    ) -> None:
+        self, filters: int, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid",
+        dilation_rate: Sizes = 1, activation: str | Callable[[Any], Any] | None = None,
+        use_bias: bool = True, kernel_initializer: Initial = "glorot_uniform",
+        bias_initializer: Initial = "zeros", seed: Seed = None, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
-        self.filters = whole(owner, "filters", filters)
-        self.kernel_size = sizes_of(owner, "kernel_size", kernel_size, self._axes)
-        self.strides = sizes_of(owner, "strides", strides, self._axes)
-        self.padding = one_of(owner, "padding", padding, self._paddings)
-        self.dilation_rate = sizes_of(owner, "dilation_rate", dilation_rate, self._axes)
+        self.filters = integer_option(owner, "filters", filters)
+        self.kernel_size = axis_sizes(owner, "kernel_size", kernel_size, self._axes)
+        self.strides = axis_sizes(owner, "strides", strides, self._axes)
+        self.padding = named_option(owner, "padding", padding, self._paddings)
+        self.dilation_rate = axis_sizes(owner, "dilation_rate", dilation_rate, self._axes)
         self._set(owner, activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
-        """Make kernel and bias.
-
-        Parameters
-        ----------
-        x : Array
-            Data whose last axis has the channels.
-        """
-        self._make((*self.kernel_size, x.shape[-1], self.filters), x)
+        self._make_kernel((*self.kernel_size, x.shape[-1], self.filters), x)
 
     def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            With ``filters`` channels.
-        """
         library, x, kernel = self._operands(x)
         windows = Windows(self, self.kernel_size, self.strides, self.dilation_rate, self.padding)
-        pieces = list(windows.of(library, x, 0.0))
+        pieces = list(windows.window_elements(library, x, 0.0))
         # One product for all places: channels of all elements under the kernel side by side.
         shape = tuple(pieces[0].shape[:-1])
         width = math.prod(kernel.shape[:-1])
@@ -96,26 +70,26 @@ CONVOLUTION = """{title}
     filters : int
         The number of the result's channels.
     kernel_size : int{or_pair}
-        How many places the kernel spans.
+        The number of places that the kernel spans.
     strides : int{or_pair}, default 1
-        How far apart the places are at which the result is computed.
+        The distance between places at which the result is computed.
     padding : {{{paddings}}}
         "valid": where the whole kernel fits.  "same": zeros around, so that with strides of 1 the result
         is as long as the data; an odd one comes after the data, as in TensorFlow.{causal}
     dilation_rate : int{or_pair}, default 1
-        How far apart the places are that the kernel meets.
+        The distance between places that the kernel meets.
     activation : str or callable, optional
         A function of an Array, or the name of one in ``arraytape.nn``.
     use_bias : bool, default True
-        Whether there is a bias.
+        If True, a bias is added.
     kernel_initializer : str or callable, default "glorot_uniform"
-        What the kernel holds at first: see ``arraytape.nn.initializers``.
+        The first values of the kernel: see ``arraytape.nn.initializers``.
     bias_initializer : str or callable, default "zeros"
-        What the bias holds at first.
+        The first values of the bias.
     seed : int, numpy.random.Generator or None
-        Where the kernel comes from.
+        The seed of the kernel.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     Examples
     --------
@@ -145,7 +119,7 @@ class Conv2D(Convolution):
 
 
 class Pooling(Layer):
-    """What the layers that pool windows share."""
+    """Base class of layers that pool windows."""
 
     _axes = 0
 
@@ -159,17 +133,17 @@ class Pooling(Layer):
         super().__init__(name)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
-        self.pool_size = sizes_of(owner, "pool_size", pool_size, self._axes)
+        self.pool_size = axis_sizes(owner, "pool_size", pool_size, self._axes)
         given = self.pool_size if strides is None else strides
-        self.strides = sizes_of(owner, "strides", given, self._axes)
-        self.padding = one_of(owner, "padding", padding, ("valid", "same"))
+        self.strides = axis_sizes(owner, "strides", given, self._axes)
+        self.padding = named_option(owner, "padding", padding, ("valid", "same"))
 
     def _windows(self) -> Windows:
         return Windows(self, self.pool_size, self.strides, (1,) * self._axes, self.padding)
 
 
 class MaxPooling(Pooling):
-    """The greatest element of each window."""
+    """Base class of layers that take the greatest element of each window."""
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -185,12 +159,14 @@ class MaxPooling(Pooling):
             With as many channels.  Elements that are all the greatest of a window share its gradient.
         """
         library = library_of(self.name, x)
-        pieces = list(self._windows().of(library, inexact(library, x), -math.inf))
+        pieces = list(
+            self._windows().window_elements(library, as_library_floats(library, x), -math.inf)
+        )
         return library.max(library.stack(pieces, axis=0), axis=0)
 
 
 class AveragePooling(Pooling):
-    """The mean of each window."""
+    """Base class of layers that take the mean of each window."""
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -206,12 +182,12 @@ class AveragePooling(Pooling):
             With as many channels; what lies outside of the data does not count.
         """
         library = library_of(self.name, x)
-        x, windows = inexact(library, x), self._windows()
-        total = functools.reduce(operator.add, windows.of(library, x, 0.0))
+        x, windows = as_library_floats(library, x), self._windows()
+        total = functools.reduce(operator.add, windows.window_elements(library, x, 0.0))
         lengths = tuple(x.shape[-1 - self._axes : -1])
         there: Any = np.ones((*lengths, 1))
-        counts = functools.reduce(operator.add, windows.of(np, there, 0.0))
-        return total / library.astype(constant(library, counts, x), x.dtype)
+        counts = functools.reduce(operator.add, windows.window_elements(np, there, 0.0))
+        return total / library.astype(library_constant(library, counts, x), x.dtype)
 
 
 POOLING = """{title}
@@ -221,13 +197,13 @@ POOLING = """{title}
     Parameters
     ----------
     pool_size : int{or_pair}, default 2
-        How long the windows are.
+        The length of a window.
     strides : int{or_pair}, optional
-        How far apart they are; as far as they are long by default.
+        The distance between windows; by default their length.
     padding : {{"valid", "same"}}
         "valid": windows that lie within the data.  "same": also those that do in part.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -271,14 +247,14 @@ class AveragePooling2D(AveragePooling):
 
 
 class GlobalPooling(Layer):
-    """What the layers that pool all places share."""
+    """Base class of layers that pool all places."""
 
     _axes, _reduction = 0, ""
 
     def __init__(self, keepdims: bool = False, name: str | None = None) -> None:
         super().__init__(name)
         self.least_axes = self._axes + 1
-        self.keepdims = flag(type(self).__name__, "keepdims", keepdims)
+        self.keepdims = boolean_option(type(self).__name__, "keepdims", keepdims)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -296,7 +272,7 @@ class GlobalPooling(Layer):
         library = library_of(self.name, x)
         over = tuple(range(-1 - self._axes, -1))
         return getattr(library, self._reduction)(
-            inexact(library, x), axis=over, keepdims=self.keepdims
+            as_library_floats(library, x), axis=over, keepdims=self.keepdims
         )
 
 
@@ -307,9 +283,9 @@ GLOBAL = """{title}
     Parameters
     ----------
     keepdims : bool, default False
-        Whether the axes of the places stay, of length 1.
+        If True, the axes of the places stay, with length 1.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -354,20 +330,16 @@ class Windows:
     """The windows of a layer along the axes before the last one."""
 
     def __init__(
-        self,
-        layer: Layer,
-        sizes: tuple[int, ...],
-        strides: tuple[int, ...],
-        dilations: tuple[int, ...],
-        padding: str,
-    ) -> None:
+        self, layer: Layer, sizes: tuple[int, ...], strides: tuple[int, ...],
+        dilations: tuple[int, ...], padding: str,
+    ) -> None:  # fmt: skip
         self.layer, self.sizes, self.strides = layer, sizes, strides
         self.dilations, self.padding = dilations, padding
 
-    def of(self, library: Any, x: Any, outside: float) -> Iterator[Any]:
-        """For each place in a window, the elements of ``x`` that lie there: one of each window.
+    def window_elements(self, library: ModuleType, x: Any, outside: float) -> Iterator[Any]:
+        """Yield the elements of x at each place in a window, one of each window at a time.
 
-        outside : what there is beyond the data.
+        Beyond the data every element is ``outside``.
         """
         first = x.ndim - 1 - len(self.sizes)
         spans = [
@@ -375,7 +347,7 @@ class Windows:
         ]
         for axis, span in enumerate(spans):
             before, after = self.margins(x.shape[first + axis], span, self.strides[axis])
-            x = padded(library, x, first + axis, before, after, outside)
+            x = pad_axis(library, x, first + axis, before, after, outside)
         counts = [
             (x.shape[first + axis] - span) // self.strides[axis] + 1
             for axis, span in enumerate(spans)
@@ -395,7 +367,7 @@ class Windows:
             yield x[(..., *slices, slice(None))]
 
     def margins(self, length: int, span: int, stride: int) -> tuple[int, int]:
-        """How much is to be added before and after the data along an axis."""
+        """Return the number of elements to add before and after the data along an axis."""
         if self.padding == "causal":
             return span - 1, 0
         if self.padding == "valid":
@@ -404,8 +376,8 @@ class Windows:
         return total // 2, total - total // 2
 
 
-def padded(library: Any, x: Any, axis: int, before: int, after: int, value: float) -> Any:
-    """``x`` with a number of elements more before and after an axis."""
+def pad_axis(library: ModuleType, x: Any, axis: int, before: int, after: int, value: float) -> Any:
+    """Return x with elements of one value added before and after the data along an axis."""
     if not before and not after:
         return x
 
@@ -413,19 +385,19 @@ def padded(library: Any, x: Any, axis: int, before: int, after: int, value: floa
         shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
         if isinstance(x, np.ndarray):
             return np.full(shape, value)
-        return library.astype(constant(library, np.full(shape, value), x), x.dtype)
+        return library.astype(library_constant(library, np.full(shape, value), x), x.dtype)
 
     parts = [margin(before)] if before else []
     parts += [x] + ([margin(after)] if after else [])
     return library.concat(parts, axis=axis)
 
 
-def sizes_of(owner: str, name: str, given: Any, axes: int) -> tuple[int, ...]:
-    """An integer for each axis; TypeError or ValueError else."""
-    several = given if isinstance(given, list | tuple) else (given,) * axes
+def axis_sizes(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...]:
+    """Return an integer for each axis; raise TypeError or ValueError for anything else."""
+    several: Any = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(
             f"{owner}: {name} must be an integer or {axes} of them, got {shown(given)} "
             f"[at {user_line()}]"
         )
-    return tuple(whole(owner, name, one) for one in several)
+    return tuple(integer_option(owner, name, one) for one in several)

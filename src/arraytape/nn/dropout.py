@@ -1,13 +1,13 @@
 """Dropout: elements set to zero at random, from a key and a count that a Variable holds.
 
 No generator is drawn from while a model runs: the random numbers of a call are a function of a key and
-of how many calls there were, which a Variable holds.  So a checkpoint has them, a run that is resumed
-goes on with the same numbers, and ``xp.function`` replays new ones in each call.
+of the number of calls.  So a checkpoint has both, a resumed run continues with the same numbers, and
+``xp.function`` replays new numbers in each call.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,13 @@ from .._define.define_op import unregistered
 from .._util.errors import describe, refuse, user_line
 from ..variable import Variable, detached
 from . import initializers
-from .layers import Layer, Seed, flag, whole
-from .libraries import constant, inexact
+from .layers import Layer, Seed, boolean_option, integer_option
+from .libraries import as_library_floats, library_constant
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 
 class Dropout(Layer):
@@ -36,9 +41,9 @@ class Dropout(Layer):
         The shape of the random numbers, with None for an axis of the data's length: an axis of length 1
         is kept or dropped as a whole.
     seed : int, numpy.random.Generator or None
-        Where the key comes from, once, when the layer is made.
+        The seed of the key, which is drawn once, when the layer is made.
     name : str, optional
-        How messages call it, and the first part of its Variable's name.
+        The layer's name in messages, and the first part of its Variable's name.
 
     Notes
     -----
@@ -73,16 +78,18 @@ class Dropout(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(name, seed)
-        self.rate = initializers.real("Dropout", "rate", rate, 0.0)
+        self.rate = initializers.finite_number("Dropout", "rate", rate, 0.0)
         if self.rate >= 1.0:
             raise ValueError(f"Dropout: rate must lie in [0, 1), got {rate} [at {user_line()}]")
-        self.noise_shape = shape_of(noise_shape)
+        self.noise_shape = noise_shape_of(noise_shape)
         key = np.random.default_rng(seed).integers(2**63 - 1)
         self.seed_generator_state = Variable(
             xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
         )
 
-    def __call__(self, x: Any, training: bool = False, key: Any = None) -> Any:
+    def __call__(
+        self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None
+    ) -> Any:
         """Set elements to zero when ``training`` is True.
 
         Raises
@@ -96,16 +103,16 @@ class Dropout(Layer):
             Within ``jax.jit``.
         """
         try:
-            return self._dropped(x, training, key)
+            return self._drop_elements(x, training, key)
         except Exception as error:
             refuse(error, self.name, x, key=key)
 
-    def _dropped(self, x: Any, training: bool, key: Any) -> Any:
-        """The result, and a state that has moved on."""
+    def _drop_elements(self, x: Any, training: bool, key: Array | npt.ArrayLike | None) -> Any:
+        """Return the result, and move the state on."""
         library = self._library(x)
-        if not flag(self.name, "training", training):
+        if not boolean_option(self.name, "training", training):
             return x
-        x = inexact(library, x)
+        x = as_library_floats(library, x)
         if not self.rate:
             return x
         if type(x).__name__ == "DynamicJaxprTracer":
@@ -117,12 +124,12 @@ class Dropout(Layer):
         if isinstance(x, Array):
             kept = numbers.to_device(x.device) >= self.rate
         else:
-            kept = constant(library, np.asarray(numbers) >= self.rate, x)
+            kept = library_constant(library, np.asarray(numbers) >= self.rate, x)
         scale = 1.0 / (1.0 - self.rate)
         return library.where(kept, x * scale, library.zeros_like(x))
 
-    def _key(self, given: Any) -> Array:
-        """The key of this call: the one that is given, else the state, which moves on."""
+    def _key(self, given: Array | npt.ArrayLike | None) -> Array:
+        """Return the key that is given; without one, return the state and count the call."""
         if given is None:
             state = detached(self.seed_generator_state)
             self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))
@@ -138,7 +145,7 @@ class Dropout(Layer):
             )
         return key.to_device("cpu")
 
-    def _noise_shape(self, x: Any) -> tuple[int, ...]:
+    def _noise_shape(self, x: RawArray) -> tuple[int, ...]:
         shape = tuple(x.shape)
         if self.noise_shape is None:
             return shape
@@ -155,23 +162,23 @@ class Dropout(Layer):
         )
 
 
-def shape_of(given: Any) -> tuple[int | None, ...] | None:
-    """A shape with None for some lengths; TypeError or ValueError else."""
+def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
+    """Return a shape that may have None for lengths; raise TypeError or ValueError for anything else."""
     if given is None:
         return None
     if not isinstance(given, list | tuple):
         raise TypeError(
             f"Dropout: noise_shape must be None or a tuple, got {describe(given)} [at {user_line()}]"
         )
-    return tuple(None if n is None else whole("Dropout", "noise_shape", n) for n in given)
+    return tuple(None if n is None else integer_option("Dropout", "noise_shape", n) for n in given)
 
 
-def draw(key: Any, shape: Any = ()) -> Any:
-    """Numbers in [0, 1) that follow from a key and their shape alone."""
+def draw_uniforms(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
+    """Return numbers in [0, 1) that depend on a key and their shape alone."""
     words = np.zeros(2, np.uint64)
     given = np.asarray(key).reshape(-1)
     words[: given.size] = given.astype(np.int64).view(np.uint64)
     return np.random.Generator(np.random.Philox(key=words)).random(tuple(shape))
 
 
-uniforms = unregistered("uniforms", draw)
+uniforms = unregistered("uniforms", draw_uniforms)

@@ -1,4 +1,4 @@
-"""Initializers: what layers' Variables hold at first, drawn by NumPy's generators.
+"""Initializers: the first values of layers' Variables, drawn by NumPy's generators.
 
 An initializer is called with a shape, a dtype and a generator, and gives a NumPy array.  One that was
 given a seed of its own draws from that.
@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._util.errors import describe, entrance, missing_from, refuse, shown, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer", "LecunNormal",
@@ -34,12 +37,12 @@ CUT = 0.87962566103423978
 
 
 class Initializer:
-    """What initializers share; one of your own overrides ``draw``.
+    """Base class of initializers; a subclass overrides ``draw``.
 
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -61,22 +64,22 @@ class Initializer:
         self.seed = seed
 
     def __call__(
-        self, shape: tuple[int, ...], dtype: Any = np.float64, generator: Seed = None
+        self, shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64, generator: Seed = None
     ) -> Host:
-        """Make the values: NumPy's array of this shape and dtype."""
+        """Return a NumPy array of this shape and dtype."""
         drawn = np.random.default_rng(generator if self.seed is None else self.seed)
         return np.asarray(self.draw(tuple(shape), drawn)).astype(dtype)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values: what a subclass defines.
+        """Draw the values; a subclass defines this.
 
         Parameters
         ----------
         shape : tuple[int, ...]
             The shape.
         generator : numpy.random.Generator
-            Where they come from.
+            The source of the random numbers.
 
         Returns
         -------
@@ -109,11 +112,10 @@ class Constant(Initializer):
 
     def __init__(self, value: float = 0.0) -> None:
         super().__init__()
-        self.value = real("Constant", "value", value)
+        self.value = finite_number("Constant", "value", value)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Make the values."""
         return np.full(shape, self.value)
 
 
@@ -155,7 +157,7 @@ class RandomNormal(Initializer):
     stddev : float, default 0.05
         Its standard deviation.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -167,12 +169,11 @@ class RandomNormal(Initializer):
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Seed = None) -> None:
         super().__init__(seed)
-        self.mean = real(type(self).__name__, "mean", mean)
-        self.stddev = real(type(self).__name__, "stddev", stddev, 0.0)
+        self.mean = finite_number(type(self).__name__, "mean", mean)
+        self.stddev = finite_number(type(self).__name__, "stddev", stddev, 0.0)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         return generator.normal(self.mean, self.stddev, shape)
 
 
@@ -186,7 +187,7 @@ class TruncatedNormal(RandomNormal):
     stddev : float, default 0.05
         The standard deviation before the cut.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -198,7 +199,6 @@ class TruncatedNormal(RandomNormal):
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         drawn = generator.normal(size=shape)
         while (outside := np.abs(drawn) > 2.0).any():
             drawn = np.where(outside, generator.normal(size=shape), drawn)
@@ -211,9 +211,9 @@ class RandomUniform(Initializer):
     Parameters
     ----------
     minval, maxval : float, default -0.05 and 0.05
-        Between which values it lies.
+        The ends of the interval.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     Examples
     --------
@@ -225,12 +225,11 @@ class RandomUniform(Initializer):
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: Seed = None) -> None:
         super().__init__(seed)
-        self.minval = real("RandomUniform", "minval", minval)
-        self.maxval = real("RandomUniform", "maxval", maxval, self.minval)
+        self.minval = finite_number("RandomUniform", "minval", minval)
+        self.maxval = finite_number("RandomUniform", "maxval", maxval, self.minval)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         return generator.uniform(self.minval, self.maxval, shape)
 
 
@@ -242,11 +241,11 @@ class VarianceScaling(Initializer):
     scale : float, default 1
         The factor.
     mode : {"fan_in", "fan_out", "fan_avg"}
-        What n is: how many inputs each output has, how many outputs each input, or their mean.
+        The meaning of n: the inputs of each output, the outputs of each input, or their mean.
     distribution : {"truncated_normal", "untruncated_normal", "uniform"}
-        Which distribution.
+        The kind of distribution.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -269,15 +268,16 @@ class VarianceScaling(Initializer):
         seed: Seed = None,
     ) -> None:
         super().__init__(seed)
-        self.scale = real(type(self).__name__, "scale", scale, 0.0)
-        self.mode = one_of(type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg"))
+        self.scale = finite_number(type(self).__name__, "scale", scale, 0.0)
+        self.mode = named_option(
+            type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg")
+        )
         kinds = ("truncated_normal", "untruncated_normal", "uniform")
-        self.distribution = one_of(type(self).__name__, "distribution", distribution, kinds)
+        self.distribution = named_option(type(self).__name__, "distribution", distribution, kinds)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
-        inputs, outputs = fans(shape)
+        inputs, outputs = count_fans(shape)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}
         most = max(1.0, count[self.mode])
         variance = self.scale / most
@@ -290,7 +290,7 @@ class VarianceScaling(Initializer):
 
 
 class Scaled(VarianceScaling):
-    """A ``VarianceScaling`` with a name: scale, mode and distribution are its class's."""
+    """A ``VarianceScaling`` whose scale, mode and distribution are fixed by its class."""
 
     _of_class: ClassVar[tuple[float, str, str]]
 
@@ -307,7 +307,7 @@ class GlorotUniform(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -332,7 +332,7 @@ class GlorotNormal(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -357,7 +357,7 @@ class HeUniform(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -381,7 +381,7 @@ class HeNormal(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -405,7 +405,7 @@ class LecunUniform(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -429,7 +429,7 @@ class LecunNormal(Scaled):
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -457,7 +457,7 @@ class Orthogonal(Initializer):
     gain : float, default 1
         The factor.
     seed : int, numpy.random.Generator or None
-        Where the values come from; None: from the generator of the layer.
+        The seed of the values; None takes the layer's generator.
 
     References
     ----------
@@ -476,11 +476,10 @@ class Orthogonal(Initializer):
 
     def __init__(self, gain: float = 1.0, seed: Seed = None) -> None:
         super().__init__(seed)
-        self.gain = real("Orthogonal", "gain", gain)
+        self.gain = finite_number("Orthogonal", "gain", gain)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
-        """Draw the values."""
         if len(shape) < 2:
             raise ValueError(
                 f"Orthogonal: needs at least two axes, got the shape {shape} [at {user_line()}]"
@@ -502,8 +501,8 @@ NAMES: dict[str, Callable[[], Initializer]] = {
 }  # fmt: skip
 
 
-def get(identifier: Any) -> Callable[..., Any]:
-    """Find the initializer that a layer's argument means.
+def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Return the initializer that a layer's argument means.
 
     Parameters
     ----------
@@ -532,25 +531,25 @@ def get(identifier: Any) -> Callable[..., Any]:
     if isinstance(identifier, type) and issubclass(identifier, Initializer):
         return identifier()
     if callable(identifier):
-        return identifier  # type: ignore[no-any-return]
+        return identifier
     if not isinstance(identifier, str):
         raise TypeError(
             f"an initializer must be a name or a function, got {describe(identifier)} "
             f"[at {user_line()}]"
         )
-    return NAMES[one_of("initializers", "name", identifier, tuple(NAMES))]()
+    return NAMES[named_option("initializers", "name", identifier, tuple(NAMES))]()
 
 
-def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many inputs an output of a kernel has, and how many outputs an input."""
+def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the number of inputs of an output of a kernel, and of outputs of an input."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[:-2])
     return field * shape[-2], field * shape[-1]
 
 
-def real(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
-    """A finite number, not less than ``least``; TypeError or ValueError else."""
+def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
+    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -565,8 +564,8 @@ def real(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
     return given
 
 
-def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
-    """A word among several; ValueError else."""
+def named_option(owner: str, name: str, value: str, names: tuple[str, ...]) -> str:
+    """Return the value if it is one of the names; raise ValueError if not."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(
             f"{owner}: no {name} {shown(value)}; there are {', '.join(names)} [at {user_line()}]"
@@ -575,7 +574,6 @@ def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

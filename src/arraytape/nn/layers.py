@@ -1,11 +1,11 @@
-"""Layers: Modules that make their Variables when they first see data."""
+"""Layers: Modules that make their Variables when they first get data."""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -16,7 +16,20 @@ from .._util.errors import describe, entrance, refuse, shown, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations, initializers
-from .libraries import beside, flattened, host_dtype, inexact, is_looked_at, kind_of, library_of
+from .libraries import (
+    as_layer_operand,
+    as_library_floats,
+    dtype_kind,
+    flatten_axes,
+    host_dtype,
+    is_free_to_read,
+    library_of,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)
@@ -27,16 +40,16 @@ Seed = int | np.random.Generator | None
 
 
 class Layer(Module):
-    """What layers share: Variables that are made on the first call, for the data's dtype and device.
+    """Base class of layers, which make Variables on the first call, for the data's dtype and device.
 
     A layer of your own overrides ``make``, which calls ``add_weight``, and ``call``.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
     seed : int, numpy.random.Generator or None
-        Where its Variables' first values come from; layers with the same integer and sizes start alike.
+        The seed of its Variables' values; layers with the same integer and sizes start alike.
 
     Examples
     --------
@@ -67,7 +80,7 @@ class Layer(Module):
         self.built = False
 
     def build(self, x: Array) -> None:
-        """Make the Variables for data like ``x``, unless they are there: what the first call does.
+        """Make the Variables for data like ``x``, unless they exist, as the first call does.
 
         Parameters
         ----------
@@ -92,7 +105,7 @@ class Layer(Module):
             vars(self).pop("_drawn", None)
 
     def make(self, x: Any) -> None:
-        """Make the Variables by ``add_weight``: what a subclass defines that has some.
+        """Make the Variables by ``add_weight``; a subclass that has Variables defines this.
 
         Parameters
         ----------
@@ -102,14 +115,9 @@ class Layer(Module):
 
     @entrance
     def add_weight(
-        self,
-        name: str,
-        shape: Sequence[int],
-        x: Any,
-        initializer: Initial = "glorot_uniform",
-        trainable: bool = True,
-        dtype: Any = None,
-    ) -> Variable:
+        self, name: str, shape: Sequence[int], x: Any, initializer: Initial = "glorot_uniform",
+        trainable: bool = True, dtype: npt.DTypeLike | None = None,
+    ) -> Variable:  # fmt: skip
         """Make a Variable, and keep it as the attribute of this name.
 
         Parameters
@@ -121,9 +129,9 @@ class Layer(Module):
         x : Array
             The data of the first call, whose dtype and device it gets.
         initializer : str or callable, default "glorot_uniform"
-            What it holds at first.
+            The Variable's first values.
         trainable : bool, default True
-            Whether tapes watch it.
+            If True, tapes watch the Variable.
         dtype : dtype, optional
             Its dtype; by default that of the data, float64 for integers.
 
@@ -152,7 +160,7 @@ class Layer(Module):
         return variable
 
     def call(self, x: Any) -> Any:
-        """Compute the layer's result: what a subclass defines.
+        """Compute the layer's result; a subclass defines this.
 
         Parameters
         ----------
@@ -183,8 +191,8 @@ class Layer(Module):
         except Exception as error:
             refuse(error, self.name, x)
 
-    def _library(self, x: Any) -> Any:
-        """The namespace of ``x``; an error for what is no array, or has too few axes."""
+    def _library(self, x: RawArray) -> Any:
+        """Return the namespace of x; raise an error if x is no array, or has too few axes."""
         library = library_of(f"{self.name}:", x)
         if x.ndim < self.least_axes:
             counted = "one axis" if self.least_axes == 1 else f"{self.least_axes} axes"
@@ -193,8 +201,8 @@ class Layer(Module):
             )
         return library
 
-    def _refuse_width(self, x: Any, wanted: int) -> None:
-        """ValueError for data whose last axis is not the one that the Variables were made for."""
+    def _refuse_width(self, x: RawArray, wanted: int) -> None:
+        """Raise ValueError if x's last axis has another length than the Variables were made for."""
         if not x.ndim or x.shape[-1] != wanted:
             raise ValueError(
                 f"{self.name}: was made for {wanted} inputs, but the last axis of "
@@ -203,44 +211,40 @@ class Layer(Module):
 
 
 class Affine(Layer):
-    """What layers with a kernel, a bias and an activation share."""
+    """Base class of layers with a kernel, a bias and an activation."""
 
     kernel: Variable | None
     bias: Variable | None
 
     def _set(
-        self,
-        owner: str,
-        activation: str | Callable[[Any], Any] | None,
-        use_bias: bool,
-        kernel_initializer: Initial,
-        bias_initializer: Initial,
-    ) -> None:
-        """Check and keep the options that they share."""
+        self, owner: str, activation: str | Callable[[Any], Any] | None, use_bias: bool,
+        kernel_initializer: Initial, bias_initializer: Initial,
+    ) -> None:  # fmt: skip
+        """Check and keep the options of all affine layers."""
         self.activation = activation_of(owner, activation)
-        self.use_bias = flag(owner, "use_bias", use_bias)
+        self.use_bias = boolean_option(owner, "use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
         self.kernel = self.bias = None
 
-    def _make(self, shape: Sequence[int], x: Any) -> None:
+    def _make_kernel(self, shape: Sequence[int], x: RawArray) -> None:
         """Make a kernel of this shape, whose last axis is that of the result, and the bias."""
         self.add_weight("kernel", shape, x, self.kernel_initializer)
         if self.use_bias:
             self.add_weight("bias", shape[-1:], x, self.bias_initializer)
 
     def _operands(self, x: Any) -> tuple[Any, Any, Any]:
-        """The library of x, and x and the kernel as operands of a product."""
-        kernel, library = beside(self.kernel, x), library_of(self.name, x)
+        """Return the namespace of x, and x and the kernel as operands of a product."""
+        kernel, library = as_layer_operand(self.kernel, x), library_of(self.name, x)
         self._refuse_width(x, kernel.shape[-2])
-        if kind_of(library, x) not in "fc":
+        if dtype_kind(library, x) not in "fc":
             x = library.astype(x, kernel.dtype)
         return library, x, kernel
 
-    def _activated(self, y: Any, x: Any) -> Any:
-        """The result, of a product: with the bias and the activation."""
+    def _activated(self, y: RawArray, x: RawArray) -> Any:
+        """Return a product y with the bias added and the activation applied."""
         if self.bias is not None:
-            y = y + beside(self.bias, x)
+            y = y + as_layer_operand(self.bias, x)
         return y if self.activation is None else self.activation(y)
 
 
@@ -257,15 +261,15 @@ class Dense(Affine):
     activation : str or callable, optional
         A function of an Array, or the name of one in ``arraytape.nn``; None leaves the sum as it is.
     use_bias : bool, default True
-        Whether there is a bias.
+        If True, a bias is added.
     seed : int, numpy.random.Generator or None
-        Where the kernel comes from; layers with the same integer and sizes start alike.
+        The seed of the kernel; layers with the same integer and sizes start alike.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
     kernel_initializer : str or callable, default "glorot_uniform"
-        What the kernel holds at first: see ``arraytape.nn.initializers``.
+        The first values of the kernel: see ``arraytape.nn.initializers``.
     bias_initializer : str or callable, default "zeros"
-        What the bias holds at first.
+        The first values of the bias.
 
     References
     ----------
@@ -288,18 +292,12 @@ class Dense(Affine):
     """
 
     def __init__(
-        self,
-        units: int,
-        activation: str | Callable[[Array], Array] | None = None,
-        use_bias: bool = True,
-        seed: Seed = None,
-        name: str | None = None,
-        *,
-        kernel_initializer: Initial = "glorot_uniform",
-        bias_initializer: Initial = "zeros",
-    ) -> None:
+        self, units: int, activation: str | Callable[[Array], Array] | None = None,
+        use_bias: bool = True, seed: Seed = None, name: str | None = None, *,
+        kernel_initializer: Initial = "glorot_uniform", bias_initializer: Initial = "zeros",
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
-        self.units = whole("Dense", "units", units)
+        self.units = integer_option("Dense", "units", units)
         self._set("Dense", activation, use_bias, kernel_initializer, bias_initializer)
 
     def make(self, x: Any) -> None:
@@ -310,7 +308,7 @@ class Dense(Affine):
         x : Array
             Data whose last axis has the layer's inputs.
         """
-        self._make((x.shape[-1], self.units), x)
+        self._make_kernel((x.shape[-1], self.units), x)
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -335,15 +333,15 @@ class Embedding(Layer):
     Parameters
     ----------
     input_dim : int
-        How many rows the table has.
+        The number of rows of the table.
     output_dim : int
         The length of a row, and of the result's last axis.
     embeddings_initializer : str or callable, default "uniform"
-        What the table holds at first: see ``arraytape.nn.initializers``.
+        The first values of the table: see ``arraytape.nn.initializers``.
     seed : int, numpy.random.Generator or None
-        Where the table comes from.
+        The seed of the table.
     name : str, optional
-        How messages call it, and the first part of its Variable's name.
+        The layer's name in messages, and the first part of its Variable's name.
     dtype : dtype, default float64
         The dtype of the table.
 
@@ -359,18 +357,12 @@ class Embedding(Layer):
     embeddings: Variable | None
 
     def __init__(
-        self,
-        input_dim: int,
-        output_dim: int,
-        embeddings_initializer: Initial = "uniform",
-        seed: Seed = None,
-        name: str | None = None,
-        *,
-        dtype: Any = np.float64,
-    ) -> None:
+        self, input_dim: int, output_dim: int, embeddings_initializer: Initial = "uniform",
+        seed: Seed = None, name: str | None = None, *, dtype: npt.DTypeLike | None = np.float64,
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
-        self.input_dim = whole("Embedding", "input_dim", input_dim)
-        self.output_dim = whole("Embedding", "output_dim", output_dim)
+        self.input_dim = integer_option("Embedding", "input_dim", input_dim)
+        self.output_dim = integer_option("Embedding", "output_dim", output_dim)
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         try:
             self.dtype = np.dtype(dtype)
@@ -404,16 +396,16 @@ class Embedding(Layer):
             Of the shape of ``x`` with one more axis.
         """
         library = library_of(self.name, x)
-        if kind_of(library, x) != "i":
+        if dtype_kind(library, x) != "i":
             raise TypeError(f"{self.name}: takes integers, got {describe(x)} [at {user_line()}]")
         known = (x >= 0) & (x < self.input_dim)
-        visible = is_looked_at(x)
+        visible = is_free_to_read(x)
         if visible and not bool(library.all(known)):
             raise ValueError(
                 f"{self.name}: integers from {int(library.min(x))} to {int(library.max(x))} are not "
                 f"all in the table's rows 0 to {self.input_dim - 1} [at {user_line()}]"
             )
-        places = flattened(library, library.where(known, x, library.zeros_like(x)), 0)
+        places = flatten_axes(library, library.where(known, x, library.zeros_like(x)), 0)
         table = self.embeddings if isinstance(x, Array) else table_beside(self.embeddings, x)
         rows = library.reshape(library.take(table, places, axis=0), (*x.shape, self.output_dim))
         return rows if visible else library.where(known[..., None], rows, math.nan)
@@ -425,7 +417,7 @@ class Flatten(Layer):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -450,17 +442,23 @@ class Flatten(Layer):
         Array
             Of two axes.
         """
-        return flattened(library_of(self.name, x), x, 1)
+        return flatten_axes(library_of(self.name, x), x, 1)
 
 
-def table_beside(table: Any, x: Any) -> Any:
-    """A table of floats as an operand beside integers of another library."""
+def table_beside(table: Variable | RawArray | None, x: RawArray) -> Any:
+    """Return a table of floats as an operand for integers of another library."""
     library = library_of("Embedding", x)
-    return beside(table, inexact(library, x)) if isinstance(table, Variable) else table
+    return (
+        as_layer_operand(table, as_library_floats(library, x))
+        if isinstance(table, Variable)
+        else table
+    )
 
 
-def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
-    """The function that ``activation`` means; an error lists the names."""
+def activation_of(
+    owner: str, given: str | Callable[[Any], Any] | None
+) -> Callable[[Any], Any] | None:
+    """Return the function that ``activation`` means; raise an error that lists the names."""
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
     if not isinstance(given, str):
@@ -476,8 +474,8 @@ def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
     return ACTIVATIONS[given]
 
 
-def whole(owner: str, name: str, given: Any, least: int = 1) -> int:
-    """An integer that is not less than ``least``; TypeError or ValueError else."""
+def integer_option(owner: str, name: str, given: SupportsIndex, least: int = 1) -> int:
+    """Return an integer not less than ``least``; raise TypeError or ValueError for others."""
     try:
         number = operator.index(given)
     except TypeError:
@@ -491,14 +489,13 @@ def whole(owner: str, name: str, given: Any, least: int = 1) -> int:
     return number
 
 
-def check_name(owner: str, name: Any) -> None:
-    """TypeError for a name that is no text."""
+def check_name(owner: str, name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
 
 
-def flag(owner: str, name: str, given: Any) -> bool:
-    """True or False; TypeError else."""
+def boolean_option(owner: str, name: str, given: bool) -> bool:
+    """Return True or False as a bool; raise TypeError for others."""
     if not isinstance(given, bool | np.bool):
         raise TypeError(
             f"{owner}: {name} must be True or False, got {describe(given)} [at {user_line()}]"

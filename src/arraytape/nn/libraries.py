@@ -1,16 +1,16 @@
-"""Whose arrays a layer computes on: Arrays, or those of another library of the array API standard.
+"""The library that a layer computes with: arraytape, or another library of the array API standard.
 
 Layers, activations and losses are array-API code.  On Arrays they compute with arraytape; on arrays of
-PyTorch, JAX or array_api_strict with that library, by array-api-compat, and its own differentiation
-sees plain calls of its own functions.  Variables enter such a computation as constants, copied; what is
-to be differentiated is handed in by ``functional_call``.
+PyTorch, JAX or array_api_strict with that library, by array-api-compat, and that library's
+differentiation sees calls of its own functions.  Variables enter such a computation as constants,
+copied; values to be differentiated are passed in by ``functional_call``.
 """
 
 from __future__ import annotations
 
 import math
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_jax_array
@@ -21,9 +21,12 @@ from .._array.array import Array
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
 
 def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
-    """The namespace of an array; TypeError for what is none, and for NumPy's, which no tape follows."""
+    """Return the namespace of an array; raise TypeError for NumPy's arrays, which no tape follows."""
     if isinstance(x, Array):
         return xp
     found: ModuleType | None = None
@@ -39,53 +42,53 @@ def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
     return found
 
 
-def kind_of(library: Any, x: Any) -> str:
-    """NumPy's letter for the kind of an array's dtype: one of b, i, f, c."""
+def dtype_kind(library: ModuleType, x: RawArray) -> str:
+    """Return NumPy's letter for the kind of an array's dtype: b, i, f or c."""
     if isinstance(x, Array):
         return "i" if x.dtype.kind == "u" else str(x.dtype.kind)
     kinds = {"b": "bool", "i": "integral", "f": "real floating", "c": "complex floating"}
     return next(letter for letter, kind in kinds.items() if library.isdtype(x.dtype, kind))
 
 
-def inexact(library: Any, x: Any) -> Any:
-    """``x`` as floats: float64 for bools and integers."""
-    return x if kind_of(library, x) in "fc" else library.astype(x, library.float64)
+def as_library_floats(library: ModuleType, x: RawArray) -> Any:
+    """Return x as floats: float64 for bools and integers."""
+    return x if dtype_kind(library, x) in "fc" else library.astype(x, library.float64)
 
 
-def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
-    """The dtype of Variables for data like ``x``: its own for floats, float64 for integers."""
+def host_dtype(library: ModuleType, x: RawArray) -> np.dtype[Any]:
+    """Return the dtype of Variables for data like x: that of floats, float64 for integers."""
     if isinstance(x, Array):
         inexact_data = x.dtype.kind in "fc"
         return np.empty(0, x.dtype).real.dtype if inexact_data else np.dtype(np.float64)
-    if kind_of(library, x) not in "fc":
+    if dtype_kind(library, x) not in "fc":
         return np.dtype(np.float64)
     single = x.dtype in (library.float32, library.complex64)
     return np.dtype(np.float32 if single or library.finfo(x.dtype).bits <= 32 else np.float64)
 
 
-def beside(value: Any, x: Any) -> Any:
-    """A layer's Variable as an operand beside ``x``: as it is, or as a constant of the library of x."""
+def as_layer_operand(value: Variable | RawArray | None, x: RawArray) -> Any:
+    """Return a layer's Variable as an operand for x: as it is, or as a constant of the library of x."""
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
     library = library_of("a layer", x)
     value._sync()  # it is read
     host = np.array(np.asarray(detached(value).to_device("cpu")))
-    found = constant(library, host, x)
-    return library.astype(found, x.dtype) if kind_of(library, x) in "fc" else found
+    found = library_constant(library, host, x)
+    return library.astype(found, x.dtype) if dtype_kind(library, x) in "fc" else found
 
 
-def constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
-    """NumPy's data as an array beside ``x``: of its library, on its device."""
+def library_constant(library: ModuleType, host: np.ndarray[Any, Any], x: Any) -> Any:
+    """Return NumPy's data as an array of x's library, on x's device."""
     if isinstance(x, Array) or not is_jax_array(x):
         return library.asarray(host, device=x.device)
     return library.asarray(host)  # JAX moves it, and one that it traces has no device
 
 
-def as_state(owner: str, value: Any, variable: Variable) -> Array:
-    """A value that was computed, for a Variable to hold: detached, of its dtype, where it is.
+def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
+    """Return a computed value for a Variable to hold: detached, of the Variable's dtype, where it lies.
 
-    TypeError under vmap, where it is a value for each example, and for what a trace of another library
-    has no value of yet.
+    Raise TypeError under vmap, where there is a value for each example, and for an array that another
+    library traces, which has no value yet.
     """
     if isinstance(value, Array):
         if getattr(value._data, "axis_ids", ()) and not isinstance(
@@ -100,19 +103,19 @@ def as_state(owner: str, value: Any, variable: Variable) -> Array:
     return xp.asarray(np.asarray(given), dtype=variable.dtype, device=variable.device)
 
 
-def stopped(library: Any, x: Any) -> Any:
-    """``x`` as a constant, where the library has a word for it."""
+def gradient_stopped(library: ModuleType, x: RawArray) -> Any:
+    """Return x as a constant, if the library can stop gradients."""
     if library is xp:
         return xp.stop_gradient(x)
     return x.detach() if hasattr(x, "detach") else x
 
 
-def flattened(library: Any, x: Any, kept: int) -> Any:
-    """``x`` with its first ``kept`` axes, and one for all the others."""
+def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
+    """Return x with its first ``kept`` axes, and one for all the others."""
     shape = tuple(x.shape)
     return library.reshape(x, (*shape[:kept], math.prod(shape[kept:])))
 
 
-def is_looked_at(x: Any) -> bool:
-    """Whether a look at the values of an Array costs nothing: data of NumPy's without a hidden axis."""
+def is_free_to_read(x: Any) -> bool:
+    """Return True if an Array's values can be read at no cost: NumPy's data without a hidden axis."""
     return isinstance(x, Array) and isinstance(x._data, np.ndarray)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj
 
 from .._array.array import Array
 from .._util.errors import describe, user_line
-from .activations import inexact, log_softmax
-from .libraries import constant, is_looked_at, kind_of, library_of
-from .libraries import inexact as as_floats
+from .activations import floating_input, log_softmax
+from .libraries import as_library_floats, dtype_kind, is_free_to_read, library_constant, library_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 
-def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
-    """The cross-entropy between labels and ``softmax(logits)``, computed from the logits.
+def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: int = -1) -> Array:
+    """Return the cross-entropy between labels and ``softmax(logits)``, computed from the logits.
 
     Parameters
     ----------
@@ -55,26 +60,26 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
     [[-0.11920292  0.11920292]
      [-0.88079708  0.88079708]]
     """
-    xp, logits = inexact("softmax_cross_entropy", logits)
-    labels = asarray_like(xp, labels, logits)
+    xp, logits = floating_input("softmax_cross_entropy", logits)
+    given = asarray_like(xp, labels, logits)
     logarithms = log_softmax(logits, axis=axis)
-    kind = kind_of(xp, labels)
+    kind = dtype_kind(xp, given)
     if kind == "i":
-        loss: Array = -picked(xp, logarithms, labels, axis)
+        loss: Array = -pick_classes(xp, logarithms, given, axis)
         return loss
-    if kind != "f" or labels.shape != logits.shape:
+    if kind != "f" or given.shape != logits.shape:
         raise ValueError(
-            f"softmax_cross_entropy: labels {describe(labels)} are neither integers nor a "
+            f"softmax_cross_entropy: labels {describe(given)} are neither integers nor a "
             f"probability for each of the logits {describe(logits)} [at {user_line()}]"
         )
-    # What has probability 0 costs nothing, also where its logit is -inf.
-    nothing = (labels == 0) & (logarithms == -xp.inf)
-    total: Array = xp.sum(labels * xp.where(nothing, 0, logarithms), axis=axis)
+    # A class of probability 0 adds no loss, even where its logit is -inf.
+    nothing = (given == 0) & (logarithms == -xp.inf)
+    total: Array = xp.sum(given * xp.where(nothing, 0, logarithms), axis=axis)
     return -total
 
 
-def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
-    """The logarithm of the probability of each example's class."""
+def pick_classes(xp: ModuleType, logarithms: RawArray, labels: RawArray, axis: int) -> Any:
+    """Return the logarithm of the probability of each example's class."""
     axis %= logarithms.ndim
     classes = logarithms.shape[axis]
     shape = logarithms.shape[:axis] + logarithms.shape[axis + 1 :]
@@ -85,7 +90,7 @@ def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
         )
     labels = xp.astype(labels, xp.int64, copy=False)
     known = (labels >= 0) & (labels < classes)
-    visible = is_looked_at(labels)
+    visible = is_free_to_read(labels)
     if visible and not bool(xp.all(known)):
         raise ValueError(
             f"softmax_cross_entropy: labels from {int(xp.min(labels))} to {int(xp.max(labels))} "
@@ -96,8 +101,10 @@ def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
     return values if visible else xp.where(known, values, xp.nan)
 
 
-def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None) -> Array:
-    """The mean of the squared distance between labels and predictions.
+def mean_squared_error(
+    labels: Array | npt.ArrayLike, predictions: Array, axis: int | None = None
+) -> Array:
+    """Return the mean of the squared distance between labels and predictions.
 
     Parameters
     ----------
@@ -131,23 +138,23 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
     [ 0.5 -1. ]
     """
     xp = library_of("mean_squared_error: predictions", predictions, "must be an Array")
-    labels = asarray_like(xp, labels, predictions)
-    if labels.shape != predictions.shape:
+    given = asarray_like(xp, labels, predictions)
+    if given.shape != predictions.shape:
         raise ValueError(
-            f"mean_squared_error: labels {describe(labels)} and predictions "
+            f"mean_squared_error: labels {describe(given)} and predictions "
             f"{describe(predictions)} differ in shape [at {user_line()}]"
         )
-    distance = predictions - labels
-    if kind_of(xp, distance) == "c":
+    distance = predictions - given
+    if dtype_kind(xp, distance) == "c":
         squares = xp.real(distance) ** 2 + xp.imag(distance) ** 2
     else:
-        squares = as_floats(xp, distance) ** 2
+        squares = as_library_floats(xp, distance) ** 2
     found: Array = xp.mean(squares, axis=axis)
     return found
 
 
-def asarray_like(xp: Any, labels: Any, predictions: Any) -> Any:
-    """Labels as an Array; lists of floats, which have no dtype, take that of the predictions."""
+def asarray_like(xp: ModuleType, labels: Array | npt.ArrayLike, predictions: RawArray) -> Any:
+    """Return labels as an array; lists of floats, which have no dtype, take that of the predictions."""
     if isinstance(labels, Array):
         return labels
     if not isinstance(labels, np.ndarray | np.generic) and is_array_api_obj(labels):
@@ -155,7 +162,7 @@ def asarray_like(xp: Any, labels: Any, predictions: Any) -> Any:
     if isinstance(predictions, Array):
         given = xp.asarray(labels, device=predictions.device)
     else:
-        given = constant(xp, np.asarray(labels), predictions)
-    if not hasattr(labels, "dtype") and kind_of(xp, given) == kind_of(xp, predictions):
+        given = library_constant(xp, np.asarray(labels), predictions)
+    if not hasattr(labels, "dtype") and dtype_kind(xp, given) == dtype_kind(xp, predictions):
         return xp.astype(given, predictions.dtype, copy=False)
     return given

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,9 +26,14 @@ from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, refuse, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
-from .initializers import one_of, real
-from .layers import check_name, flag, whole
+from .initializers import finite_number, named_option
+from .layers import boolean_option, check_name, integer_option
 from .libraries import as_state
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    ArrayLike: TypeAlias = Array | npt.ArrayLike
 
 __all__ = [
     "AUC", "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "MeanAbsoluteError",
@@ -38,7 +43,7 @@ __all__ = [
 
 
 class Metric(Module):
-    """What metrics share: sums that ``update_state`` adds to and ``reset_state`` sets to zero.
+    """Base class of metrics: sums that ``update_state`` adds to and ``reset_state`` sets to zero.
 
     A metric of your own makes Variables by ``add_variable`` and overrides ``update_state`` and
     ``result``.
@@ -46,7 +51,7 @@ class Metric(Module):
     Parameters
     ----------
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     Examples
     --------
@@ -87,19 +92,19 @@ class Metric(Module):
         return Variable(xp.zeros(tuple(shape), device="cpu"), False, f"{self.name}/{name}")
 
     def update_state(self, *args: Any, **keywords: Any) -> None:
-        """Add a batch: what a subclass defines.
+        """Add a batch; a subclass defines this.
 
         Parameters
         ----------
         *args : object
             Labels and predictions, or values.
         **keywords : object
-            By name.
+            Keyword arguments, such as weights.
         """
         raise NotImplementedError(f"{type(self).__name__} has no update_state()")
 
     def result(self) -> Array:
-        """Compute the figure over all batches since the last reset: what a subclass defines.
+        """Compute the figure over all batches since the last reset; a subclass defines this.
 
         Returns
         -------
@@ -113,7 +118,7 @@ class Metric(Module):
         together(self.variables, self._forget)
 
     def __call__(self, *args: Any, **keywords: Any) -> Array:
-        """Add a batch, and give the result with it."""
+        """Add a batch, and return the result over all batches."""
         self.update_state(*args, **keywords)
         return self.result()
 
@@ -123,15 +128,17 @@ class Metric(Module):
 
     def _add(self, *pairs: tuple[Variable, Any]) -> None:
         """Add to Variables, to all or to none."""
+        # Sums may lie on another device.
         values = [
-            (variable, as_state(self.name, on_host(value), variable)) for variable, value in pairs
+            (variable, as_state(self.name, detached(value).to_device("cpu"), variable))
+            for variable, value in pairs
         ]
 
-        def change() -> None:
+        def add_values() -> None:
             for variable, value in values:
                 variable.assign_add(value)
 
-        together([variable for variable, _ in pairs], change)
+        together([variable for variable, _ in pairs], add_values)
 
 
 class Sum(Metric):
@@ -140,7 +147,7 @@ class Sum(Metric):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -156,7 +163,7 @@ class Sum(Metric):
         super().__init__(name)
         self.total = self.add_variable((), "total")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+    def update_state(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
         """Add values.
 
         Parameters
@@ -166,42 +173,27 @@ class Sum(Metric):
         sample_weight : Array or array_like, optional
             A factor for each, or for all in a row.
         """
-        given, weights = weighed(self.name, numbers(self.name, values), sample_weight)
+        given, weights = with_weights(self.name, real_numbers(self.name, values), sample_weight)
         self._add((self.total, xp.sum(given * weights)))
 
     def result(self) -> Array:
-        """Give the sum.
-
-        Returns
-        -------
-        Array
-            The sum.
-        """
         return self.total.value()
 
 
 class Averaged(Metric):
-    """What is summed up, by how much of it there was."""
+    """Base class of metrics that are a weighted mean."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
         self.total = self.add_variable((), "total")
         self.count = self.add_variable((), "count")
 
-    def _average(self, values: Array, sample_weight: Any) -> None:
-        """Add values with their weights."""
-        given, weights = weighed(self.name, values, sample_weight)
+    def _average(self, values: Array, sample_weight: ArrayLike | None) -> None:
+        given, weights = with_weights(self.name, values, sample_weight)
         self._add((self.total, xp.sum(given * weights)), (self.count, xp.sum(weights)))
 
     def result(self) -> Array:
-        """Give the mean.
-
-        Returns
-        -------
-        Array
-            The mean; NaN where there was nothing yet.
-        """
-        return ratio(self.total, self.count, math.nan)
+        return ratio_or(self.total, self.count, math.nan)
 
 
 class Mean(Averaged):
@@ -210,7 +202,7 @@ class Mean(Averaged):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -222,7 +214,7 @@ class Mean(Averaged):
     3.0
     """
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+    def update_state(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
         """Add values.
 
         Parameters
@@ -232,13 +224,18 @@ class Mean(Averaged):
         sample_weight : Array or array_like, optional
             A weight for each, or for all in a row.
         """
-        self._average(numbers(self.name, values), sample_weight)
+        self._average(real_numbers(self.name, values), sample_weight)
 
 
 class Compared(Averaged):
-    """The mean of a figure of each label and its prediction."""
+    """Base class of metrics that are the mean of a figure of each label and its prediction."""
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -252,18 +249,18 @@ class Compared(Averaged):
         """
         self._average(self._compare(y_true, y_pred), sample_weight)
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """The figure of each example: what a subclass defines."""
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        """Return the figure of each example; a subclass defines this."""
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
 class Accuracy(Compared):
-    """How often predictions equal labels.
+    """The share of predictions that equal their labels.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -274,18 +271,17 @@ class Accuracy(Compared):
     0.6666666666666666
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
-        return as_floats(xp.equal(*alike(self.name, y_true, y_pred)))
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        return as_doubles(xp.equal(*same_shape_arrays(self.name, y_true, y_pred)))
 
 
 class BinaryAccuracy(Compared):
-    """How often predictions lie on their label's side of a threshold.
+    """The share of predictions that lie on their label's side of a threshold.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
     threshold : float, default 0.5
         Predictions above it count as 1.
 
@@ -300,21 +296,20 @@ class BinaryAccuracy(Compared):
 
     def __init__(self, name: str | None = None, threshold: float = 0.5) -> None:
         super().__init__(name)
-        self.threshold = real("BinaryAccuracy", "threshold", threshold)
+        self.threshold = finite_number("BinaryAccuracy", "threshold", threshold)
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
-        labels, predictions = alike(self.name, y_true, y_pred)
-        return as_floats(as_floats(predictions > self.threshold) == as_floats(labels))
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
+        return as_doubles(as_doubles(predictions > self.threshold) == as_doubles(labels))
 
 
 class CategoricalAccuracy(Compared):
-    """How often the greatest of the predictions is that of the labels, given for each class.
+    """The share of examples whose greatest prediction has the place of the greatest label.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -325,19 +320,18 @@ class CategoricalAccuracy(Compared):
     0.5
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
-        labels, predictions = alike(self.name, y_true, y_pred, 1)
-        return as_floats(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred, 1)
+        return as_doubles(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
 
 
 class SparseCategoricalAccuracy(Compared):
-    """How often the greatest of the predictions is that of the label's class, given as an integer.
+    """The share of examples whose greatest prediction is that of the label's class, an integer.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -348,15 +342,14 @@ class SparseCategoricalAccuracy(Compared):
     0.5
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
-        labels, predictions = numbers(self.name, y_true), numbers(self.name, y_pred)
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        labels, predictions = real_numbers(self.name, y_true), real_numbers(self.name, y_pred)
         if not predictions.ndim or labels.shape != predictions.shape[:-1]:
             raise ValueError(
                 f"{self.name}: labels {describe(labels)} are not one for each row of the predictions "
                 f"{describe(predictions)} [at {user_line()}]"
             )
-        return as_floats(xp.argmax(predictions, axis=-1) == labels)
+        return as_doubles(xp.argmax(predictions, axis=-1) == labels)
 
 
 class MeanSquaredError(Compared):
@@ -365,7 +358,7 @@ class MeanSquaredError(Compared):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -376,10 +369,9 @@ class MeanSquaredError(Compared):
     0.625
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
-        labels, predictions = alike(self.name, y_true, y_pred)
-        return (as_floats(predictions) - as_floats(labels)) ** 2
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
+        return (as_doubles(predictions) - as_doubles(labels)) ** 2
 
 
 class RootMeanSquaredError(MeanSquaredError):
@@ -388,7 +380,7 @@ class RootMeanSquaredError(MeanSquaredError):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -400,13 +392,6 @@ class RootMeanSquaredError(MeanSquaredError):
     """
 
     def result(self) -> Array:
-        """Give the root.
-
-        Returns
-        -------
-        Array
-            The root; NaN where there was nothing yet.
-        """
         return xp.sqrt(super().result())
 
 
@@ -416,7 +401,7 @@ class MeanAbsoluteError(Compared):
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -427,21 +412,25 @@ class MeanAbsoluteError(Compared):
     0.75
     """
 
-    def _compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compare both."""
-        labels, predictions = alike(self.name, y_true, y_pred)
-        return xp.abs(as_floats(predictions) - as_floats(labels))
+    def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
+        return xp.abs(as_doubles(predictions) - as_doubles(labels))
 
 
 class Confusion(Metric):
     """Sums of true and false positives and negatives at thresholds."""
 
-    def _make(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
+    def _make_counts(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
         self.thresholds = thresholds
         for name in names:
             setattr(self, name, self.add_variable(thresholds.shape, name))
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -453,10 +442,10 @@ class Confusion(Metric):
         sample_weight : Array or array_like, optional
             A weight for each.
         """
-        labels, predictions = alike(self.name, y_true, y_pred)
-        labels, weights = weighed(self.name, as_floats(labels), sample_weight)
+        labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
+        labels, weights = with_weights(self.name, as_doubles(labels), sample_weight)
         columns = xp.asarray(self.thresholds, device=predictions.device)[:, None]
-        above = as_floats(as_floats(xp.reshape(predictions, (1, -1))) > columns)
+        above = as_doubles(as_doubles(xp.reshape(predictions, (1, -1))) > columns)
         positive = xp.reshape(labels * weights, (-1, 1))
         negative = xp.reshape((1.0 - labels) * weights, (-1, 1))
         sums = {
@@ -470,14 +459,14 @@ class Confusion(Metric):
 
 
 class Precision(Confusion):
-    """How many of the examples that were predicted to be positive are.
+    """The share of the examples predicted to be positive that are positive.
 
     Parameters
     ----------
     thresholds : float, default 0.5
         Predictions above it are positive.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -493,11 +482,11 @@ class Precision(Confusion):
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)
-        value = real("Precision", "thresholds", thresholds)
-        self._make(np.array([value]), "true_positives", "false_positives")
+        value = finite_number("Precision", "thresholds", thresholds)
+        self._make_counts(np.array([value]), "true_positives", "false_positives")
 
     def result(self) -> Array:
-        """Give the precision.
+        """Return the precision.
 
         Returns
         -------
@@ -505,18 +494,18 @@ class Precision(Confusion):
             From 0 to 1; 0 where nothing was predicted to be positive.
         """
         hits = detached(self.true_positives)
-        return ratio(hits, hits + detached(self.false_positives), 0.0)[0]
+        return ratio_or(hits, hits + detached(self.false_positives), 0.0)[0]
 
 
 class Recall(Confusion):
-    """How many of the positive examples were predicted to be.
+    """The share of the positive examples that were predicted to be positive.
 
     Parameters
     ----------
     thresholds : float, default 0.5
         Predictions above it are positive.
     name : str, optional
-        How messages call it.
+        The name in messages.
 
     Examples
     --------
@@ -532,11 +521,11 @@ class Recall(Confusion):
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)
-        value = real("Recall", "thresholds", thresholds)
-        self._make(np.array([value]), "true_positives", "false_negatives")
+        value = finite_number("Recall", "thresholds", thresholds)
+        self._make_counts(np.array([value]), "true_positives", "false_negatives")
 
     def result(self) -> Array:
-        """Give the recall.
+        """Return the recall.
 
         Returns
         -------
@@ -544,11 +533,11 @@ class Recall(Confusion):
             From 0 to 1; 0 where nothing is positive.
         """
         hits = detached(self.true_positives)
-        return ratio(hits, hits + detached(self.false_negatives), 0.0)[0]
+        return ratio_or(hits, hits + detached(self.false_negatives), 0.0)[0]
 
 
 class AUC(Confusion):
-    """The area under the ROC curve, or under that of precision by recall.
+    """The area under the ROC curve, or under the curve of precision over recall.
 
     It is summed up by trapezoids between thresholds, so it is exact where predictions are thresholds'
     multiples, and else as good as there are thresholds.
@@ -556,13 +545,13 @@ class AUC(Confusion):
     Parameters
     ----------
     num_thresholds : int, default 200
-        How many thresholds, evenly spaced, with one below 0 and one above 1.
+        The number of thresholds: evenly spaced, one below 0 and one above 1.
     curve : {"ROC", "PR"}
         True by false positives, or precision by recall.
     name : str, optional
-        How messages call it.
+        The name in messages.
     from_logits : bool, default False
-        Whether predictions are logits, of which the sigmoid is taken.
+        If True, predictions are logits, whose sigmoid is taken.
 
     References
     ----------
@@ -591,17 +580,22 @@ class AUC(Confusion):
         from_logits: bool = False,
     ) -> None:
         super().__init__(name)
-        count = whole("AUC", "num_thresholds", num_thresholds, 2)
-        self.curve = one_of("AUC", "curve", curve, ("ROC", "PR"))
-        self.from_logits = flag("AUC", "from_logits", from_logits)
+        count = integer_option("AUC", "num_thresholds", num_thresholds, 2)
+        self.curve = named_option("AUC", "curve", curve, ("ROC", "PR"))
+        self.from_logits = boolean_option("AUC", "from_logits", from_logits)
         try:
             inner = np.arange(1, count - 1) / (count - 1)
         except Exception as error:
             refuse(error, "AUC", num_thresholds)
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
-        self._make(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
+        self._make_counts(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -614,11 +608,11 @@ class AUC(Confusion):
             A weight for each.
         """
         if self.from_logits:
-            y_pred = xp.nn.sigmoid(as_floats(numbers(self.name, y_pred)))
+            y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
         super().update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> Array:
-        """Give the area.
+        """Return the area.
 
         Returns
         -------
@@ -629,31 +623,34 @@ class AUC(Confusion):
         missed, right = detached(self.false_negatives), detached(self.true_negatives)
         if self.curve == "PR":
             return precision_by_recall(hits, wrong, missed)
-        x, y = ratio(wrong, wrong + right, 0.0), ratio(hits, hits + missed, 0.0)
+        x, y = ratio_or(wrong, wrong + right, 0.0), ratio_or(hits, hits + missed, 0.0)
         return xp.sum((x[:-1] - x[1:]) * (y[:-1] + y[1:]) / 2.0)
 
 
 def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
-    """The area under precision by recall, interpolated in the counts: Davis and Goadrich 2006."""
+    """Return the area under precision over recall, interpolated in the counts.
+
+    Source: Davis and Goadrich 2006.
+    """
     positives = hits + wrong
     steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
-    slope = ratio(steps, more, 0.0)
+    slope = ratio_or(steps, more, 0.0)
     offset = hits[1:] - slope * positives[1:]
     both = (positives[:-1] > 0) & (positives[1:] > 0)
-    quotient = xp.where(both, ratio(positives[:-1], positives[1:], 1.0), 1.0)
+    quotient = xp.where(both, ratio_or(positives[:-1], positives[1:], 1.0), 1.0)
     parts = slope * (steps + offset * xp.log(quotient))
-    return xp.sum(ratio(parts, hits[1:] + missed[1:], 0.0))
+    return xp.sum(ratio_or(parts, hits[1:] + missed[1:], 0.0))
 
 
-def ratio(a: Array, b: Array, otherwise: float) -> Array:
-    """``a / b``, and a number where b is 0."""
+def ratio_or(a: Array, b: Array, otherwise: float) -> Array:
+    """Return ``a / b``, and ``otherwise`` where b is 0."""
     a, b = detached(a), detached(b)
     nothing = b == 0
     return xp.where(nothing, otherwise, a / xp.where(nothing, 1.0, b))
 
 
-def numbers(owner: str, given: Any) -> Array:
-    """Real numbers or bools as an Array that no tape follows; TypeError else."""
+def real_numbers(owner: str, given: ArrayLike) -> Array:
+    """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
     else:
@@ -664,9 +661,11 @@ def numbers(owner: str, given: Any) -> Array:
     return found
 
 
-def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, Array]:
-    """Labels and predictions of one shape; ValueError else."""
-    labels, predictions = numbers(owner, y_true), numbers(owner, y_pred)
+def same_shape_arrays(
+    owner: str, y_true: ArrayLike, y_pred: ArrayLike, least: int = 0
+) -> tuple[Array, Array]:
+    """Return labels and predictions of one shape; raise ValueError if their shapes differ."""
+    labels, predictions = real_numbers(owner, y_true), real_numbers(owner, y_pred)
     if labels.shape != predictions.shape or labels.ndim < least:
         raise ValueError(
             f"{owner}: labels {describe(labels)} and predictions {describe(predictions)} differ in "
@@ -675,12 +674,12 @@ def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, 
     return labels.to_device(predictions.device), predictions
 
 
-def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]:
-    """Values in double precision, and a weight for each: those of a row, where there are fewer axes."""
-    values = as_floats(given)
+def with_weights(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+    """Return values in double precision, and the weight of each, which may be that of its row."""
+    values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)
-    weights = as_floats(numbers(owner, sample_weight))
+    weights = as_doubles(real_numbers(owner, sample_weight))
     if weights.shape != values.shape[: weights.ndim]:
         raise ValueError(
             f"{owner}: sample_weight {describe(weights)} is not one for each of {describe(values)} "
@@ -690,18 +689,11 @@ def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]
     return values, xp.ones_like(values) * rows.to_device(values.device)
 
 
-def as_floats(x: Array) -> Array:
-    """In double precision."""
+def as_doubles(x: Array) -> Array:
     return xp.astype(x, xp.float64, copy=False)
 
 
-def on_host(x: Array) -> Array:
-    """A sum that may lie on another device."""
-    return detached(x).to_device("cpu")
-
-
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

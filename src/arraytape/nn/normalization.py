@@ -1,57 +1,61 @@
-"""Normalisation: data less their mean, by their standard deviation."""
+"""Normalization: data less their mean, divided by their standard deviation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._util.errors import describe, refuse, shown, user_line
 from ..variable import Variable, together
 from . import initializers
-from .layers import Initial, Layer, flag, whole
-from .libraries import as_state, beside, inexact, library_of
+from .layers import Initial, Layer, boolean_option, integer_option
+from .libraries import as_layer_operand, as_library_floats, as_state, library_of
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 Axes = int | Sequence[int]
 
 
 class Normalization(Layer):
-    """What the layers share that scale and shift what they have normalised."""
+    """Base class of layers that scale and shift normalized data."""
 
     gamma: Variable | None
     beta: Variable | None
     axis: tuple[int, ...]
 
     def _set(
-        self,
-        owner: str,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta_initializer: Initial,
+        self, owner: str, epsilon: float, center: bool, scale: bool, beta_initializer: Initial,
         gamma_initializer: Initial,
-    ) -> None:
-        """Check and keep the options that they share."""
-        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
-        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
+    ) -> None:  # fmt: skip
+        """Check and keep the options of all normalizations."""
+        self.epsilon = initializers.finite_number(owner, "epsilon", epsilon, 0.0)
+        self.center, self.scale = (
+            boolean_option(owner, "center", center),
+            boolean_option(owner, "scale", scale),
+        )
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.gamma = self.beta = None
 
-    def _make(self, shape: tuple[int, ...], x: Any) -> None:
-        """Make gamma and beta."""
+    def _make_gamma_beta(self, shape: tuple[int, ...], x: RawArray) -> None:
         if self.scale:
             self.add_weight("gamma", shape, x, self.gamma_initializer)
         if self.center:
             self.add_weight("beta", shape, x, self.beta_initializer)
 
-    def _result(self, library: Any, x: Any, mean: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-        """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; gamma and beta have these axes."""
+    def _result(
+        self, library: ModuleType, x: RawArray, mean: RawArray, variance: RawArray,
+        axes: tuple[int, ...],
+    ) -> Any:  # fmt: skip
+        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; axes are those of gamma."""
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
         for name in ("gamma", "beta"):
-            value = beside(getattr(self, name), y)
+            value = as_layer_operand(getattr(self, name), y)
             if value is None:
                 continue
             wanted = tuple(y.shape[i] for i in axes)
@@ -77,15 +81,15 @@ class LayerNormalization(Normalization):
     epsilon : float, default 1e-3
         Added to the variance.
     center : bool, default True
-        Whether there is a ``beta``.
+        If True, ``beta`` is added.
     scale : bool, default True
-        Whether there is a ``gamma``.
+        If True, the result is multiplied by ``gamma``.
     beta_initializer : str or callable, default "zeros"
-        What beta holds at first.
+        The first values of beta.
     gamma_initializer : str or callable, default "ones"
-        What gamma holds at first.
+        The first values of gamma.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     References
     ----------
@@ -104,19 +108,14 @@ class LayerNormalization(Normalization):
     """
 
     def __init__(
-        self,
-        axis: Axes = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Initial = "zeros",
-        gamma_initializer: Initial = "ones",
+        self, axis: Axes = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
+        beta_initializer: Initial = "zeros", gamma_initializer: Initial = "ones",
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         several = axis if isinstance(axis, list | tuple) else (axis,)
         owner = "LayerNormalization"
-        self.axis = tuple(whole(owner, "axis", one, -64) for one in several)
+        self.axis = tuple(integer_option(owner, "axis", one, -64) for one in several)
         self._set(owner, epsilon, center, scale, beta_initializer, gamma_initializer)
 
     def make(self, x: Any) -> None:
@@ -127,7 +126,9 @@ class LayerNormalization(Normalization):
         x : Array
             The first data.
         """
-        self._make(tuple(x.shape[i] for i in axes_of(self.name, x, self.axis)), x)
+        self._make_gamma_beta(
+            tuple(x.shape[i] for i in normalized_axes(self.name, x, self.axis)), x
+        )
 
     def call(self, x: Any) -> Any:
         """Compute the result.
@@ -143,8 +144,8 @@ class LayerNormalization(Normalization):
             Of the same shape.
         """
         library = library_of(self.name, x)
-        x, over = inexact(library, x), axes_of(self.name, x, self.axis)
-        return self._result(library, x, *moments(library, x, over), over)
+        x, over = as_library_floats(library, x), normalized_axes(self.name, x, self.axis)
+        return self._result(library, x, *mean_and_variance(library, x, over), over)
 
 
 class BatchNormalization(Normalization):
@@ -158,23 +159,23 @@ class BatchNormalization(Normalization):
     axis : int, default -1
         The axis of the channels.
     momentum : float, default 0.99
-        How slowly the running statistics forget.  PyTorch's momentum is 1 less this one.
+        The weight of the old running statistics.  PyTorch's momentum is 1 less this one.
     epsilon : float, default 1e-3
         Added to the variance.
     center : bool, default True
-        Whether there is a ``beta``.
+        If True, ``beta`` is added.
     scale : bool, default True
-        Whether there is a ``gamma``.
+        If True, the result is multiplied by ``gamma``.
     beta_initializer : str or callable, default "zeros"
-        What beta holds at first.
+        The first values of beta.
     gamma_initializer : str or callable, default "ones"
-        What gamma holds at first.
+        The first values of gamma.
     moving_mean_initializer : str or callable, default "zeros"
-        What the running mean is at first.
+        The first values of the running mean.
     moving_variance_initializer : str or callable, default "ones"
-        What the running variance is at first.
+        The first values of the running variance.
     name : str, optional
-        How messages call it, and the first part of its Variables' names.
+        The layer's name in messages, and the first part of its Variables' names.
 
     Notes
     -----
@@ -203,22 +204,15 @@ class BatchNormalization(Normalization):
     moving_variance: Variable | None
 
     def __init__(
-        self,
-        axis: int = -1,
-        momentum: float = 0.99,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Initial = "zeros",
-        gamma_initializer: Initial = "ones",
-        moving_mean_initializer: Initial = "zeros",
-        moving_variance_initializer: Initial = "ones",
-        name: str | None = None,
-    ) -> None:
+        self, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+        scale: bool = True, beta_initializer: Initial = "zeros",
+        gamma_initializer: Initial = "ones", moving_mean_initializer: Initial = "zeros",
+        moving_variance_initializer: Initial = "ones", name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(name)
         owner = "BatchNormalization"
-        self.axis = (whole(owner, "axis", axis, -64),)
-        self.momentum = initializers.real(owner, "momentum", momentum, 0.0)
+        self.axis = (integer_option(owner, "axis", axis, -64),)
+        self.momentum = initializers.finite_number(owner, "momentum", momentum, 0.0)
         if self.momentum > 1.0:
             raise ValueError(
                 f"{owner}: momentum must lie in [0, 1], got {shown(momentum)} [at {user_line()}]"
@@ -236,9 +230,9 @@ class BatchNormalization(Normalization):
         x : Array
             The first data.
         """
-        (axis,) = axes_of(self.name, x, self.axis)
+        (axis,) = normalized_axes(self.name, x, self.axis)
         shape = (x.shape[axis],)
-        self._make(shape, x)
+        self._make_gamma_beta(shape, x)
         self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
@@ -253,16 +247,16 @@ class BatchNormalization(Normalization):
             When its shape does not fit, or there is no element to take statistics of.
         """
         try:
-            return self._normalized(x, flag(self.name, "training", training))
+            return self._normalized(x, boolean_option(self.name, "training", training))
         except Exception as error:
             refuse(error, self.name, x)
 
     def _normalized(self, x: Any, training: bool) -> Any:
-        """The result, and running statistics that have moved on."""
+        """Return the result, and move the running statistics if ``training`` is True."""
         library = self._library(x)
         self.build(x)
-        (axis,) = axes_of(self.name, x, self.axis)
-        x = inexact(library, x)
+        (axis,) = normalized_axes(self.name, x, self.axis)
+        x = as_library_floats(library, x)
         state: tuple[Any, Any] = (self.moving_mean, self.moving_variance)
         if x.shape[axis] != state[0].shape[0]:
             raise ValueError(
@@ -277,13 +271,13 @@ class BatchNormalization(Normalization):
                     f"{self.name}: {describe(x)} has no element to take mean and variance of "
                     f"[at {user_line()}]"
                 )
-            mean, variance = moments(library, x, over)
+            mean, variance = mean_and_variance(library, x, over)
             self._move(library, state, (mean, variance))
         else:
-            mean, variance = (library.reshape(beside(one, x), shape) for one in state)
+            mean, variance = (library.reshape(as_layer_operand(one, x), shape) for one in state)
         return self._result(library, x, mean, variance, (axis,))
 
-    def _move(self, library: Any, state: Sequence[Any], current: Sequence[Any]) -> None:
+    def _move(self, library: ModuleType, state: Sequence[Any], current: Sequence[Any]) -> None:
         """Move the running statistics towards those of a batch."""
         if not all(isinstance(variable, Variable) for variable in state):
             raise TypeError(
@@ -295,21 +289,21 @@ class BatchNormalization(Normalization):
             flat = as_state(self.name, library.reshape(value, variable.shape), variable)
             values.append(variable.value() * self.momentum + flat * (1.0 - self.momentum))
 
-        def change() -> None:
+        def move_statistics() -> None:
             for variable, value in zip(state, values, strict=True):
                 variable.assign(value)
 
-        together(state, change)
+        together(state, move_statistics)
 
 
-def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
-    """Mean and variance over axes, which stay."""
+def mean_and_variance(library: ModuleType, x: RawArray, over: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return mean and variance over axes, which stay with length 1."""
     mean = library.mean(x, axis=over, keepdims=True)
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
 
 
-def axes_of(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes as non-negative numbers, in order; ValueError for one that is not there, or there twice."""
+def normalized_axes(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return axes as sorted non-negative numbers; raise ValueError for a missing or repeated axis."""
     found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
     if len(found) < len(axes):
         raise ValueError(

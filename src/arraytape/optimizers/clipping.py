@@ -11,7 +11,7 @@ from typing import Any
 
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
-from ..nn.libraries import inexact, kind_of, library_of
+from ..nn.libraries import as_library_floats, dtype_kind, library_of
 from .scipy import number
 
 
@@ -53,11 +53,11 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
 
     def clip(g: Any) -> Any:
         library = library_of("clip_by_value", g)
-        if kind_of(library, g) == "c":
+        if dtype_kind(library, g) == "c":
             raise TypeError(
                 f"clip_by_value: complex numbers have no order; clip them by norm [at {user_line()}]"
             )
-        return library.clip(inexact(library, g), least, most)
+        return library.clip(as_library_floats(library, g), least, most)
 
     return each(clip, gradients)
 
@@ -140,7 +140,10 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
     """
     most = number("clip_by_global_norm", "clip_norm", clip_norm, 0.0, math.inf)
     norm = global_norm(t_list) if use_norm is None else use_norm
-    if kind_of(library_of("clip_by_global_norm: use_norm", norm, "must be an Array"), norm) != "f":
+    if (
+        dtype_kind(library_of("clip_by_global_norm: use_norm", norm, "must be an Array"), norm)
+        != "f"
+    ):
         raise TypeError(
             f"clip_by_global_norm: use_norm must be a floating-point Array, got {describe(norm)} "
             f"[at {user_line()}]"
@@ -193,7 +196,7 @@ def global_norm(t_list: Any) -> Any:
 
 def norm_of(library: Any, g: Any) -> Any:
     """The root of the sum of squares, also where a square is too great or too small for a float."""
-    sizes = library.abs(inexact(library, g))
+    sizes = library.abs(as_library_floats(library, g))
     if not math.prod(sizes.shape):
         return library.sum(sizes)
     greatest = library.max(sizes)
@@ -207,7 +210,7 @@ def scaled(library: Any, g: Any, norm: Any, most: float) -> Any:
     above = norm > most
     factor = library.where(above, most / library.where(above, norm, 1.0), 1.0)
     factor = library.where(library.isfinite(norm), factor, math.nan)
-    g = inexact(library, g)
+    g = as_library_floats(library, g)
     return g * library.astype(moved(factor, g), library.abs(g).dtype)
 
 

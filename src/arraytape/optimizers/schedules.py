@@ -23,8 +23,8 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, user_line
 from ..module import Module
-from ..nn.initializers import one_of, real
-from ..nn.layers import flag, whole
+from ..nn.initializers import finite_number, named_option
+from ..nn.layers import boolean_option, integer_option
 from ..nn.libraries import library_of
 from ..variable import Variable, detached, together
 
@@ -97,7 +97,7 @@ class Constant(LearningRateSchedule):
 
     def __init__(self, learning_rate: float, name: str | None = None) -> None:
         super().__init__(name)
-        self.learning_rate = real("Constant", "learning_rate", learning_rate, 0.0)
+        self.learning_rate = finite_number("Constant", "learning_rate", learning_rate, 0.0)
 
     def rate(self, library: Any, step: Any) -> Any:
         """Compute the learning rate."""
@@ -110,8 +110,8 @@ class Decay(LearningRateSchedule):
     def __init__(self, initial: float, decay_steps: float, name: str | None) -> None:
         super().__init__(name)
         owner = type(self).__name__
-        self.initial_learning_rate = real(owner, "initial_learning_rate", initial, 0.0)
-        self.decay_steps = real(owner, "decay_steps", decay_steps, 0.0)
+        self.initial_learning_rate = finite_number(owner, "initial_learning_rate", initial, 0.0)
+        self.decay_steps = finite_number(owner, "decay_steps", decay_steps, 0.0)
         if not self.decay_steps:
             raise ValueError(f"{owner}: decay_steps must be greater than 0 [at {user_line()}]")
 
@@ -149,8 +149,8 @@ class ExponentialDecay(Decay):
         name: str | None = None,
     ) -> None:
         super().__init__(initial_learning_rate, decay_steps, name)
-        self.decay_rate = real(type(self).__name__, "decay_rate", decay_rate, 0.0)
-        self.staircase = flag(type(self).__name__, "staircase", staircase)
+        self.decay_rate = finite_number(type(self).__name__, "decay_rate", decay_rate, 0.0)
+        self.staircase = boolean_option(type(self).__name__, "staircase", staircase)
 
     def _periods(self, library: Any, step: Any) -> Any:
         periods = step / self.decay_steps
@@ -220,8 +220,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
                 raise TypeError(
                     f"{owner}: {name} must be a list, got {describe(given)} [at {user_line()}]"
                 )
-        self.boundaries = [real(owner, "a boundary", one) for one in boundaries]
-        self.values = [real(owner, "a value", one, 0.0) for one in values]
+        self.boundaries = [finite_number(owner, "a boundary", one) for one in boundaries]
+        self.values = [finite_number(owner, "a value", one, 0.0) for one in values]
         if len(self.values) != len(self.boundaries) + 1:
             raise ValueError(
                 f"{owner}: {len(self.boundaries)} boundaries need {len(self.boundaries) + 1} values, "
@@ -275,9 +275,9 @@ class PolynomialDecay(Decay):
     ) -> None:
         super().__init__(initial_learning_rate, decay_steps, name)
         owner = "PolynomialDecay"
-        self.end_learning_rate = real(owner, "end_learning_rate", end_learning_rate, 0.0)
-        self.power = real(owner, "power", power, 0.0)
-        self.cycle = flag(owner, "cycle", cycle)
+        self.end_learning_rate = finite_number(owner, "end_learning_rate", end_learning_rate, 0.0)
+        self.power = finite_number(owner, "power", power, 0.0)
+        self.cycle = boolean_option(owner, "cycle", cycle)
 
     def rate(self, library: Any, step: Any) -> Any:
         """Compute the learning rate."""
@@ -332,10 +332,10 @@ class CosineDecay(Decay):
     ) -> None:
         super().__init__(initial_learning_rate, decay_steps, name)
         owner = "CosineDecay"
-        self.alpha = real(owner, "alpha", alpha, 0.0)
+        self.alpha = finite_number(owner, "alpha", alpha, 0.0)
         target = initial_learning_rate if warmup_target is None else warmup_target
-        self.warmup_target = real(owner, "warmup_target", target, 0.0)
-        self.warmup_steps = whole(owner, "warmup_steps", warmup_steps, 0)
+        self.warmup_target = finite_number(owner, "warmup_target", target, 0.0)
+        self.warmup_steps = integer_option(owner, "warmup_steps", warmup_steps, 0)
         if warmup_target is None and self.warmup_steps:
             raise ValueError(
                 f"{owner}: warmup_steps need a warmup_target to rise to [at {user_line()}]"
@@ -394,9 +394,9 @@ class CosineDecayRestarts(Decay):
     ) -> None:
         super().__init__(initial_learning_rate, first_decay_steps, name)
         owner = "CosineDecayRestarts"
-        self.t_mul = real(owner, "t_mul", t_mul, 1.0)
-        self.m_mul = real(owner, "m_mul", m_mul, 0.0)
-        self.alpha = real(owner, "alpha", alpha, 0.0)
+        self.t_mul = finite_number(owner, "t_mul", t_mul, 1.0)
+        self.m_mul = finite_number(owner, "m_mul", m_mul, 0.0)
+        self.alpha = finite_number(owner, "alpha", alpha, 0.0)
 
     def rate(self, library: Any, step: Any) -> Any:
         """Compute the learning rate."""
@@ -462,17 +462,17 @@ class ReduceLROnPlateau(LearningRateSchedule):
     ) -> None:
         super().__init__(name)
         owner = "ReduceLROnPlateau"
-        first = real(owner, "initial_learning_rate", initial_learning_rate, 0.0)
-        self.factor = real(owner, "factor", factor, 0.0)
+        first = finite_number(owner, "initial_learning_rate", initial_learning_rate, 0.0)
+        self.factor = finite_number(owner, "factor", factor, 0.0)
         if self.factor >= 1.0:
             raise ValueError(
                 f"{owner}: factor must be less than 1, got {factor} [at {user_line()}]"
             )
-        self.patience = whole(owner, "patience", patience, 0)
-        self.mode = one_of(owner, "mode", mode, ("min", "max"))
-        self.min_delta = real(owner, "min_delta", min_delta, 0.0)
-        self.cooldown = whole(owner, "cooldown", cooldown, 0)
-        self.min_lr = real(owner, "min_lr", min_lr, 0.0)
+        self.patience = integer_option(owner, "patience", patience, 0)
+        self.mode = named_option(owner, "mode", mode, ("min", "max"))
+        self.min_delta = finite_number(owner, "min_delta", min_delta, 0.0)
+        self.cooldown = integer_option(owner, "cooldown", cooldown, 0)
+        self.min_lr = finite_number(owner, "min_lr", min_lr, 0.0)
         worst = math.inf if self.mode == "min" else -math.inf
         values = {"learning_rate": first, "best": worst, "wait": 0, "cooling": 0}
         self.state = {

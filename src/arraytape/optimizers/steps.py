@@ -10,7 +10,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._define.define_op import unregistered
-from ..nn.layers import flag
+from ..nn.layers import boolean_option
 from ..variable import Variable
 from .optimizer import Common, Optimizer, Rate, Updated, beside, takes_arrays
 from .scipy import number
@@ -65,7 +65,7 @@ class SGD(Optimizer):
         **common: Unpack[Common],
     ) -> None:
         self.momentum = number("SGD", "momentum", momentum, 0.0, 1.0)
-        self.nesterov = flag("SGD", "nesterov", nesterov)
+        self.nesterov = boolean_option("SGD", "nesterov", nesterov)
         self.slot_names = ("velocity",) if self.momentum else ()
         super().__init__(learning_rate, name, **common)
 
@@ -153,7 +153,7 @@ class Adam(Optimizer):
         self.beta_1 = number(owner, "beta_1", beta_1, 0.0, 1.0)
         self.beta_2 = number(owner, "beta_2", beta_2, 0.0, 1.0)
         self.epsilon = number(owner, "epsilon", epsilon, 0.0, math.inf)
-        self.amsgrad = flag(owner, "amsgrad", amsgrad)
+        self.amsgrad = boolean_option(owner, "amsgrad", amsgrad)
         if self.amsgrad:
             self.slot_names = ("mean", "square", "greatest_square")
         super().__init__(learning_rate, name, **common)
@@ -300,7 +300,7 @@ class RMSprop(Optimizer):
         self.rho = number("RMSprop", "rho", rho, 0.0, 1.0)
         self.momentum = number("RMSprop", "momentum", momentum, 0.0, 1.0)
         self.epsilon = number("RMSprop", "epsilon", epsilon, 0.0, math.inf)
-        self.centered = flag("RMSprop", "centered", centered)
+        self.centered = boolean_option("RMSprop", "centered", centered)
         mean = ("mean",) if self.centered else ()
         self.slot_names = ("square", *mean, *(("velocity",) if self.momentum else ()))
         super().__init__(learning_rate, name, **common)

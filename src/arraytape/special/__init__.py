@@ -23,52 +23,31 @@ from .._define.docstrings import with_example
 from .._define.examples import examples_of
 from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
-from ._statement import STATEMENTS, explained
+from ._statement import STATEMENTS, helper_texts
 
 # Each chapter states its functions; the last one has kernels that CuPy lacks.
 CHAPTERS = (
-    "_gamma",
-    "_elementary",
-    "_error",
-    "_exponential",
-    "_lambert",
-    "_logsumexp",
-    "_bessel",
-    "_bessel_scaled",
-    "_bessel_integrals",
-    "_airy",
-    "_elliptic",
-    "_hypergeometric",
-    "_polynomials",
-    "_parabolic",
-    "_mathieu",
-    "_incomplete",
-    "_student",
-    "_cdfs",
-    "_noncentral",
-    "_noncentral_f",
-    "_noncentral_t",
-    "_stats",
-    "_counting",
-    "_harmonics",
-    "_substitutes",
-)
+    "_gamma", "_elementary", "_error", "_exponential", "_lambert", "_logsumexp", "_bessel",
+    "_bessel_scaled", "_bessel_integrals", "_airy", "_elliptic", "_hypergeometric", "_polynomials",
+    "_parabolic", "_mathieu", "_incomplete", "_student", "_cdfs", "_noncentral", "_noncentral_f",
+    "_noncentral_t", "_stats", "_counting", "_harmonics", "_substitutes",
+)  # fmt: skip
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 
 OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
 for _chapter in _chapters:  # compositions of statements: of several results, of complex data
     for _name, _function in getattr(_chapter, "FUNCTIONS", {}).items():
-        # What checks its arguments already wraps the function.
+        # A function that checks its own arguments is wrapped already.
         _public = _function if hasattr(_function, "__wrapped__") else entrance(_function)
         _public.__module__, FUNCTIONS[_name] = __name__, _public
 for _name, _example in examples_of("special").items():
     _function, _statement = FUNCTIONS[_name], STATEMENTS.get(_name)
-    _helpers = explained(_statement.op, _function.__doc__) if _statement else ""
+    _helpers = helper_texts(_statement.op, _function.__doc__) if _statement else ""
     with_example(_function, _example, _helpers)
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
-# SciPy's private ufuncs are here, too, but are shown to nobody.
+# SciPy's private ufuncs can be called, but are not listed.
 __all__ = sorted(
     name
     for name in FUNCTIONS
@@ -77,13 +56,17 @@ __all__ = sorted(
 
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
-    """SciPy's ufuncs, and the functions that run in their place on Arrays."""
-    found = {of_scipy(name): function for name, function in FUNCTIONS.items() if not computed(name)}
+    """Return SciPy's ufuncs with the functions that run in their place on Arrays."""
+    found = {
+        of_scipy(name): function
+        for name, function in FUNCTIONS.items()
+        if not missing_in_scipy(name)
+    }
     return {ufunc: ours for ufunc, ours in found.items() if isinstance(ufunc, np.ufunc)}
 
 
-def computed(name: str) -> bool:
-    """Whether SciPy has no function of this name."""
+def missing_in_scipy(name: str) -> bool:
+    """Return True if SciPy has no function of this name."""
     try:
         of_scipy(name)
     except AttributeError:
@@ -99,5 +82,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return __all__

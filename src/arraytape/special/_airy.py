@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import is_complex
-from ._bessel_scaled import real_part
-from ._several import several
+from ._bessel import is_complex_operand
+from ._bessel_scaled import real_data
+from ._several import special_tuple
 from ._statement import STATEMENTS, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
 
 ARGUMENTS = (-4.0, 4.0)
 
-airy = several(
+airy = special_tuple(
     "airy", "z",
     {
         "ai": [lambda t, z, xp: t * xp.special.airy_aip(z)],
@@ -27,7 +30,7 @@ airy = several(
     summary="Airy functions Ai and Bi, and their derivatives", domains=[ARGUMENTS], complex=True,
     source="DLMF 9.2.1",
 )  # fmt: skip
-itairy = several(
+itairy = special_tuple(
     "itairy", "x",
     {
         "apt": [lambda t, x, xp: t * xp.special.airy_ai(x)],
@@ -42,66 +45,72 @@ itairy = several(
 FUNCTIONS: dict[str, Callable[..., Any]] = {"airy": airy, "itairy": itairy}
 
 # --- scaled -----------------------------------------------------------------------------------------
-# Ai and Ai' times exp(s), Bi and Bi' times exp(-abs(real(s))), with s = 2 / 3 z ** 1.5.  Where z is
-# large they are Bessel functions of s (DLMF 9.6.2 to 9.6.9), whose derivatives do not cancel.
+# airye is Ai and Ai' times exp(s), Bi and Bi' times exp(-abs(real(s))), with s = 2 / 3 z ** 1.5.  Where
+# z is large they are Bessel functions of s (DLMF 9.6.2 to 9.6.9), whose derivatives do not cancel.
 THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
-def slope_of_ai(z: Any, xp: Any) -> Any:
-    """The derivative of ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
-    large, far, s = where_large(z, xp)
+def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of airye's eai, ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
+    large, far, s = split_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
     bessel = (bessel + far * xp.special.kve_derivative(1, THIRD, s)) / (math.pi * math.sqrt(3))
     near = xp.special.airye_eaip(z) + xp.sqrt(z) * xp.special.airye_eai(z)
     return xp.where(large, bessel, near)
 
 
-def slope_of_aip(z: Any, xp: Any) -> Any:
-    """The derivative of ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
-    large, far, s = where_large(z, xp)
+def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of airye's eaip, ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
+    large, far, s = split_large(z, xp)
     bessel = xp.special.kve(TWO_THIRDS, s)
     bessel = bessel + far * xp.sqrt(far) * xp.special.kve_derivative(1, TWO_THIRDS, s)
     near = z * xp.special.airye_eai(z) + xp.sqrt(z) * xp.special.airye_eaip(z)
     return xp.where(large, -bessel / (math.pi * math.sqrt(3)), near)
 
 
-def slope_of_bi(z: Any, xp: Any) -> Any:
-    """The derivative of ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))`` where real z is large."""
-    large, far, s = where_large(z, xp)
-    bessel = of_both_signs(0, THIRD, s, xp) / (2 * xp.sqrt(far))
-    bessel = (bessel + far * of_both_signs(1, THIRD, s, xp)) / math.sqrt(3)
-    near = xp.special.airye_ebip(z) - rate(z, xp) * xp.special.airye_ebi(z)
+def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of airye's ebi for real z.
+
+    Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``.
+    """
+    large, far, s = split_large(z, xp)
+    bessel = ive_of_both_orders(0, THIRD, s, xp) / (2 * xp.sqrt(far))
+    bessel = (bessel + far * ive_of_both_orders(1, THIRD, s, xp)) / math.sqrt(3)
+    near = xp.special.airye_ebip(z) - airy_rate(z, xp) * xp.special.airye_ebi(z)
     return xp.where(large, bessel, near)
 
 
-def slope_of_bip(z: Any, xp: Any) -> Any:
-    """The derivative of ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))`` where real z is large."""
-    large, far, s = where_large(z, xp)
-    bessel = of_both_signs(0, TWO_THIRDS, s, xp)
-    bessel = bessel + far * xp.sqrt(far) * of_both_signs(1, TWO_THIRDS, s, xp)
-    near = z * xp.special.airye_ebi(z) - rate(z, xp) * xp.special.airye_ebip(z)
+def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of airye's ebip for real z.
+
+    Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``.
+    """
+    large, far, s = split_large(z, xp)
+    bessel = ive_of_both_orders(0, TWO_THIRDS, s, xp)
+    bessel = bessel + far * xp.sqrt(far) * ive_of_both_orders(1, TWO_THIRDS, s, xp)
+    near = z * xp.special.airye_ebi(z) - airy_rate(z, xp) * xp.special.airye_ebip(z)
     return xp.where(large, bessel / math.sqrt(3), near)
 
 
-def rate(z: Any, xp: Any) -> Any:
-    """The derivative of s for real z; for z < 0 nothing is scaled."""
+def airy_rate(z: RawArray, xp: Namespace) -> Any:
+    """Return ds/dz for real z; 0 for z < 0, where nothing is scaled."""
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
-def where_large(z: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Where the real part of z is over 1, z made safe elsewhere, and s of it."""
-    large = real_part(z, xp) > 1
+def split_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
+    """Return the mask of real(z) > 1, z with the other elements replaced by 1, and its s."""
+    large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)
 
 
-def of_both_signs(n: int, v: float, s: Any, xp: Any) -> Any:
-    """The n-th derivative of ``ive(-v, s) + ive(v, s)``."""
+def ive_of_both_orders(n: int, v: float, s: RawArray, xp: Namespace) -> Any:
+    """Return the n-th derivative of ``ive(-v, s) + ive(v, s)`` with respect to s."""
     return xp.special.ive_derivative(n, -v, s) + xp.special.ive_derivative(n, v, s)
 
 
-airye = several(
+airye = special_tuple(
     "airye", "z",
     {
         "eai": [lambda t, z, xp: t * slope_of_ai(z, xp)],
@@ -113,24 +122,22 @@ airye = several(
 )  # fmt: skip
 
 
-# Of complex z, Bi and Bi' are scaled by exp(-s) for an s of its own, which is real.
+# For complex z, Bi and Bi' are functions of z and of the scale's exponent s, a real operand of its own.
 @kernel
-def bi_scaled(z: Any, s: Any, *, xp: Any) -> Any:
-    """``Bi(z) exp(-s)``."""
-    return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_part(s, xp))
+def bi_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 @kernel
-def bip_scaled(z: Any, s: Any, *, xp: Any) -> Any:
-    """``Bi'(z) exp(-s)``."""
-    return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_part(s, xp))
+def bip_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
-def real_exponent(z: Any, xp: Any) -> Any:
-    """``abs(real(2 / 3 z ** 1.5))``, by which SciPy scales."""
-    if not is_complex(z):
+def real_exponent(z: RawArray, xp: Namespace) -> Any:
+    """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent with which SciPy scales."""
+    if not is_complex_operand(z):
         z = xp.where(z > 0, z, 0 * z)
-    return xp.abs(real_part(TWO_THIRDS * z * xp.sqrt(z), xp))
+    return xp.abs(real_data(TWO_THIRDS * z * xp.sqrt(z), xp))
 
 
 OF_COMPLEX = (
@@ -145,9 +152,8 @@ OF_COMPLEX = (
 )  # fmt: skip
 
 
-def airye_of_any(z: Any, /) -> tuple[Array, ...]:
-    """As ``airye``, for complex z too."""
-    if not is_complex(z):
+def airye_of_any(z: Array | complex, /) -> tuple[Array, ...]:
+    if not is_complex_operand(z):
         return airye(z)
     s = elements.abs(elements.real(TWO_THIRDS * z * elements.sqrt(z)))
     ai, aip = (STATEMENTS[f"airye_{part}"].function(z) for part in ("eai", "eaip"))

@@ -1,8 +1,8 @@
 """Bessel functions and their relatives: spherical, Kelvin's, Struve's, Wright's.
 
-By the argument a derivative is a combination of functions of neighbouring orders, without a division
-by the argument: it is right at 0 too.  The exponentially scaled ones are in ``_bessel_scaled``,
-integrals in ``_bessel_integrals``.
+A derivative with respect to the argument combines functions of neighbouring orders without dividing
+by the argument, so it is right at 0, too.  Exponentially scaled functions are in
+``_bessel_scaled``, integrals in ``_bessel_integrals``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,62 +21,68 @@ from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ._bessel_orders import iv_by_order, kv_by_order
-from ._several import several
+from ._several import special_tuple
 from ._statement import STATEMENTS, special
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import Namespace, RawArray, RawOperand
+    from ._rules import Real
 
 ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")
 PARAMETER = Unknown("no closed form of the derivative by this parameter is known")
 ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
 
 
-def falling(f: Any, v: Any, z: Any) -> Any:
-    """The derivative of J, Y or a Hankel function."""
+def half_difference(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
+    """Return the derivative of J, Y or a Hankel function with respect to z."""
     return (f(v - 1.0, z) - f(v + 1.0, z)) * 0.5
 
 
-def rising(f: Any, v: Any, z: Any) -> Any:
-    """The derivative of I; that of K but for the sign."""
+def half_sum(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
+    """Return the derivative of I with respect to z, or that of K with the opposite sign."""
     return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
 
 
 # --- of any order -----------------------------------------------------------------------------------
 special(
-    "jv", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.jv, v, z),
+    "jv", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Bessel function of the first kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "yv", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.yv, v, z),
+    "yv", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.yv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Bessel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "yn", "n x", None, lambda t, n, x, xp: t * falling(xp.special.yn, n, x),
+    "yn", "n x", None, lambda t, n, x, xp: t * half_difference(xp.special.yn, n, x),
     domains=[WHOLE, ARGUMENTS], integers="n",
     summary="Bessel function of the second kind of integer order", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "hankel1", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.hankel1, v, z),
+    "hankel1", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.hankel1, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Hankel function of the first kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "hankel2", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.hankel2, v, z),
+    "hankel2", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.hankel2, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Hankel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
+    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * half_sum(xp.special.iv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the first kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
+    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * half_sum(xp.special.kv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the second kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kn", "n x", None, lambda t, n, x, xp: -t * rising(xp.special.kv, n, x),
+    "kn", "n x", None, lambda t, n, x, xp: -t * half_sum(xp.special.kv, n, x),
     domains=[WHOLE, ARGUMENTS], integers="n",
     summary="Modified Bessel function of the second kind of integer order", source="DLMF 10.29.1",
 )  # fmt: skip
@@ -135,8 +141,8 @@ special(
 )  # fmt: skip
 
 
-def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
-    """The derivative of ``iv(v, x) / iv(v - 1, x)`` by x, from the larger of ratio and complement."""
+def ratio_slope(v: Real, x: RawOperand, xp: Namespace) -> Any:
+    """Return the derivative of ``iv(v, x) / iv(v - 1, x)`` with respect to x."""
     # At 0 the ratio is x / (2 v).  Elsewhere 1 - r ** 2 = c (1 + r), which does not cancel.
     r, c = xp.special._iv_ratio(v, x), xp.special._iv_ratio_c(v, x)
     quotient = xp.where(x == 0, 0.5 / v + 0 * r, r / xp.where(x == 0, xp.ones_like(x), x))
@@ -144,8 +150,11 @@ def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
 
 
 # --- spherical --------------------------------------------------------------------------------------
-def mean_of_neighbours(f: Any, n: Any, z: Any, sign: int) -> Any:
-    """``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``; of degree 0 the first term has weight 0."""
+def mean_of_neighbours(f: Callable[..., Any], n: RawOperand, z: RawOperand, sign: int) -> Any:
+    """Return ``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``.
+
+    The first term has weight 0 at degree 0, where degree -1 would be out of range.
+    """
     return (n * f(abs(n - 1), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
 
@@ -201,20 +210,25 @@ special(
 )  # fmt: skip
 
 
-def is_complex(z: Any) -> bool:
-    """Whether an operand is complex: an Array, NumPy's, or a number."""
+def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
+    """Return True if an Array, NumPy's array or a number is complex."""
     dtype = getattr(z, "dtype", None)
     return isinstance(z, complex) if dtype is None else dtype.kind == "c"
 
 
 def spherical(name: str, sign: int) -> Callable[..., Array]:
-    """scipy.special's function of this name: for real negative z by reflection (DLMF 10.47(v)), with
-    ``sign`` for even n; by the complex function where that is 0."""
+    """Return the public spherical Bessel function of this name.
 
-    def function(n: Any, z: Any, derivative: bool = False) -> Array:
+    For real negative z the value is reflected (DLMF 10.47(v)): ``sign`` is the sign for even n.  With a
+    sign of 0 the complex function is called instead.
+    """
+
+    def spherical_bessel(
+        n: Array | npt.ArrayLike, z: Array | npt.ArrayLike, derivative: bool = False
+    ) -> Array:
         f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
         n = astype(n, np.int64) if isinstance(n, Array) else np.asarray(n, dtype=np.int64)
-        if is_complex(z):
+        if is_complex_operand(z):
             return f(n, z)
         z = z if isinstance(z, Array) else asarray(z)
         positive = f(n, where(z < 0, -z, z))
@@ -224,9 +238,9 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
         odd = (n % 2 == 1) != (sign < 0)
         return where((z < 0) & (odd != derivative), -positive, positive)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "arraytape.special"
-    function.__doc__ = f"""``scipy.special.{name}``: a spherical Bessel function or its derivative.
+    spherical_bessel.__name__ = spherical_bessel.__qualname__ = name
+    spherical_bessel.__module__ = "arraytape.special"
+    spherical_bessel.__doc__ = f"""``scipy.special.{name}``: spherical Bessel function or derivative.
 
 Parameters
 ----------
@@ -235,13 +249,13 @@ n : int or Array
 z : Array or number
     Of floating-point dtype, real or complex.
 derivative : bool
-    Whether to give the derivative by z.
+    Return the derivative with respect to z instead.
 
 Returns
 -------
 Array
     Of the shape to which n and z broadcast."""
-    return function
+    return spherical_bessel
 
 
 SPHERICAL: dict[str, Callable[..., Any]] = {
@@ -257,20 +271,23 @@ SPHERICAL: dict[str, Callable[..., Any]] = {
 TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
 
 
-def second_of_first_kind(x: Any, xp: Any) -> Any:
-    """The second derivative of ber + i bei."""
+def ber_bei_curvature(x: RawArray, xp: Namespace) -> Any:
+    """Return the second derivative of ber + i bei."""
     z = TURN_J * x
     return -0.5j * (xp.special.jv(2, z) - xp.special.jv(0, z))
 
 
-def second_of_second_kind(x: Any, xp: Any) -> Any:
-    """The second derivative of ker + i kei."""
+def ker_kei_curvature(x: RawArray, xp: Namespace) -> Any:
+    """Return the second derivative of ker + i kei."""
     z = TURN_K * x
     return 0.5j * (xp.special.kv(2, z) + xp.special.kv(0, z))
 
 
-def first_of_second_kind(name: str, part: str, x: Any, xp: Any) -> Any:
-    """The derivative of ker, kei or both; not SciPy's for x > 2, whose errors grow there to 1e-10."""
+def ker_kei_slope(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of ker, kei or ker + i kei.
+
+    The derivative is not SciPy's for x > 2, where the errors of SciPy's grow to 1e-10.
+    """
     far = -TURN_K * xp.special.kv(1, TURN_K * xp.where(x > 2, x, 2 + 0 * x))
     far = getattr(xp, part)(far) if part else far
     return xp.where(x > 2, far, getattr(xp.special, name)(x))
@@ -285,39 +302,39 @@ special(
     domains=[ARGUMENTS], summary="Kelvin function bei",
 )  # fmt: skip
 special(
-    "ker", "x", lambda t, x, xp: t * first_of_second_kind("kerp", "real", x, xp),
+    "ker", "x", lambda t, x, xp: t * ker_kei_slope("kerp", "real", x, xp),
     domains=[ARGUMENTS], summary="Kelvin function ker",
 )  # fmt: skip
 special(
-    "kei", "x", lambda t, x, xp: t * first_of_second_kind("keip", "imag", x, xp),
+    "kei", "x", lambda t, x, xp: t * ker_kei_slope("keip", "imag", x, xp),
     domains=[ARGUMENTS], summary="Kelvin function kei",
 )  # fmt: skip
 special(
-    "berp", "x", lambda t, x, xp: t * xp.real(second_of_first_kind(x, xp)),
+    "berp", "x", lambda t, x, xp: t * xp.real(ber_bei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function ber", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
-    "beip", "x", lambda t, x, xp: t * xp.imag(second_of_first_kind(x, xp)),
+    "beip", "x", lambda t, x, xp: t * xp.imag(ber_bei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function bei", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
-    "kerp", "x", lambda t, x, xp: t * xp.real(second_of_second_kind(x, xp)),
+    "kerp", "x", lambda t, x, xp: t * xp.real(ker_kei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function ker", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
-    "keip", "x", lambda t, x, xp: t * xp.imag(second_of_second_kind(x, xp)),
+    "keip", "x", lambda t, x, xp: t * xp.imag(ker_kei_curvature(x, xp)),
     domains=[ARGUMENTS], summary="Derivative of the Kelvin function kei", source="DLMF 10.61.1",
 )  # fmt: skip
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = SPHERICAL | {
-    "kelvin": several(
+    "kelvin": special_tuple(
         "kelvin", "x",
         {
             "be": [lambda t, x, xp: t * xp.special.kelvin_bep(x)],
-            "ke": [lambda t, x, xp: t * first_of_second_kind("kelvin_kep", "", x, xp)],
-            "bep": [lambda t, x, xp: t * second_of_first_kind(x, xp)],
-            "kep": [lambda t, x, xp: t * second_of_second_kind(x, xp)],
+            "ke": [lambda t, x, xp: t * ker_kei_slope("kelvin_kep", "", x, xp)],
+            "bep": [lambda t, x, xp: t * ber_bei_curvature(x, xp)],
+            "kep": [lambda t, x, xp: t * ker_kei_curvature(x, xp)],
         },
         summary="Kelvin functions as complex numbers", domains=[ARGUMENTS], source="DLMF 10.61.1",
     ),
@@ -335,8 +352,11 @@ special(
 )  # fmt: skip
 
 
-def struve_slope(f: Any, v: Any, x: Any, xp: Any) -> Any:
-    """``f(v - 1, x) - v / x f(v, x)``; at 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5))."""
+def struve_slope(f: Callable[..., Any], v: RawOperand, x: RawOperand, xp: Namespace) -> Any:
+    """Return ``f(v - 1, x) - v / x f(v, x)``.
+
+    At 0, where f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5)), the limit is taken.
+    """
     # The form without a division (DLMF 11.4.28) cancels for large x.
     zero = x == 0
     safe = xp.where(zero, xp.ones_like(x), x)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._bessel import ARGUMENTS, PARAMETER
-from ._several import several
+from ._several import special_tuple
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 TERMS = 12  # of a series in x ** 2 / 4 for x up to 1: the last one is 1e-24 of the first
 
 
-def without_its_one(f: Any, x: Any, sign: int, xp: Any) -> Any:
-    """``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1): for small x by the series."""
+def minus_one_over_x(f: Callable[..., Any], x: RawArray, sign: int, xp: Namespace) -> Any:
+    """Return ``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1), by the series for small x."""
     small = xp.abs(x) < 1
     quarter = sign * 0.25 * x * x
     series = 0 * x
@@ -25,7 +29,7 @@ def without_its_one(f: Any, x: Any, sign: int, xp: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "itj0y0": several(
+    "itj0y0": special_tuple(
         "itj0y0", "x",
         {
             "j": [lambda t, x, xp: t * xp.special.j0(x)],
@@ -33,16 +37,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         },
         summary="Integrals of j0 and y0 from 0 to x", domains=[ARGUMENTS], source="DLMF 10.43",
     ),
-    "it2j0y0": several(
+    "it2j0y0": special_tuple(
         "it2j0y0", "x",
         {
-            "j": [lambda t, x, xp: -t * without_its_one(xp.special.j0, x, -1, xp)],
+            "j": [lambda t, x, xp: -t * minus_one_over_x(xp.special.j0, x, -1, xp)],
             "y": [lambda t, x, xp: -t * xp.special.y0(x) / x],
         },
         summary="Integrals of (1 - j0(t)) / t from 0 to x, and of y0(t) / t from x",
         domains=[ARGUMENTS],
     ),
-    "iti0k0": several(
+    "iti0k0": special_tuple(
         "iti0k0", "x",
         {
             "i": [lambda t, x, xp: t * xp.special.i0(x)],
@@ -50,10 +54,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         },
         summary="Integrals of i0 and k0 from 0 to x", domains=[ARGUMENTS],
     ),
-    "it2i0k0": several(
+    "it2i0k0": special_tuple(
         "it2i0k0", "x",
         {
-            "i": [lambda t, x, xp: t * without_its_one(xp.special.i0, x, 1, xp)],
+            "i": [lambda t, x, xp: t * minus_one_over_x(xp.special.i0, x, 1, xp)],
             "k": [lambda t, x, xp: -t * xp.special.k0(x) / x],
         },
         summary="Integrals of (i0(t) - 1) / t from 0 to x, and of k0(t) / t from x",
@@ -67,7 +71,7 @@ special(
 )  # fmt: skip
 special(
     "it2struve0", "x",
-    lambda t, x, xp: -t * over_argument(xp.special.struve(xp.zeros_like(x), x), x, xp),
+    lambda t, x, xp: -t * struve_over_x(xp.special.struve(xp.zeros_like(x), x), x, xp),
     domains=[ARGUMENTS],
     summary="Integral of the Struve function of order 0, over its argument, from x",
 )  # fmt: skip
@@ -77,23 +81,24 @@ special(
 )  # fmt: skip
 
 
-def over_argument(h: Any, x: Any, xp: Any) -> Any:
-    """``h / x`` for h = struve(xp.zeros_like(x), x), which is 2 x / pi near 0."""
+def struve_over_x(h: RawArray, x: RawArray, xp: Namespace) -> Any:
+    """Return ``h / x`` for h = struve(0, x), which is 2 x / pi near 0."""
     zero = x == 0
     return xp.where(zero, 2 / math.pi + 0 * h, h / xp.where(zero, 1 + 0 * x, x))
 
 
 special(
-    "besselpoly", "a lmb nu", lambda t, a, lmb, nu, y, xp: t * by_scale(a, lmb, nu, y, xp),
+    "besselpoly", "a lmb nu", lambda t, a, lmb, nu, y, xp: t * besselpoly_slope(a, lmb, nu, y, xp),
     PARAMETER, PARAMETER, domains=[(0.2, 3.0), (0.2, 3.0), (0.2, 3.0)],
     summary="Integral of t ** lmb * jv(nu, 2 a t) for t from 0 to 1", source="DLMF 10.6.2",
 )  # fmt: skip
 
 
-def by_scale(a: Any, lmb: Any, nu: Any, y: Any, xp: Any) -> Any:
-    """``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``; at a = 0 the limit of its first term."""
+def besselpoly_slope(a: RawArray, lmb: Real, nu: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return ``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``, with the limit at a = 0."""
     zero = a == 0
     at_zero = xp.where(nu == 1, 1 / (lmb + 2.0), 0.0) + 0 * y
-    at_zero = xp.where((nu > 0) & (nu < 1), math.inf + 0 * y, at_zero)
+    positive: Any = nu > 0
+    at_zero = xp.where(positive & (nu < 1), math.inf + 0 * y, at_zero)
     upper = xp.special.besselpoly(a, lmb + 1.0, nu + 1.0)
     return xp.where(zero, at_zero, nu / xp.where(zero, 1 + 0 * a, a) * y - 2 * upper)

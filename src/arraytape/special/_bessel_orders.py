@@ -1,22 +1,27 @@
-"""Derivatives of the modified Bessel functions by their order, of all orders, for real arguments.
+"""Derivatives of modified Bessel functions with respect to their order, for real arguments.
 
     exp(-x) I_v(x)    a series of positive terms, differentiated term by term (DLMF 10.25.2, 10.38.1)
     exp(x) K_v(x)     the integral of exp(-x (cosh(u) - 1)) cosh(v u) over u > 0 (DLMF 10.32.9)
 
-Neither cancels, so that the relative error is small where the function itself is tiny or huge.
+Neither cancels, so the relative error stays small where the function itself is tiny or huge.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._storage.storage import is_complex
 from .._util.errors import user_line
-from ._rules import by_order, greatest_of
+from ._rules import kernel_by_order, largest_order
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 KNOWN_FOR = "the derivative by the order of a modified Bessel function is known for real arguments"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
@@ -25,9 +30,9 @@ MOST_DIFFERENCES = 3
 MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
 
 
-@by_order
-def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of exp(x) K_v(x), n times by v and m times by x."""
+@kernel_by_order
+def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the derivative of exp(x) K_v(x) of order n in v and m in x."""
     refuse_complex(x)
     sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)  # K is even in v
     v = xp.abs(v)
@@ -48,9 +53,9 @@ def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
     return sign * xp.where(x > 0, half * total / 2.0, math.nan)
 
 
-@by_order
-def ive_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of exp(-abs(x)) I_v(x) by v, for n up to 4."""
+@kernel_by_order
+def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of exp(-abs(x)) I_v(x) with respect to v, for n up to 4."""
     refuse_complex(x)
     shape = np.broadcast_shapes(v.shape, x.shape)
     order, argument = (xp.reshape(xp.broadcast_to(a, shape), (-1,)) for a in (v, x))
@@ -63,17 +68,19 @@ def ive_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
     step, parts = max(BLOCK // count, 1), []
     for start in range(0, length, step):
         place = slice(start, start + step)
-        parts.append(_series(n, order[place], argument[place], peak[place], count, xp))
+        parts.append(sum_ive_series(n, order[place], argument[place], peak[place], count, xp))
     return xp.reshape(xp.concat(parts), shape)
 
 
-def refuse_complex(x: Any) -> None:
+def refuse_complex(x: RawArray) -> None:
     if is_complex(x):
         raise LookupError(f"{KNOWN_FOR}, not for {x.dtype} [at {user_line()}]")
 
 
-def _series(n: int, v: Any, x: Any, peak: Any, count: int, xp: Any) -> Any:
-    """The sum of the terms around the greatest."""
+def sum_ive_series(
+    n: int, v: RawArray, x: RawArray, peak: RawArray, count: int, xp: Namespace
+) -> Any:
+    """Return the sum of ``count`` terms of the series around its greatest term."""
     first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
     v, half = v[:, None], (x / 2.0)[:, None]
     k = first[:, None] + xp.arange(count, dtype=x.dtype)[None, :]
@@ -108,40 +115,40 @@ special(
 )  # fmt: skip
 special(
     "ive_by_order", "n v x", None, lambda t, n, v, x, xp: t * xp.special.ive_by_order(n + 1, v, x),
-    lambda t, n, v, x, y, xp: t * (_neighbours(xp.special.ive_by_order, n, v, x) - y),
+    lambda t, n, v, x, y, xp: t * (mean_of_next_orders(xp.special.ive_by_order, n, v, x) - y),
     domains=[(0, 3), (0.0, 6.0), (0.1, 12.0)], integers="n", public=False,
 )  # fmt: skip
 
 
-def _neighbours(family: Any, n: Any, v: Any, x: Any) -> Any:
-    """The derivative by the argument but for the factor exp(x), DLMF 10.29.1."""
+def mean_of_next_orders(family: Callable[..., Any], n: Real, v: Real, x: Real) -> Any:
+    """Return exp(-x) times the derivative of the unscaled function in x.  Source: DLMF 10.29.1."""
     return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
 
 
 # --- the rules of the functions themselves ------------------------------------------------------------
-def iv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
-    """``t`` times the derivative of iv(v, z) by v"""
+def iv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative of iv(v, z) with respect to v"""
     return t * xp.special.ive_by_order(1, v, z) * xp.exp(xp.abs(z))
 
 
-def kv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
-    """``t`` times the derivative of kv(v, z) by v"""
+def kv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative of kv(v, z) with respect to v"""
     return t * xp.special.kve_by_order(1, 0, v, z) * xp.exp(-z)
 
 
-def ive_slope_by_order(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
-    """``t`` times the derivative by v of the n-th derivative of ive by the argument, which is half a
-    second difference in v, n times; NaN for n above 3"""
+def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative with respect to v of the n-th derivative of ive with respect to x: half
+    a second difference in v, n times; NaN for n above 3"""
     if not hasattr(n, "dtype"):
         return t * central_difference(int(n), v, x, xp)
     slope: Any = math.nan
-    for k in range(min(greatest_of(n), MOST_DIFFERENCES) + 1):
+    for k in range(min(largest_order(n), MOST_DIFFERENCES) + 1):
         slope = xp.where(n == k, central_difference(k, v, x, xp), slope)
     return t * slope
 
 
-def central_difference(n: int, v: Any, x: Any, xp: Any) -> Any:
-    """The central difference of order 2 n of the derivative of ive by v, over 2 ** n."""
+def central_difference(n: int, v: Real, x: Real, xp: Namespace) -> Any:
+    """Return the central difference of order 2 n in v of the derivative of ive in v, over 2 ** n."""
     if n > MOST_DIFFERENCES:
         return math.nan * (v + x)
     total = 0.0 * (v + x)

@@ -1,31 +1,43 @@
 """Exponentially scaled Bessel functions.
 
-They vary much slower than the terms of which a derivative is composed: e ** x K0(x) is about
-x ** -0.5, and its slope, a difference of two such numbers, 2 x times smaller.  So derivatives of all
-orders are kernels of their own, which take Hankel's expansions where the argument is large.
+Scaled functions vary much more slowly than the terms of their derivatives: e ** x K0(x) is about
+x ** -0.5, and its slope, a difference of two such numbers, is 2 x times smaller.  So derivatives of
+all orders are kernels of their own, which use Hankel's expansions where the argument is large.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex, rising
+from ._bessel import (
+    ARGUMENTS,
+    ORDER,
+    ORDERS,
+    half_difference,
+    half_sum,
+    is_complex_operand,
+)
 from ._bessel_orders import ive_slope_by_order
 from ._statement import special
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
 SMALL_ORDERS = (0, 3)
 
 
 class Family(NamedTuple):
-    """A scaled function ``f = exp(-rate z) B``.
+    """A scaled function ``f = exp(-rate z) B`` with the constants of its derivative and expansion.
 
-    phase, sign : B' is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  turn : Hankel's expansion of f is
-    ``factor(v) z ** -0.5`` times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
+    B' is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  Hankel's expansion of f is ``factor(v) z ** -0.5``
+    times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
     """
 
     name: str
@@ -36,41 +48,41 @@ class Family(NamedTuple):
     factor: Callable[[Any, Any], Any]
 
 
-def of_hankel(turn: complex) -> Callable[[Any, Any], Any]:
-    """The factor of Hankel functions: ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
+def hankel_factor(turn: complex) -> Callable[[Any, Any], Any]:
+    """Return the factor of a Hankel function, ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
     return lambda v, xp: math.sqrt(2 / math.pi) * xp.exp(-turn * math.pi * (0.5 * v + 0.25))
 
 
 FAMILIES = {
     "ive": Family("ive", 1, 1, 1, -1, lambda v, xp: 1 / math.sqrt(2 * math.pi)),
     "kve": Family("kve", -1, -1, 1, 1, lambda v, xp: math.sqrt(0.5 * math.pi)),
-    "hankel1e": Family("hankel1e", 1j, 1, -1, 1j, of_hankel(1j)),
-    "hankel2e": Family("hankel2e", -1j, 1, -1, -1j, of_hankel(-1j)),
+    "hankel1e": Family("hankel1e", 1j, 1, -1, 1j, hankel_factor(1j)),
+    "hankel2e": Family("hankel2e", -1j, 1, -1, -1j, hankel_factor(-1j)),
 }
 TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v ** 2
 
 
-def real_part(x: Any, xp: Any) -> Any:
-    """Of complex data its real part: kernels get operands of one dtype."""
+def real_data(x: RawOperand, xp: Namespace) -> Any:
+    """Return the real part of complex data: kernels get all operands in one dtype."""
     if isinstance(x, int | float | complex):  # an operand may be a Python number
         return x.real
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
-def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
-    """The n-th derivative of a scaled function; n has few different values."""
-    n, v = real_part(n, xp), real_part(v, xp)
+def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
+    """Return the n-th derivative of a scaled function with respect to z; n has few different values."""
+    n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
     found = 0 * n * z + math.nan
     for order in {int(k) for k in xp.reshape(xp.unique_values(n), (-1,))}:
-        near = from_neighbours(family, order, v, z, xp)
-        far = from_expansion(family, order, v, xp.where(large, z, 40 + 0 * z), xp)
+        near = leibniz_derivative(family, order, v, z, xp)
+        far = expansion_derivative(family, order, v, xp.where(large, z, 40 + 0 * z), xp)
         found = xp.where(n == order, xp.where(large, far, near), found)
     return found
 
 
-def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
-    """``d^n (exp(-rate z) B)`` by Leibniz' rule, with the derivatives of B in neighbouring orders."""
+def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
+    """Return ``d^n (exp(-rate z) B)`` by Leibniz' rule, from B of neighbouring orders."""
     f = getattr(xp.special, family.name)
     total = 0
     for j in range(order + 1):
@@ -80,8 +92,10 @@ def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
     return total
 
 
-def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
-    """The derivative of Hankel's expansion, term by term."""
+def expansion_derivative(
+    family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace
+) -> Any:
+    """Return the derivative of Hankel's expansion, term by term."""
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
     for k in range(TERMS):
@@ -91,9 +105,9 @@ def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
 
 
 @kernel
-def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
-    right = derivative_of(FAMILIES["ive"], n, v, xp.abs(x), xp)
+def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
+    right = scaled_derivative(FAMILIES["ive"], n, v, xp.abs(x), xp)
     whole = v == xp.round(v)
     odd = xp.remainder(v + n, 2.0) == 1
     left = xp.where(whole, xp.where(odd, -right, right), xp.where(x < 0, math.nan + right, right))
@@ -101,21 +115,18 @@ def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
 
 
 @kernel
-def kve_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of kve(v, z)."""
-    return derivative_of(FAMILIES["kve"], n, v, z, xp)
+def kve_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+    return scaled_derivative(FAMILIES["kve"], n, v, z, xp)
 
 
 @kernel
-def hankel1e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of hankel1e(v, z)."""
-    return derivative_of(FAMILIES["hankel1e"], n, v, z, xp)
+def hankel1e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+    return scaled_derivative(FAMILIES["hankel1e"], n, v, z, xp)
 
 
 @kernel
-def hankel2e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of hankel2e(v, z)."""
-    return derivative_of(FAMILIES["hankel2e"], n, v, z, xp)
+def hankel2e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+    return scaled_derivative(FAMILIES["hankel2e"], n, v, z, xp)
 
 
 special(
@@ -172,15 +183,15 @@ special(
 
 
 # --- scaled by a real part or an imaginary part: not analytic ---------------------------------------
-# Of complex z these are compositions: of an analytic function, scaled by exp(-s) for an s of its own,
-# and of s = abs(imag(z)) or abs(real(z)).
+# For complex z they are analytic functions of z, scaled by exp(-s) with a real operand s, which is then
+# abs(imag(z)) or abs(real(z)).
 REAL_OF = {
     "jve": special(
-        "jve", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.jve, v, z),
+        "jve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jve, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``jv(v, z) * exp(-abs(imag(z)))``",
     ),
     "yve": special(
-        "yve", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.yve, v, z),
+        "yve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.yve, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``yv(v, z) * exp(-abs(imag(z)))``",
     ),
     "ive": special(
@@ -193,59 +204,60 @@ REAL_OF = {
 
 
 @kernel
-def jv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
-    """``jv(v, z) exp(-s)``."""
-    return xp.special.jve(real_part(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_part(s, xp))
+def jv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    return xp.special.jve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
-def yv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
-    """``yv(v, z) exp(-s)``."""
-    return xp.special.yve(real_part(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_part(s, xp))
+def yv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    return xp.special.yve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
 
 
 @kernel
-def iv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
-    """``iv(v, z) exp(-s)``."""
-    return xp.special.ive(real_part(v, xp), z) * xp.exp(xp.abs(real_part(z, xp)) - real_part(s, xp))
+def iv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    return xp.special.ive(real_data(v, xp), z) * xp.exp(xp.abs(real_data(z, xp)) - real_data(s, xp))
 
 
 COMPLEX_OF = {
     "jve": special(
         "jv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * falling(lambda order, z: xp.special.jv_scaled(order, z, s), v, z),
+        lambda t, v, z, s, xp: (
+            t * half_difference(lambda order, z: xp.special.jv_scaled(order, z, s), v, z)
+        ),
         lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
     ),
     "yve": special(
         "yv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * falling(lambda order, z: xp.special.yv_scaled(order, z, s), v, z),
+        lambda t, v, z, s, xp: (
+            t * half_difference(lambda order, z: xp.special.yv_scaled(order, z, s), v, z)
+        ),
         lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
     ),
     "ive": special(
         "iv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * rising(lambda order, z: xp.special.iv_scaled(order, z, s), v, z),
+        lambda t, v, z, s, xp: t * half_sum(lambda order, z: xp.special.iv_scaled(order, z, s), v, z),
         lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
     ),
 }  # fmt: skip
 
 
-def scaled(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
-    """A function of real and complex z, scaled by a part of z."""
+def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
+    """Return the public function of real and complex z, scaled by the part of z that ``part`` takes."""
     of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
 
-    def function(v: Any, z: Any, /) -> Array:
-        if not is_complex(z):
+    def scaled_bessel(v: Array | npt.ArrayLike, z: Array | npt.ArrayLike, /) -> Array:
+        if not is_complex_operand(z):
             return of_real(v, z)
         return of_complex(v, z, elements.abs(part(z)))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = of_real.__doc__
-    function.__module__ = of_real.__module__
-    return function
+    scaled_bessel.__name__ = scaled_bessel.__qualname__ = name
+    scaled_bessel.__doc__ = of_real.__doc__
+    scaled_bessel.__module__ = of_real.__module__
+    return scaled_bessel
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "jve": scaled("jve", elements.imag),
-    "yve": scaled("yve", elements.imag),
-    "ive": scaled("ive", elements.real),
+    "jve": scaled_by_part("jve", elements.imag),
+    "yve": scaled_by_part("yve", elements.imag),
+    "ive": scaled_by_part("ive", elements.real),
 }

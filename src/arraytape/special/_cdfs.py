@@ -1,28 +1,24 @@
 """Cumulative distribution functions and their inverses, through the incomplete gamma and beta functions.
 
-An inverse has the derivatives of the inverse function theorem: -F_a / F_x by a, 1 / F_x by F's value.
-Where an argument is a count that SciPy truncates to a whole number, there is no derivative by it.
+The derivatives of an inverse follow from the inverse function theorem: -F_a / F_x with respect to a,
+1 / F_x with respect to F's value.  There is no derivative with respect to a count that SciPy
+truncates to a whole number.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
-from ._incomplete import (
-    PROBABILITY,
-    SHAPE,
-    beta_by_a,
-    beta_by_b,
-    beta_pdf,
-    gamma_by_a,
-    gamma_pdf,
-)
-from ._quadrature import bell, double_kernel, of_orders
-from ._rules import as_data
-from ._rules import by_order as rules_by_order
+from ._incomplete import PROBABILITY, SHAPE, beta_by_a, beta_by_b, beta_pdf, gamma_by_a, gamma_pdf
+from ._quadrature import compute_each_order, double_kernel, exp_derivatives
+from ._rules import as_floats, kernel_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 COUNT = (0, 5)  # of successes; of trials it is TRIALS
@@ -117,76 +113,76 @@ pdtrik = special(
 
 
 # --- binomial and negative binomial -------------------------------------------------------------------
-def successes(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of the probability of more than k successes in n trials by that of one."""
+def binomial_slope(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+    """Return the derivative of the probability of more than k successes in n trials of chance p."""
     return beta_pdf(k // 1 + 1, n - k // 1, p, 1 - p, xp)
 
 
-def failures(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of the probability of at most k failures before n successes."""
+def negative_binomial_slope(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+    """Return the derivative of the probability of at most k failures before n successes of chance p."""
     return beta_pdf(n, k + 1, p, 1 - p, xp)
 
 
 bdtr = special(
-    "bdtr", "k n p", None, None, lambda t, k, n, p, xp: -t * successes(k, n, p, xp),
+    "bdtr", "k n p", None, None, lambda t, k, n, p, xp: -t * binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k", counts="n",
     summary="The binomial distribution's cumulative function", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtrc = special(
-    "bdtrc", "k n p", None, None, lambda t, k, n, p, xp: t * successes(k, n, p, xp),
+    "bdtrc", "k n p", None, None, lambda t, k, n, p, xp: t * binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k", counts="n",
     summary="The binomial distribution's survival function", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtri = special(
-    "bdtri", "k n q", None, None, lambda t, k, n, y, xp: -t / successes(k, n, y, xp),
+    "bdtri", "k n q", None, None, lambda t, k, n, y, xp: -t / binomial_slope(k, n, y, xp),
     domains=[COUNT, TRIALS, PROBABILITY], integers="k", counts="n",
     summary="The p at which bdtr(k, n, p) is q",
 )  # fmt: skip
 nbdtr = special(
-    "nbdtr", "k n p", None, None, lambda t, k, n, p, xp: t * failures(k, n, p, xp),
+    "nbdtr", "k n p", None, None, lambda t, k, n, p, xp: t * negative_binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k n",
     summary="The negative binomial distribution's cumulative function", source="DLMF 8.17.24",
 )  # fmt: skip
 nbdtrc = special(
-    "nbdtrc", "k n p", None, None, lambda t, k, n, p, xp: -t * failures(k, n, p, xp),
+    "nbdtrc", "k n p", None, None, lambda t, k, n, p, xp: -t * negative_binomial_slope(k, n, p, xp),
     domains=[COUNT, TRIALS, UNIT], integers="k n",
     summary="The negative binomial distribution's survival function", source="DLMF 8.17.24",
 )  # fmt: skip
 nbdtri = special(
-    "nbdtri", "k n q", None, None, lambda t, k, n, y, xp: t / failures(k, n, y, xp),
+    "nbdtri", "k n q", None, None, lambda t, k, n, y, xp: t / negative_binomial_slope(k, n, y, xp),
     domains=[COUNT, TRIALS, PROBABILITY], integers="k n", summary="The p at which nbdtr(k, n, p) is q",
 )  # fmt: skip
 
 
-def by_count(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of bdtr, of real counts, by k."""
+def bdtr_by_k(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+    """Return the derivative of bdtr, of real counts, with respect to k."""
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
-def by_trials(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of bdtr, of real counts, by n."""
+def bdtr_by_n(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+    """Return the derivative of bdtr, of real counts, with respect to n."""
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
-def by_chance(k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivative of bdtr, of real counts, by p."""
+def bdtr_by_p(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+    """Return the derivative of bdtr, of real counts, with respect to p."""
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
 
 bdtrik = special(
     "bdtrik", "q n p",
-    lambda t, n, p, y, xp: t / by_count(y, n, p, xp),
-    lambda t, n, p, y, xp: -t * by_trials(y, n, p, xp) / by_count(y, n, p, xp),
-    lambda t, n, p, y, xp: -t * by_chance(y, n, p, xp) / by_count(y, n, p, xp),
+    lambda t, n, p, y, xp: t / bdtr_by_k(y, n, p, xp),
+    lambda t, n, p, y, xp: -t * bdtr_by_n(y, n, p, xp) / bdtr_by_k(y, n, p, xp),
+    lambda t, n, p, y, xp: -t * bdtr_by_p(y, n, p, xp) / bdtr_by_k(y, n, p, xp),
     domains=[(0.4, 0.9), TRIALS, (0.3, 0.7)],
     summary="The real k at which bdtr is q", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtrin = special(
     "bdtrin", "k q p",
-    lambda t, k, p, y, xp: -t * by_count(k, y, p, xp) / by_trials(k, y, p, xp),
-    lambda t, k, p, y, xp: t / by_trials(k, y, p, xp),
-    lambda t, k, p, y, xp: -t * by_chance(k, y, p, xp) / by_trials(k, y, p, xp),
+    lambda t, k, p, y, xp: -t * bdtr_by_k(k, y, p, xp) / bdtr_by_n(k, y, p, xp),
+    lambda t, k, p, y, xp: t / bdtr_by_n(k, y, p, xp),
+    lambda t, k, p, y, xp: -t * bdtr_by_p(k, y, p, xp) / bdtr_by_n(k, y, p, xp),
     domains=[COUNT, (0.1, 0.9), (0.3, 0.7)],
     summary="The real n at which bdtr is q", source="DLMF 8.17.5",
 )  # fmt: skip
@@ -196,7 +192,7 @@ nbdtrik = special(
     lambda t, n, p, y, xp: (
         -t * beta_by_a(n, y + 1, p, 1 - p, xp) / beta_by_b(n, y + 1, p, 1 - p, xp)
     ),
-    lambda t, n, p, y, xp: -t * failures(y, n, p, xp) / beta_by_b(n, y + 1, p, 1 - p, xp),
+    lambda t, n, p, y, xp: -t * negative_binomial_slope(y, n, p, xp) / beta_by_b(n, y + 1, p, 1 - p, xp),
     domains=[(0.4, 0.9), (2.0, 6.0), (0.2, 0.5)],
     summary="The real k at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
@@ -206,12 +202,12 @@ nbdtrin = special(
         -t * beta_by_b(y, k + 1, p, 1 - p, xp) / beta_by_a(y, k + 1, p, 1 - p, xp)
     ),
     lambda t, k, p, y, xp: t / beta_by_a(y, k + 1, p, 1 - p, xp),
-    lambda t, k, p, y, xp: -t * failures(k, y, p, xp) / beta_by_a(y, k + 1, p, 1 - p, xp),
+    lambda t, k, p, y, xp: -t * negative_binomial_slope(k, y, p, xp) / beta_by_a(y, k + 1, p, 1 - p, xp),
     domains=[COUNT, (0.1, 0.9), (0.2, 0.7)],
     summary="The real n at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
 
-# --- beta, by its shapes ------------------------------------------------------------------------------
+# --- beta, for its shapes ------------------------------------------------------------------------------
 btdtria = special(
     "btdtria", "p b x",
     lambda t, b, x, y, xp: t / beta_by_a(y, b, x, 1 - x, xp),
@@ -230,38 +226,37 @@ btdtrib = special(
 
 # --- from odds to a probability -----------------------------------------------------------------------
 @kernel
-def share(odds: Any, *, xp: Any) -> Any:
-    """odds / (1 + odds)."""
+def share(odds: RawArray, *, xp: Namespace) -> Any:
     return xp.where(odds > 1, 1 / (1 + 1 / odds), odds / (1 + odds))
 
 
-share_of_odds = special(
+special(
     "share", "odds", lambda t, odds: t / ((1 + odds) * (1 + odds)), public=False,
     summary="odds / (1 + odds), whose derivative does not cancel where that is near 1",
 )  # fmt: skip
 
 
 # --- F ------------------------------------------------------------------------------------------------
-def of_beta(dfn: Any, dfd: Any, x: Any, xp: Any) -> tuple[Any, ...]:
-    """The arguments of betainc of which fdtr(dfn, dfd, x) is the value."""
+def f_betainc_arguments(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
+    """Return the arguments of betainc whose value is fdtr(dfn, dfd, x)."""
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 
 
-def f_pdf(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
-    """The derivative of fdtr by x."""
+def f_pdf(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of fdtr with respect to x."""
     total = dfd + dfn * x
-    return beta_pdf(*of_beta(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
+    return beta_pdf(*f_betainc_arguments(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
 
 
-def f_by_dfn(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
-    """The derivative of fdtr by dfn."""
-    return 0.5 * beta_by_a(*of_beta(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
+def f_by_dfn(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of fdtr with respect to dfn."""
+    return 0.5 * beta_by_a(*f_betainc_arguments(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
 
 
-def f_by_dfd(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
-    """The derivative of fdtr by dfd."""
-    return 0.5 * beta_by_b(*of_beta(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
+def f_by_dfd(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of fdtr with respect to dfd."""
+    return 0.5 * beta_by_b(*f_betainc_arguments(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
 
 
 fdtr = special(
@@ -295,13 +290,13 @@ fdtridfd = special(
 
 
 # --- Student's t --------------------------------------------------------------------------------------
-def t_pdf(df: Any, x: Any, xp: Any) -> Any:
-    """The derivative of stdtr by x."""
+def t_pdf(df: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of stdtr with respect to x."""
     return xp.special.t_density(0, 0, df, x)
 
 
-def t_by_df(df: Any, x: Any, xp: Any) -> Any:
-    """The derivative of stdtr by df."""
+def t_by_df(df: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of stdtr with respect to df."""
     return xp.special.stdtr_by(1, df, x)
 
 
@@ -326,35 +321,35 @@ stdtridf = special(
 )  # fmt: skip
 
 
-# --- normal, by its parameters ------------------------------------------------------------------------
-def normal_slope(t: Any, p: Any, xp: Any) -> Any:
-    """The derivative of ndtri; t is a tangent."""
-    quantile = xp.special.ndtri(as_data(p, t, xp))
+# --- normal, for its parameters ------------------------------------------------------------------------
+def normal_slope(t: RawArray, p: Real, xp: Namespace) -> Any:
+    """Return the derivative of ndtri(p), in the dtype of the tangent t."""
+    quantile = xp.special.ndtri(as_floats(p, t, xp))
     return ROOT_2PI * xp.exp(0.5 * quantile * quantile)
 
 
 nrdtrimn = special(
     "nrdtrimn", "p std x",
     lambda t, p, std, xp: -t * std * normal_slope(t, p, xp),
-    lambda t, p, xp: -t * xp.special.ndtri(as_data(p, t, xp)),
+    lambda t, p, xp: -t * xp.special.ndtri(as_floats(p, t, xp)),
     lambda t: t,
     domains=[PROBABILITY, POSITIVE, REAL],
     summary="The mean of a normal distribution at whose x the cumulative function is p",
 )  # fmt: skip
 nrdtrisd = special(
     "nrdtrisd", "mn p x",
-    lambda t, p, xp: -t / xp.special.ndtri(as_data(p, t, xp)),
+    lambda t, p, xp: -t / xp.special.ndtri(as_floats(p, t, xp)),
     lambda t, mn, p, x, y, xp: -t * y * y / (x - mn) * normal_slope(t, p, xp),
-    lambda t, p, xp: t / xp.special.ndtri(as_data(p, t, xp)),
+    lambda t, p, xp: t / xp.special.ndtri(as_floats(p, t, xp)),
     domains=[(-2.0, 0.0), (0.6, 0.9), (0.5, 2.0)],
     summary="The standard deviation of a normal distribution at whose x the cumulative function is p",
 )  # fmt: skip
 
 
 # --- Kolmogorov and Smirnov ---------------------------------------------------------------------------
-@rules_by_order
-def kolmogorov_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The derivative of an order n > 0 of kolmogorov(x), by one of two theta series."""
+@kernel_by_order
+def kolmogorov_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of kolmogorov(x), n > 0, from one of two theta series."""
     near = x < 1.0
     small, large = xp.where(near & (x > 0), x, 1.0), xp.where(near, 1.0, x)
     close, far = 0.0 * x, 0.0 * x
@@ -364,10 +359,10 @@ def kolmogorov_derivative(n: int, x: Any, *, xp: Any) -> Any:
             (-1 / small) ** j * (math.factorial(j - 1) - c * math.factorial(j + 1) / small**2)
             for j in range(1, n + 1)
         ]
-        close = close - ROOT_2PI / small * xp.exp(-c / small**2) * bell(slopes, n)[n]
+        close = close - ROOT_2PI / small * xp.exp(-c / small**2) * exp_derivatives(slopes, n)[n]
         c = 2.0 * k * k  # of exp(-c x ** 2)
         slopes = [-2 * c * large, -2 * c + 0.0 * large, *[0.0 * large] * n]
-        far = far - 2 * (-1) ** k * xp.exp(-c * large**2) * bell(slopes, n)[n]
+        far = far - 2 * (-1) ** k * xp.exp(-c * large**2) * exp_derivatives(slopes, n)[n]
     return xp.where(x > 0, xp.where(near, close, far), 0.0 * x)
 
 
@@ -379,8 +374,8 @@ special(
 )  # fmt: skip
 
 
-def kolmogorov_slope(x: Any, xp: Any) -> Any:
-    """The derivative of kolmogorov."""
+def kolmogorov_slope(x: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of kolmogorov."""
     return xp.special.kolmogorov_derivative(1, x)
 
 
@@ -407,13 +402,16 @@ special(
 
 
 @double_kernel
-def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
-    """The derivative of the order m > 0 of smirnov(n, d) by d: a sum of n terms, each the product of
-    powers of d + j / n and 1 - d - j / n.  NaN where n is not a whole number above 0."""
+def smirnov_derivative(m: RawArray, n: RawArray, d: RawArray, *, xp: Namespace) -> Any:
+    """Return the m-th derivative of smirnov(n, d) with respect to d, m > 0.
+
+    The function is a sum of n terms, each a product of powers of d + j / n and 1 - d - j / n.  The
+    result is NaN where n is not a whole number above 0.
+    """
     inside = (d > 0) & (d < 1) & (n > 0) & (n == xp.floor(n))
     n1, d1 = xp.where(inside, n, 1.0), xp.where(inside, d, 0.5)
 
-    def derivative(m: int) -> Any:
+    def smirnov_of_order(m: int) -> Any:
         total = 0.0 * d1
         for j in range(int(xp.max(n1)) if n1.shape[0] else 0):
             counted = (d1 + j / n1 < 1) & (j < n1)
@@ -427,16 +425,16 @@ def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
                 math.factorial(i - 1) * (-((-1) ** i) * (j - 1) / up**i - (n1 - j) / down**i)
                 for i in range(1, m + 1)
             ]
-            factors = bell(slopes, m)
+            factors = exp_derivatives(slopes, m)
             term = xp.exp(log_term) * (d1 * factors[m] + m * factors[m - 1])
             total = total + xp.where(counted, term, 0.0)
         return xp.where(inside, total, xp.where((n > 0) & (n == xp.floor(n)), 0.0, math.nan))
 
-    return of_orders((m,), derivative, xp)
+    return compute_each_order((m,), smirnov_of_order, xp)
 
 
-def binomial_logarithm(n: Any, k: float, xp: Any) -> Any:
-    """The logarithm of a binomial coefficient."""
+def binomial_logarithm(n: RawArray, k: float, xp: Namespace) -> Any:
+    """Return the logarithm of the binomial coefficient of n and k."""
     if k == 0:
         return 0.0 * n
     return -xp.log(n + 1) - xp.special.betaln(n - k + 1, k + 1)
@@ -450,8 +448,8 @@ special(
 )  # fmt: skip
 
 
-def smirnov_slope(n: Any, d: Any, xp: Any) -> Any:
-    """The derivative of smirnov by d."""
+def smirnov_slope(n: Real, d: Real, xp: Namespace) -> Any:
+    """Return the derivative of smirnov with respect to d."""
     return xp.special.smirnov_derivative(1, n, d)
 
 

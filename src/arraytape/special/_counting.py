@@ -1,6 +1,6 @@
 """Combinations, permutations and factorials of real numbers, with SciPy's values.
 
-SciPy's functions of these names convert what they get to NumPy: call them as ``xp.special.comb``.
+SciPy's functions of these names convert Arrays to NumPy: call the functions as ``xp.special.comb``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from ..ops.searching_functions import where
 from ._gamma import binom, gamma, poch, rgamma
 
 
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Array:
-    """The number of combinations of N things taken k at a time, by both.
+def comb(
+    N: Array | float, k: Array | float, *, exact: bool = False, repetition: bool = False
+) -> Array:
+    """Return the number of combinations of N things taken k at a time, differentiable in both.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
     exact : bool
         Not supported: exact results are Python's integers.
     repetition : bool
-        Whether a thing may be taken repeatedly.
+        If True, a thing may be taken repeatedly.
 
     Returns
     -------
@@ -38,14 +40,14 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
     """
     refuse_exact("comb", exact)
     if repetition:
-        none = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
+        none: Any = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
         found: Array = where(none, 1.0, binom(N + k - 1, k))
         return found
     return where_countable(binom(N, k), N, k)
 
 
-def perm(N: Any, k: Any, exact: bool = False) -> Array:
-    """The number of ordered choices of k out of N things, by both.
+def perm(N: Array | float, k: Array | float, exact: bool = False) -> Array:
+    """Return the number of ordered choices of k out of N things, differentiable in both.
 
     Parameters
     ----------
@@ -63,8 +65,8 @@ def perm(N: Any, k: Any, exact: bool = False) -> Array:
     return where_countable(poch(N - k + 1, k), N, k)
 
 
-def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
-    """The factorial, of real numbers the gamma function of n + 1.
+def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
+    """Return the factorial: for real numbers the gamma function of n + 1.
 
     Parameters
     ----------
@@ -85,12 +87,13 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
         raise ValueError(
             f"special.factorial: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
         )
-    found: Array = gamma_of_next(asarray(n))
-    return found if extend == "complex" else where(n < 0, 0.0, found)
+    number = asarray(n)
+    found: Array = gamma_of_next(number)
+    return found if extend == "complex" else where(number < 0, 0.0, found)
 
 
-def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
-    """The double factorial: ``factorialk`` of k = 2.
+def factorial2(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
+    """Return the double factorial: ``factorialk`` of k = 2.
 
     Parameters
     ----------
@@ -109,8 +112,8 @@ def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
     return multifactorial("factorial2", n, 2, exact, extend)
 
 
-def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Array:
-    """The multifactorial n (n - k) (n - 2 k) ..., by n.
+def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "zero") -> Array:
+    """Return the multifactorial n (n - k) (n - 2 k) ..., differentiable with respect to n.
 
     Parameters
     ----------
@@ -132,8 +135,8 @@ def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Arr
     return multifactorial("factorialk", n, k, exact, extend)
 
 
-def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array:
-    """SciPy's own function of integers, which have no derivative; else one of the gamma function."""
+def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: str) -> Array:
+    """Compute SciPy's own function, which has no derivative; for ``extend="complex"`` by gamma."""
     refuse_exact(name, exact)
     if not isinstance(extend, str):
         raise TypeError(
@@ -153,20 +156,20 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
     return found
 
 
-def gamma_of_next(n: Any) -> Any:
-    """``gamma(n + 1)``, NaN at -1."""
+def gamma_of_next(n: Array) -> Any:
+    """Return ``gamma(n + 1)``; NaN at n = -1."""
     found = gamma(n + 1)
     return found if found.dtype.kind == "c" else where(n == -1, math.nan, found)
 
 
-def where_countable(value: Any, N: Any, k: Any) -> Array:
-    """0 where there is nothing to count."""
-    found: Array = where((k <= N) & (N >= 0) & (k >= 0), value, 0.0)
-    return found
+def where_countable(value: Array, N: Array | float, k: Array | float) -> Array:
+    """Return the value where 0 <= k <= N, else 0."""
+    countable: Any = (k <= N) & (N >= 0) & (k >= 0)
+    return where(countable, value, 0.0)
 
 
 def refuse_exact(name: str, exact: bool) -> None:
-    """Say that exact results are none of an Array."""
+    """Raise TypeError if exact results are asked for."""
     if exact:
         raise TypeError(
             f"special.{name} has no exact=True, whose results are integers without a derivative: "

@@ -1,81 +1,66 @@
-"""Elementary functions and what is composed of them: logistic, entropies, Box-Cox, angles."""
+"""Elementary functions and compositions of them: logistic, entropies, Box-Cox, angles."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._array.exits import followers
 from .._define.define_op import stop_gradient
 from .._storage.special import kernel
-from ..ops.elementwise_functions import (
-    exp,
-    flat_at_tip,
-    isfinite,
-    log,
-    logaddexp,
-    sinc_derivative,
-)
+from ..ops.elementwise_functions import exp, flat_at_tip, isfinite, log, logaddexp, sinc_derivative
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_data, by_order, horner, near_and_far, where_defined
+from ._rules import as_floats, horner, kernel_by_order, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
+    from ._rules import Real
 
 DEGREE = math.pi / 180.0
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 # --- exponentials, logarithms, roots --------------------------------------------------------------
-# By exp(x), not by the result: that of expm1 is -1 and hardly more where x is far below 0.
+# The rule takes exp(x), not the result + 1: expm1 rounds to -1 where x is far below 0.
 expm1 = special(
-    "expm1",
-    "x",
-    lambda t, x, xp: t * xp.exp(x),
-    domains=[REAL],
-    complex=True,
+    "expm1", "x", lambda t, x, xp: t * xp.exp(x), domains=[REAL], complex=True,
     summary="exp(x) - 1, accurate near 0",
-)
+)  # fmt: skip
 log1p = special(
-    "log1p",
-    "x",
-    lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp),
-    domains=[(-0.8, 4.0)],
-    complex=True,
-    summary="log(1 + x), accurate near 0",
-)
+    "log1p", "x", lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)], complex=True, summary="log(1 + x), accurate near 0",
+)  # fmt: skip
 exp2 = special("exp2", "x", lambda t, y: t * (LN2 * y), domains=[REAL], summary="2 ** x")
 exp10 = special("exp10", "x", lambda t, y: t * (LN10 * y), domains=[REAL], summary="10 ** x")
 cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root")
 
 
-def _base_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _base_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
-    return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 1, 0)
+    return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 1, 0)
 
 
-def _exponent_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _exponent_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """``t * x1 ** x2 * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
-    return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 0, 1)
+    return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 0, 1)
 
 
 powm1 = special(
-    "powm1",
-    "x1 x2",
-    _base_of_powm1,
-    _exponent_of_powm1,
-    domains=[POSITIVE, REAL],
+    "powm1", "x1 x2", _base_of_powm1, _exponent_of_powm1, domains=[POSITIVE, REAL],
     summary="x1 ** x2 - 1, accurate near 0",
-)
+)  # fmt: skip
 
 
-@by_order
-def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
+@kernel_by_order
+def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
     count = 30 + 6 * n
 
-    def series(x: Any) -> Any:
-        # Both are sums of terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
+    def series(x: RawArray) -> Any:
+        # Both series have terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
         above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
         below = [-1.0 / (n + 1 + k) for k in range(1, count)]
         high, low = (
@@ -84,7 +69,7 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
         )
         return xp.where(x > 0, high, xp.exp(x) * low) / (n + 1.0)
 
-    def recurrence(x: Any) -> Any:
+    def recurrence(x: RawArray) -> Any:
         found = xp.expm1(x) / x
         for k in range(1, n + 1):
             found = xp.where(found == math.inf, found, (xp.exp(x) - k * found) / x)
@@ -95,33 +80,27 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "exprel_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x),
-    domains=[(0, 3), (-6.0, 8.0)],
-    integers="n",
-    public=False,
-)
+    "exprel_derivative", "n x", None,
+    lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x), domains=[(0, 3), (-6.0, 8.0)],
+    integers="n", public=False,
+)  # fmt: skip
 exprel = special(
-    "exprel",
-    "x",
-    lambda t, x, xp: t * xp.special.exprel_derivative(1, x),
-    domains=[REAL],
+    "exprel", "x", lambda t, x, xp: t * xp.special.exprel_derivative(1, x), domains=[REAL],
     summary="(exp(x) - 1) / x, and 1 at 0",
-)
+)  # fmt: skip
 
 
-@by_order
-def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of log(1 + x) / x, which is 1 at 0."""
+@kernel_by_order
+def log1prel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of log(1 + x) / x, which is 1 at 0."""
 
-    def series(x: Any) -> Any:
+    def series(x: RawArray) -> Any:
         ratios = [-(n + k) / k * (n + k) / (n + k + 1.0) for k in range(1, 40 + 6 * n)]
         return (-1.0) ** n * (math.factorial(n) / (n + 1.0)) * horner(ratios, x, xp)
 
-    def recurrence(x: Any) -> Any:
-        found, power = xp.log1p(x) / x, 1.0
+    def recurrence(x: RawArray) -> Any:
+        found: Any = xp.log1p(x) / x
+        power: Any = 1.0
         for k in range(1, n + 1):
             power = power / (1.0 + x)
             found = ((-1.0) ** (k - 1) * math.factorial(k - 1) * power - k * found) / x
@@ -131,363 +110,274 @@ def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "log1prel_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x),
-    domains=[(0, 3), (-0.9, 4.0)],
-    integers="n",
-    public=False,
-)
+    "log1prel_derivative", "n x", None,
+    lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x), domains=[(0, 3), (-0.9, 4.0)],
+    integers="n", public=False,
+)  # fmt: skip
 _log1pmx = special(
-    "_log1pmx",
-    "x",
-    lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp),
-    domains=[(-0.8, 4.0)],
-    summary="log(1 + x) - x",
-)
+    "_log1pmx", "x", lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)], summary="log(1 + x) - x",
+)  # fmt: skip
 _log1mexp = special(
-    "_log1mexp",
-    "x",
-    lambda t, x, y, xp: -t * xp.exp(x - y),
-    domains=[(-4.0, -0.1)],
+    "_log1mexp", "x", lambda t, x, y, xp: -t * xp.exp(x - y), domains=[(-4.0, -0.1)],
     summary="log(1 - exp(x))",
-)
+)  # fmt: skip
 
 # --- logistic -------------------------------------------------------------------------------------
 # 1 - y is expit(-x), also where y is next to 1.
 expit = special(
-    "expit",
-    "x",
-    lambda t, x, y, xp: t * (y * xp.special.expit(-x)),
-    domains=[REAL],
+    "expit", "x", lambda t, x, y, xp: t * (y * xp.special.expit(-x)), domains=[REAL],
     summary="The logistic function 1 / (1 + exp(-x))",
-)
+)  # fmt: skip
 logit = special(
-    "logit",
-    "x",
-    lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
-    domains=[UNIT],
-    summary="log(x / (1 - x)), the inverse of expit",
-)
+    "logit", "x", lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
+    domains=[UNIT], summary="log(x / (1 - x)), the inverse of expit",
+)  # fmt: skip
 log_expit = special(
-    "log_expit",
-    "x",
-    lambda t, x, xp: t * xp.special.expit(-x),
-    domains=[REAL],
+    "log_expit", "x", lambda t, x, xp: t * xp.special.expit(-x), domains=[REAL],
     summary="The logarithm of expit",
-)
+)  # fmt: skip
 
 # --- angles ---------------------------------------------------------------------------------------
 ANGLE = (-170.0, 170.0)
 sindg = special(
-    "sindg",
-    "x",
-    lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)),
-    domains=[ANGLE],
+    "sindg", "x", lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)), domains=[ANGLE],
     summary="The sine of an angle in degrees",
-)
+)  # fmt: skip
 cosdg = special(
-    "cosdg",
-    "x",
-    lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)),
-    domains=[ANGLE],
+    "cosdg", "x", lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)), domains=[ANGLE],
     summary="The cosine of an angle in degrees",
-)
+)  # fmt: skip
 tandg = special(
-    "tandg",
-    "x",
-    lambda t, y: t * (DEGREE * (1.0 + y * y)),
-    domains=[(-80.0, 80.0)],
+    "tandg", "x", lambda t, y: t * (DEGREE * (1.0 + y * y)), domains=[(-80.0, 80.0)],
     summary="The tangent of an angle in degrees",
-)
+)  # fmt: skip
 cotdg = special(
-    "cotdg",
-    "x",
-    lambda t, y: t * (-DEGREE * (1.0 + y * y)),
-    domains=[(10.0, 170.0)],
+    "cotdg", "x", lambda t, y: t * (-DEGREE * (1.0 + y * y)), domains=[(10.0, 170.0)],
     summary="The cotangent of an angle in degrees",
-)
+)  # fmt: skip
 radian = special(
-    "radian",
-    "d m s",
-    lambda t: t * DEGREE,
-    lambda t: t * (DEGREE / 60.0),
-    lambda t: t * (DEGREE / 3600.0),
-    domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
+    "radian", "d m s", lambda t: t * DEGREE, lambda t: t * (DEGREE / 60.0),
+    lambda t: t * (DEGREE / 3600.0), domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
     summary="An angle of degrees, minutes and seconds, in radians",
-)
+)  # fmt: skip
 cosm1 = special(
-    "cosm1",
-    "x",
-    lambda t, x, xp: -t * xp.sin(x),
-    domains=[REAL],
+    "cosm1", "x", lambda t, x, xp: -t * xp.sin(x), domains=[REAL],
     summary="cos(x) - 1, accurate near 0",
-)
+)  # fmt: skip
 _cospi = special(
-    "_cospi",
-    "x",
-    lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)),
-    domains=[REAL],
-    complex=True,
-    summary="cos(pi x)",
-)
+    "_cospi", "x", lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)), domains=[REAL],
+    complex=True, summary="cos(pi x)",
+)  # fmt: skip
 _sinpi = special(
-    "_sinpi",
-    "x",
-    lambda t, x, xp: t * (math.pi * xp.special._cospi(x)),
-    domains=[REAL],
-    complex=True,
-    summary="sin(pi x)",
-)
+    "_sinpi", "x", lambda t, x, xp: t * (math.pi * xp.special._cospi(x)), domains=[REAL],
+    complex=True, summary="sin(pi x)",
+)  # fmt: skip
 
 
 # --- entropies ------------------------------------------------------------------------------------
 @kernel
-def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
-    """x1 / x2, and 0 where x1 is 0."""
+def ratio(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
 
 
-# An op of its own, so that its slope by x1 is 1 / x2 where it is 0.
+# ratio is an op of its own, so that its slope in x1 is 1 / x2 where x1 is 0.
 special(
-    "ratio",
-    "x1 x2",
-    lambda t, x2: t / x2,
-    lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
-    complex=True,
-    public=False,
-)
+    "ratio", "x1 x2", lambda t, x2: t / x2, lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
+    complex=True, public=False,
+)  # fmt: skip
 xlogy = special(
-    "xlogy",
-    "x1 x2",
-    lambda t, x2, xp: t * xp.log(as_data(x2, t, xp)),
-    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp),
-    complex=True,
+    "xlogy", "x1 x2", lambda t, x2, xp: t * xp.log(as_floats(x2, t, xp)),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp), complex=True,
     summary="x1 log(x2), and 0 where x1 is 0",
-)
+)  # fmt: skip
 xlog1py = special(
-    "xlog1py",
-    "x1 x2",
-    lambda t, x2, xp: t * xp.special.log1p(as_data(x2, t, xp)),
-    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp),
-    complex=True,
-    domains=[POSITIVE, (-0.8, 4.0)],
-    summary="x1 log(1 + x2), and 0 where x1 is 0",
-)
+    "xlog1py", "x1 x2", lambda t, x2, xp: t * xp.special.log1p(as_floats(x2, t, xp)),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp), complex=True,
+    domains=[POSITIVE, (-0.8, 4.0)], summary="x1 log(1 + x2), and 0 where x1 is 0",
+)  # fmt: skip
 entr = special(
     "entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)"
 )
 
 
-def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
-    """log(x1 / x2), accurate where x1 is next to x2."""
-    x1, x2 = as_data(x1, t, xp), as_data(x2, t, xp)
+def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
+    """Return log(x1 / x2), accurate where x1 is next to x2."""
+    x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
 
 
-def _inside(t: Any, x1: Any, x2: Any, slope: Any, xp: Any) -> Any:
-    """A slope where neither x1 nor x2 is negative: elsewhere the function is infinite."""
-    return xp.where((as_data(x1, t, xp) >= 0) & (as_data(x2, t, xp) >= 0), slope, math.nan)
+def _where_nonnegative(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
+    """Return the slope where neither x1 nor x2 is negative, else NaN: the function is infinite there."""
+    return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
-def _divergence_by_second(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+def _divergence_by_second(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
     """``t * (1 - x1 / x2)``"""
-    x1, x2 = as_data(x1, t, xp), as_data(x2, t, xp)
+    x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
-    return t * _inside(
+    return t * _where_nonnegative(
         t, x1, x2, xp.where(near, (x2 - x1) / x2, 1.0 - xp.special.ratio(x1, x2)), xp
     )
 
 
 rel_entr = special(
-    "rel_entr",
-    "x1 x2",
-    lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
-    lambda t, x1, x2, xp: -t * _inside(t, x1, x2, xp.special.ratio(x1, x2), xp),
+    "rel_entr", "x1 x2", lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
+    lambda t, x1, x2, xp: -t * _where_nonnegative(t, x1, x2, xp.special.ratio(x1, x2), xp),
     summary="The relative entropy x1 log(x1 / x2)",
-)
+)  # fmt: skip
 kl_div = special(
-    "kl_div",
-    "x1 x2",
-    lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp),
-    _divergence_by_second,
+    "kl_div", "x1 x2", lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp), _divergence_by_second,
     summary="The Kullback-Leibler divergence x1 log(x1 / x2) - x1 + x2",
-)
+)  # fmt: skip
 
 
 # --- losses ---------------------------------------------------------------------------------------
-def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
-    """A slope where the width is not negative: elsewhere the function is infinite."""
-    return xp.where(as_data(width, t, xp) >= 0, slope, math.nan)
+def _where_width_nonnegative(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
+    """Return the slope where the width is not negative, else NaN: the function is infinite there."""
+    return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
-def _huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * (abs(r) - delta)`` where that is positive, else 0"""
-    beyond = xp.abs(as_data(r, t, xp)) - delta
-    return t * _within_width(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
+    beyond = xp.abs(as_floats(r, t, xp)) - delta
+    return t * _where_width_nonnegative(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
 
 
-def _huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``"""
-    r = as_data(r, t, xp)
-    return t * _within_width(t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp)
+    r = as_floats(r, t, xp)
+    return t * _where_width_nonnegative(
+        t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp
+    )
 
 
-def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
-    h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
+    h = xp.hypot(as_floats(delta, t, xp), as_floats(r, t, xp))
     share = r / (delta + h)
     slope = r * (r / h) * (share * share)
     at_tip = flat_at_tip(h == 0, slope, h, xp)  # type: ignore[no-untyped-call]
-    return t * _within_width(t, delta, at_tip, xp)
+    return t * _where_width_nonnegative(t, delta, at_tip, xp)
 
 
-def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+def _pseudo_huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
     """``t * delta * r / h``, with h the hypotenuse"""
-    return t * _within_width(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
+    return t * _where_width_nonnegative(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
 
 
-def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
-    cosine = leg / xp.hypot(as_data(leg, t, xp), as_data(other, t, xp))
+def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
+    cosine = leg / xp.hypot(as_floats(leg, t, xp), as_floats(other, t, xp))
     return t * (cosine * cosine * cosine)
 
 
 @kernel
-def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
-    """x1 x2 / hypot(x1, x2), and 0 at 0."""
+def legs_over_hypotenuse(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
+    """Return x1 x2 / hypot(x1, x2), and 0 at 0."""
     h = xp.hypot(x1, x2)
     return x1 * (x2 / xp.where(h == 0, 1.0, h))
 
 
-# An op of its own, so that its slopes do not cancel.
+# legs_over_hypotenuse is an op of its own, so that its slopes do not cancel.
 special(
-    "legs_over_hypotenuse",
-    "x1 x2",
-    lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
-    lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp),
-    public=False,
-)
+    "legs_over_hypotenuse", "x1 x2", lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
+    lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp), public=False,
+)  # fmt: skip
 
 
 huber = special(
-    "huber",
-    "delta r",
-    _huber_by_width,
-    _huber_by_residual,
-    domains=[POSITIVE, (-4.0, 4.0)],
+    "huber", "delta r", _huber_by_width, _huber_by_residual, domains=[POSITIVE, (-4.0, 4.0)],
     summary="The Huber loss",
-)
+)  # fmt: skip
 pseudo_huber = special(
-    "pseudo_huber",
-    "delta r",
-    _pseudo_huber_by_width,
-    _pseudo_huber_by_residual,
+    "pseudo_huber", "delta r", _pseudo_huber_by_width, _pseudo_huber_by_residual,
     domains=[POSITIVE, (-4.0, 4.0)],
     summary="The pseudo-Huber loss delta ** 2 (sqrt(1 + (r / delta) ** 2) - 1)",
-)
+)  # fmt: skip
 
 
 # --- Box-Cox --------------------------------------------------------------------------------------
-@by_order
-def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
-    """The n-th derivative of (exp(lmbda L) - 1) / lmbda by lmbda."""
+@kernel_by_order
+def power_integral(n: int, logarithm: RawArray, lmbda: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of (exp(lmbda L) - 1) / lmbda with respect to lmbda."""
     found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
     end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
     return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)
 
 
 special(
-    "power_integral",
-    "n logarithm lmbda",
-    None,
+    "power_integral", "n logarithm lmbda", None,
     lambda t, n, logarithm, lmbda, xp: (
-        t * (logarithm**n * xp.exp(as_data(lmbda, t, xp) * logarithm))
+        t * (logarithm**n * xp.exp(as_floats(lmbda, t, xp) * logarithm))
     ),
     lambda t, n, logarithm, lmbda, xp: t * xp.special.power_integral(n + 1, logarithm, lmbda),
-    domains=[(0, 3), REAL, REAL],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), REAL, REAL], integers="n", public=False,
+)  # fmt: skip
 
 
-def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
-    """``t`` times the derivative by the exponent"""
-    return t * xp.special.power_integral(1, xp.log(as_data(x, t, xp)), lmbda)
+def _boxcox_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative with respect to the exponent"""
+    return t * xp.special.power_integral(1, xp.log(as_floats(x, t, xp)), lmbda)
 
 
-def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
-    """``t`` times the derivative by the exponent"""
-    return t * xp.special.power_integral(1, xp.log1p(as_data(x, t, xp)), lmbda)
+def _boxcox1p_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative with respect to the exponent"""
+    return t * xp.special.power_integral(1, xp.log1p(as_floats(x, t, xp)), lmbda)
 
 
-def _boxcox1p_by_value(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _boxcox1p_by_value(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t * (1 + x) ** (lmbda - 1)``"""
-    return t * xp.exp(xp.special.xlog1py(as_data(lmbda, t, xp) - 1.0, x))
+    return t * xp.exp(xp.special.xlog1py(as_floats(lmbda, t, xp) - 1.0, x))
 
 
-def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _slope_of_inverse(t: RawArray, x: RawOperand, lmbda: Real, xp: Namespace) -> Any:
     """``t * (1 + lmbda * x) ** (1 / lmbda - 1)``"""
-    logarithm = x * xp.special.log1prel_derivative(0, as_data(lmbda, t, xp) * x)
+    logarithm = x * xp.special.log1prel_derivative(0, as_floats(lmbda, t, xp) * x)
     return t * xp.exp((1.0 - lmbda) * logarithm)
 
 
-def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+def _inverse_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z"""
-    x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
+    x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     slope = x * x * xp.special.log1prel_derivative(1, lmbda * x)
     return t * xp.special.inv_boxcox(x, lmbda) * slope
 
 
 boxcox = special(
-    "boxcox",
-    "x lmbda",
-    lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_data(x, t, xp), lmbda - 1.0), y, xp),
-    _boxcox_by_exponent,
-    domains=[POSITIVE, REAL],
-    summary="The Box-Cox transformation",
-)
+    "boxcox", "x lmbda",
+    lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_floats(x, t, xp), lmbda - 1.0), y, xp),
+    _boxcox_by_exponent, domains=[POSITIVE, REAL], summary="The Box-Cox transformation",
+)  # fmt: skip
 boxcox1p = special(
-    "boxcox1p",
-    "x lmbda",
-    _boxcox1p_by_value,
-    _boxcox1p_by_exponent,
-    domains=[(-0.8, 4.0), REAL],
+    "boxcox1p", "x lmbda", _boxcox1p_by_value, _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL],
     summary="The Box-Cox transformation of 1 + x",
-)
+)  # fmt: skip
 inv_boxcox = special(
-    "inv_boxcox",
-    "x lmbda",
-    _slope_of_inverse,
-    _inverse_by_exponent,
-    domains=[(0.1, 2.0), (-0.4, 2.0)],
-    summary="The inverse of the Box-Cox transformation",
-)
+    "inv_boxcox", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of the Box-Cox transformation",
+)  # fmt: skip
 inv_boxcox1p = special(
-    "inv_boxcox1p",
-    "x lmbda",
-    _slope_of_inverse,
-    _inverse_by_exponent,
-    domains=[(0.1, 2.0), (-0.4, 2.0)],
-    summary="The inverse of boxcox1p",
-)
+    "inv_boxcox1p", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of boxcox1p",
+)  # fmt: skip
 
 
-def _tukey_by_value(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+def _tukey_by_value(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
     """``t / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, 0 outside the support"""
-    return t * _tukey_density(as_data(x, t, xp), as_data(lmbda, t, xp), y, xp)
+    return t * _tukey_density(as_floats(x, t, xp), as_floats(lmbda, t, xp), y, xp)
 
 
-def _tukey_density(x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
     other = xp.special.tklmbda(-x, lmbda)  # 1 - y
     density = 1.0 / (xp.pow(y, lmbda - 1.0) + xp.pow(other, lmbda - 1.0))
     return xp.where((lmbda > 0) & (xp.abs(x) * lmbda > 1.0), 0.0, density)
 
 
-def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
-    """by the inverse function theorem: the quantile is ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
-    x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
+def _tukey_by_shape(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
+    """``t`` times the derivative of the inverse of the quantile
+    ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
+    x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
     below = xp.special.power_integral(1, xp.log(y), lmbda)
     above = xp.special.power_integral(1, xp.log(other), lmbda)
@@ -496,22 +386,17 @@ def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
 
 
 tklmbda = special(
-    "tklmbda",
-    "x lmbda",
-    _tukey_by_value,
-    _tukey_by_shape,
-    domains=[(-1.0, 1.0), (-0.5, 0.7)],
+    "tklmbda", "x lmbda", _tukey_by_value, _tukey_by_shape, domains=[(-1.0, 1.0), (-0.5, 0.7)],
     summary="The cumulative distribution function of the Tukey lambda distribution",
-)
+)  # fmt: skip
 
 
 # --- the arithmetic-geometric mean ----------------------------------------------------------------
-@by_order
-def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
-    """The n-th derivative by b of the arithmetic-geometric mean of a and b.
+@kernel_by_order
+def agm_derivative(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of the arithmetic-geometric mean of a and b with respect to b.
 
-    The iteration itself, on Taylor coefficients in b: it converges quadratically, and without
-    cancellation.
+    The mean's iteration runs on Taylor coefficients in b: it converges quadratically without cancelling.
     """
     sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
     first = [sign * a] + [xp.zeros_like(a)] * n
@@ -524,8 +409,8 @@ def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     return math.factorial(n) * sign ** (n + 1) * first[n]
 
 
-def _root_of_product(first: list[Any], second: list[Any], xp: Any) -> list[Any]:
-    """The Taylor coefficients of sqrt(first * second)."""
+def _root_of_product(first: list[Any], second: list[Any], xp: Namespace) -> list[Any]:
+    """Return the Taylor coefficients of sqrt(first * second)."""
     root = [xp.sqrt(first[0]) * xp.sqrt(second[0])]
     for k in range(1, len(first)):
         product = sum(first[i] * second[k - i] for i in range(k + 1))
@@ -534,44 +419,32 @@ def _root_of_product(first: list[Any], second: list[Any], xp: Any) -> list[Any]:
     return root
 
 
-def _agm_slope_by_first(t: Any, n: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
+def _agm_slope_by_first(t: RawArray, n: Real, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
     # Euler's theorem: the n-th derivative is homogeneous of degree 1 - n.
     return t * (((1.0 - n) * y - b * xp.special.agm_derivative(n + 1, a, b)) / a)
 
 
 special(
-    "agm_derivative",
-    "n a b",
-    None,
-    _agm_slope_by_first,
+    "agm_derivative", "n a b", None, _agm_slope_by_first,
     lambda t, n, a, b, xp: t * xp.special.agm_derivative(n + 1, a, b),
-    domains=[(0, 3), POSITIVE, POSITIVE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False,
+)  # fmt: skip
 agm = special(
-    "agm",
-    "a b",
-    lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
+    "agm", "a b", lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
     lambda t, a, b, xp: t * xp.special.agm_derivative(1, a, b),
-    summary="The arithmetic-geometric mean",
-    source="DLMF 19.8(i)",
-)
+    summary="The arithmetic-geometric mean", source="DLMF 19.8(i)",
+)  # fmt: skip
 
 # --- steps ----------------------------------------------------------------------------------------
 round = special(
-    "round",
-    "x",
-    None,
-    domains=[REAL],
-    continuous=False,
+    "round", "x", None, domains=[REAL], continuous=False,
     summary="The nearest integer, the even one in a tie",
-)
+)  # fmt: skip
 
 
-# --- functions of ops -----------------------------------------------------------------------------
-def sinc(x: Any) -> Array:
-    """sin(pi x) / (pi x), and 1 at 0: derivatives of all orders are accurate near 0.
+# --- compositions -----------------------------------------------------------------------------
+def sinc(x: Array) -> Array:
+    """Return sin(pi x) / (pi x), and 1 at 0; derivatives of all orders are accurate near 0.
 
     Parameters
     ----------
@@ -586,8 +459,8 @@ def sinc(x: Any) -> Array:
     return sinc_derivative(x, order=0)
 
 
-def softplus(x: Any) -> Array:
-    """log(1 + exp(x)), without overflow.
+def softplus(x: Array) -> Array:
+    """Return log(1 + exp(x)) without overflow.
 
     Parameters
     ----------
@@ -602,8 +475,8 @@ def softplus(x: Any) -> Array:
     return logaddexp(0.0, x)
 
 
-def softmax(x: Any, axis: Any = None) -> Array:
-    """The exponentials over their sum.
+def softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Return the exponentials over their sum.
 
     Parameters
     ----------
@@ -622,15 +495,15 @@ def softmax(x: Any, axis: Any = None) -> Array:
     shares: Array = shifted / total
     if not followers(shares):
         return shares
-    # Times 1, of which the derivative takes the mean from a cotangent a second time: the first
-    # mean is rounded, which may be all that is left at a share of nearly 1.
+    # A factor of 1, whose derivative takes the mean from a cotangent a second time: the first mean is
+    # rounded, and its rounding may be all that is left at a share of nearly 1.
     whole: Array = sum_of(shares, axis=axis, keepdims=True)
     one: Array = stop_gradient(whole) / whole
     return shares * one
 
 
-def log_softmax(x: Any, axis: Any = None) -> Array:
-    """The logarithm of ``softmax``.
+def log_softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Return the logarithm of ``softmax``.
 
     Parameters
     ----------
@@ -649,9 +522,4 @@ def log_softmax(x: Any, axis: Any = None) -> Array:
     return shifted - log(sum_of(exp(shifted), axis=axis, keepdims=True))
 
 
-FUNCTIONS = {
-    "log_softmax": log_softmax,
-    "sinc": sinc,
-    "softmax": softmax,
-    "softplus": softplus,
-}
+FUNCTIONS = {"log_softmax": log_softmax, "sinc": sinc, "softmax": softmax, "softplus": softplus}

@@ -1,20 +1,23 @@
 """Elliptic integrals and functions.
 
-The derivative of an elliptic integral is again an integral of a product of powers, with an exponent
-raised by one (DLMF 19.18).  Carlson's RD is the first of them; a kernel computes the others, so that
-nothing cancels, and places where arguments are equal are not special.
+The derivative of an elliptic integral is again an integral of a product of powers, with one exponent
+raised by one (DLMF 19.18).  Carlson's RD is the first derivative; a kernel computes the others, so
+that nothing cancels and equal arguments need no special case.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
-from ._bessel_scaled import real_part
-from ._several import several
+from ._bessel_scaled import real_data
+from ._several import special_tuple
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
 PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.5, 1.5)
 
@@ -27,63 +30,67 @@ BLOCK = 1 << 16  # elements of a temporary array
 
 @kernel
 def carlson_integral(
-    e: Any, a: Any, b: Any, c: Any, d: Any, x: Any, y: Any, z: Any, p: Any, *, xp: Any
-) -> Any:
-    """The integral over t from 0 to infinity of t ** e times the powers -a, -b, -c and -d of t + x,
-    t + y, t + z and t + p; NaN next to the cut of negative arguments.
+    e: RawArray, a: RawArray, b: RawArray, c: RawArray, d: RawArray, x: RawArray, y: RawArray,
+    z: RawArray, p: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the integral over t > 0 of t ** e (t + x) ** -a (t + y) ** -b (t + z) ** -c (t + p) ** -d.
 
-    By the trapezoidal rule in u = log(t): the integrand is analytic up to an imaginary part of u of pi
-    less the largest phase of an argument, so the error is exp(-2 pi (pi - phase) / step).
+    The result is NaN next to the cut of negative arguments.  The trapezoidal rule runs in u = log(t):
+    the integrand is analytic up to an imaginary part of u of pi less the largest phase of an argument,
+    so the error is exp(-2 pi (pi - phase) / step).
     """
     unit = 0 * (a + b + c + d + x + y + z + p) + 1
-    e, *powers = [real_part(k, xp) for k in (e, a, b, c, d)]
+    e, *powers = [real_data(k, xp) for k in (e, a, b, c, d)]
     factors = list(zip(powers, [v * unit for v in (x, y, z, p)], strict=True))
-    # A factor of power 0 is not there, and an argument of 0 is a power of t.
+    # A factor of power 0 is left out, and a factor with an argument of 0 is a power of t.
     factors = [(k, xp.where(k == 0, unit, v)) for k, v in factors]
     sizes = [xp.abs(v) for _, v in factors]
-    largest = maximum(sizes, xp)
-    smallest = -maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
+    largest = elementwise_maximum(sizes, xp)
+    smallest = -elementwise_maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
     low = (
         e
         + 1
         - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
     )
     high = sum(powers) - 1 - e
-    phase = maximum([xp.abs(angle(v, xp)) for _, v in factors], xp)
+    phase = elementwise_maximum([xp.abs(phase_of(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
     good = (step > SHORTEST_STEP) & (low > 0) & (high > 0) & (largest > 0) & (largest < math.inf)
     factors = [(k, xp.where(good, v / xp.where(good, largest, 1.0), unit)) for k, v in factors]
     step = xp.where(good, step, 1.0)
     start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
     count = xp.where(good, (DECAY / high + 1.0 - start) / step, 1.0)
-    total = trapezoid(e, factors, start, step, largest_count(count, xp), xp)
+    total = carlson_trapezoid(e, factors, start, step, largest_count(count, xp), xp)
     found = total * step * xp.where(good, largest, 1.0) ** -high
     diverges = (low <= 0) & (largest > 0) & (phase < 3)
     return xp.where(good, found, xp.where(diverges, math.inf + 0 * unit, math.nan * unit))
 
 
-def maximum(values: list[Any], xp: Any) -> Any:
-    """The largest of each element."""
+def elementwise_maximum(values: list[Any], xp: Namespace) -> Any:
+    """Return the elementwise maximum of several arrays."""
     found = values[0]
     for value in values[1:]:
         found = xp.where(value > found, value, found)
     return found
 
 
-def angle(z: Any, xp: Any) -> Any:
-    """The phase of each element, also of real data."""
+def phase_of(z: RawArray, xp: Namespace) -> Any:
+    """Return the phase of each element, of real data, too."""
     if xp.isdtype(z.dtype, "complex floating"):
         return xp.atan2(xp.imag(z), xp.real(z))
     return xp.where(z < 0, math.pi, 0.0)
 
 
-def largest_count(count: Any, xp: Any) -> int:
-    """The number of nodes that suffice for all elements."""
+def largest_count(count: RawArray, xp: Namespace) -> int:
+    """Return the number of nodes that suffices for all elements."""
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 
-def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) -> Any:
-    """The sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
+def carlson_trapezoid(
+    e: RawArray, factors: list[tuple[Any, Any]], start: RawArray, step: RawArray, count: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     for first in range(0, count, block):
         nodes = xp.astype(xp.arange(first, min(first + block, count)), start.dtype)
@@ -96,18 +103,20 @@ def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) 
     return total
 
 
-def shifted(t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Any) -> Any:
-    """A line of carlson_integral by the argument of the power at this place."""
+def carlson_slope(
+    t: RawArray, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Namespace
+) -> Any:
+    """Return the tangent of carlson_integral for the argument at ``at``."""
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
 
 
 special(
     "carlson_integral", "e a b c d x v w p", None, None, None, None, None,
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 1, (e, a, b, c, d), (x, v, w, p), xp),
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 2, (e, a, b, c, d), (x, v, w, p), xp),
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 3, (e, a, b, c, d), (x, v, w, p), xp),
-    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 4, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 1, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 2, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 3, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: carlson_slope(t, 4, (e, a, b, c, d), (x, v, w, p), xp),
     domains=[(0, 1), *[POWERS] * 4, *[LENGTHS] * 4], integers="e", public=False,
 )  # fmt: skip
 
@@ -123,17 +132,17 @@ special(
 )  # fmt: skip
 special(
     "elliprd", "x v w",
-    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (1.5, 0.5, 1.5), x, v, w, xp),
-    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (0.5, 1.5, 1.5), x, v, w, xp),
-    lambda t, x, v, w, xp: -2.25 * t * of_three(0, (0.5, 0.5, 2.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -0.75 * t * carlson_of_three(0, (1.5, 0.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -0.75 * t * carlson_of_three(0, (0.5, 1.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -2.25 * t * carlson_of_three(0, (0.5, 0.5, 2.5), x, v, w, xp),
     domains=[LENGTHS] * 3, complex=True,
     summary="Symmetric elliptic integral of the second kind", source="DLMF 19.16.5",
 )  # fmt: skip
 special(
     "elliprg", "x v w",
-    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (1.5, 0.5, 0.5), x, v, w, xp),
-    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 1.5, 0.5), x, v, w, xp),
-    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 0.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * carlson_of_three(1, (1.5, 0.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * carlson_of_three(1, (0.5, 1.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * carlson_of_three(1, (0.5, 0.5, 1.5), x, v, w, xp),
     domains=[LENGTHS] * 3, complex=True,
     summary="Completely symmetric elliptic integral of the second kind", source="DLMF 19.18.4",
 )  # fmt: skip
@@ -155,44 +164,50 @@ special(
 )  # fmt: skip
 
 
-def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any) -> Any:
-    """carlson_integral of three factors."""
+def carlson_of_three(
+    e: float, powers: tuple[RawOperand, RawOperand, RawOperand], x: RawOperand, y: RawOperand,
+    z: RawOperand, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return carlson_integral with three factors."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 
 
 # A negative last argument is a Cauchy principal value; there the arguments differ, and partial
-# fractions give the derivative.  Elsewhere it is an integral of positive terms.
-def sides(last: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Where the last argument is negative, and the argument made safe for either side."""
-    negative = real_part(last, xp) < 0
+# fractions give the derivative.  Elsewhere the derivative is an integral of positive terms.
+def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
+    """Return the mask of a negative last argument, and the argument made safe for either side."""
+    negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
 
 
-def rc_by_x(x: Any, y: Any, xp: Any) -> Any:
-    """Less the derivative of elliprc by x."""
-    negative, below, above = sides(y, xp)
+def rc_by_x(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
+    """Return minus the derivative of elliprc with respect to x."""
+    negative, below, above = split_principal_value(y, xp)
     fraction = (xp.special.elliprc(x, below) - 1 / xp.sqrt(x + 0 * y)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(above, above, x) / 6)
 
 
-def rc_by_y(x: Any, y: Any, xp: Any) -> Any:
-    """Less the derivative of elliprc by y."""
-    negative, below, above = sides(y, xp)
+def rc_by_y(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
+    """Return minus the derivative of elliprc with respect to y."""
+    negative, below, above = split_principal_value(y, xp)
     fraction = (xp.sqrt(x + 0 * y) / below - xp.special.elliprc(x, below)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(x, above, above) / 3)
 
 
-def rj_by_first(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
-    """Less the derivative of elliprj by x."""
-    negative, below, above = sides(p + 0 * x, xp)
+def rj_by_first(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
+    """Return minus the derivative of elliprj with respect to x."""
+    negative, below, above = split_principal_value(p + 0 * x, xp)
     fraction = xp.special.elliprj(x, y, z, below) - xp.special.elliprd(y, z, x)
     integral = xp.special.carlson_integral(0, 1.5, 0.5, 0.5, 1.0, x, y, z, above)
     return xp.where(negative, fraction / (2 * (x - below)), 0.75 * integral)
 
 
-def rj_by_last(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
-    """Less the derivative of elliprj by p, for negative p by Euler's relation: RJ is homogeneous."""
-    negative, below, above = sides(p + 0 * x, xp)
+def rj_by_last(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
+    """Return minus the derivative of elliprj with respect to p.
+
+    For negative p the derivative follows from Euler's relation, as RJ is homogeneous.
+    """
+    negative, below, above = split_principal_value(p + 0 * x, xp)
     by_others = [rj_by_first(*turn, below, xp) for turn in ((x, y, z), (y, z, x), (z, x, y))]
     euler = 1.5 * xp.special.elliprj(x, y, z, below)
     euler = euler - sum([v * slope for v, slope in zip((x, y, z), by_others, strict=True)])
@@ -232,34 +247,41 @@ special(
 )  # fmt: skip
 
 
-def powers_of_sine(k: Any, q: Any, phi: Any, m: Any, xp: Any) -> Any:
-    """``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
+def powers_of_sine(
+    k: RawOperand, q: RawOperand, phi: RawOperand, m: RawOperand, xp: Namespace
+) -> Any:
+    """Return ``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
     sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
-    return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
+    return (sine * sine) ** q * base_of_sine(sine, cosine * cosine, m, xp) ** -k
 
 
-def base_of(sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
-    """``1 - m sin ** 2``, where m is near 1 without cancellation."""
+def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace) -> Any:
+    """Return ``1 - m sin ** 2`` without cancellation where m is near 1."""
     square = sine * sine
     return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
 
 
 @kernel
-def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
-    """The integral of ``powers_of_sine`` from 0 to phi."""
+def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Namespace) -> Any:
+    """Return the integral of ``powers_of_sine`` from 0 to phi."""
     turns = xp.round(phi / math.pi)
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
     whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)
     return part + xp.where(turns == 0, 0.0, 2 * turns * whole)
 
 
-def integral_of_sines(k: Any, q: Any, sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
-    """The same up to pi / 2, by carlson_integral; the first two are RD's."""
-    base = base_of(sine, cosine2, m, xp)
+def integral_of_sines(
+    k: RawArray, q: RawArray, sine: RawArray, cosine2: RawArray, m: RawArray, xp: Namespace
+) -> Any:
+    """Return the integral of ``powers_of_sine`` up to an angle of at most pi / 2.
+
+    For q = 1 and k = 0.5 or 1.5 the integral is Carlson's RD, else ``carlson_integral``.
+    """
+    base = base_of_sine(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
         first, last = (1.0, base) if float(k) == 1.5 else (base, 1.0)
         return sine**3 / 3 * xp.special.elliprd(cosine2, first, last)
-    integral = of_three(0.0, (0.5, k, q + 1 - k), cosine2, base, 1.0, xp)
+    integral = carlson_of_three(0.0, (0.5, k, q + 1 - k), cosine2, base, 1.0, xp)
     return 0.5 * sine * (sine * sine) ** q * integral
 
 
@@ -272,20 +294,20 @@ special(
 
 
 # --- Jacobi's functions -----------------------------------------------------------------------------
-def amplitude_by_m(u: Any, m: Any, xp: Any) -> Any:
-    """The derivative of am(u, m) by m: that of u = ellipkinc(am, m), solved for it."""
+def amplitude_by_m(u: RawOperand, m: RawOperand, xp: Namespace) -> Any:
+    """Return the derivative of am(u, m) with respect to m, from u = ellipkinc(am, m)."""
     phi = xp.special.ellipj_ph(u, m)
     return -0.5 * xp.special.ellipj_dn(u, m) * xp.special.ellip_power(1.5, 1, phi, m)
 
 
-def dn_by_m(u: Any, m: Any, xp: Any) -> Any:
-    """That of dn, the root of 1 - m sn ** 2."""
+def dn_by_m(u: RawOperand, m: RawOperand, xp: Namespace) -> Any:
+    """Return the derivative of dn, the root of 1 - m sn ** 2, with respect to m."""
     sn, cn, dn = [getattr(xp.special, f"ellipj_{part}")(u, m) for part in ("sn", "cn", "dn")]
     return -sn * (0.5 * sn + m * cn * amplitude_by_m(u, m, xp)) / dn
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "ellipj": several(
+    "ellipj": special_tuple(
         "ellipj", "u m",
         {
             "sn": [

@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import as_data, by_order, horner
+from ._rules import as_floats, horner, kernel_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._array.array import Array
+    from .._util.protocols import Namespace, RawArray, RawOperand
+    from ._rules import Real
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 FAR = 7.0  # from here on the asymptotic series have the precision of float64
 
 
 # --- families of derivatives ----------------------------------------------------------------------
-# Forwards, each derivative follows from those before it, with cancellation where the argument is large:
-# there the asymptotic series is differentiated term by term.
-def _asymptotic(n: int, z: Any, sign: float, xp: Any) -> Any:
-    """``n! / z ** (n + 1)`` times a series: with sign -1 that of erfcx, with sign 1 Dawson's."""
+# A recurrence gives each derivative from those before it, but cancels where the argument is large: there
+# the asymptotic series is differentiated term by term.
+def _asymptotic(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
+    """Return ``n! / z ** (n + 1)`` times the asymptotic series: erfcx's for sign -1, Dawson's for 1."""
     reciprocal = 1.0 / z
     ratios = [sign * (2 * k + n - 1) * (2 * k + n) / (4.0 * k) for k in range(1, 31)]
     return math.factorial(n) * reciprocal ** (n + 1) * horner(ratios, reciprocal * reciprocal, xp)
 
 
-def _gaussian(n: int, z: Any, sign: float, xp: Any) -> Any:
-    """The n-th derivative of exp(sign * z ** 2)."""
+def _gaussian(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
+    """Return the n-th derivative of exp(sign * z ** 2)."""
     before, found = 0.0, xp.exp(sign * (z * z))
     for k in range(n):
         before, found = found, 2.0 * sign * (z * found + k * before)
     return found
 
 
-def _forwards(n: int, z: Any, value: Any, first: Callable[[Any], Any], sign: float) -> Any:
-    """The n-th derivative, where ``first(y)`` is y' and y'' is ``2 sign (z y' + y)``."""
+def _forwards(
+    n: int, z: RawArray, value: RawArray, first: Callable[[Any], Any], sign: float
+) -> Any:
+    """Return the n-th derivative, where ``first(y)`` is y' and y'' is ``2 sign (z y' + y)``."""
     if n == 0:
         return value
     before, found = value, first(value)
@@ -43,9 +50,9 @@ def _forwards(n: int, z: Any, value: Any, first: Callable[[Any], Any], sign: flo
     return found
 
 
-@by_order
-def erfcx_derivative(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
+@kernel_by_order
+def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
     forwards = _forwards(
@@ -58,9 +65,9 @@ def erfcx_derivative(n: int, z: Any, *, xp: Any) -> Any:
     return xp.where(near, forwards, xp.where(left, reflected, mirrored))
 
 
-@by_order
-def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
+@kernel_by_order
+def dawsn_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
     forwards = _forwards(n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0)
@@ -73,117 +80,67 @@ def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
 
 
 special(
-    "erfcx_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.erfcx_derivative(n + 1, x),
-    domains=[(0, 3), (-3.0, 9.0)],
-    integers="n",
-    complex=True,
-    public=False,
-)
+    "erfcx_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.erfcx_derivative(n + 1, x),
+    domains=[(0, 3), (-3.0, 9.0)], integers="n", complex=True, public=False,
+)  # fmt: skip
 special(
-    "dawsn_derivative",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.dawsn_derivative(n + 1, x),
-    domains=[(0, 3), (-9.0, 9.0)],
-    integers="n",
-    complex=True,
-    public=False,
-)
+    "dawsn_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.dawsn_derivative(n + 1, x),
+    domains=[(0, 3), (-9.0, 9.0)], integers="n", complex=True, public=False,
+)  # fmt: skip
 
 # --- the error function ---------------------------------------------------------------------------
 erf = special(
-    "erf",
-    "x",
-    lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(-x * x)),
-    domains=[REAL],
-    complex=True,
-    summary="The error function",
-    source="DLMF 7.2.1",
-)
+    "erf", "x", lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(-x * x)), domains=[REAL],
+    complex=True, summary="The error function", source="DLMF 7.2.1",
+)  # fmt: skip
 erfc = special(
-    "erfc",
-    "x",
-    lambda t, x, xp: t * ((-2.0 / ROOT_PI) * xp.exp(-x * x)),
-    domains=[REAL],
-    complex=True,
-    summary="1 - erf(x), accurate where x is large",
-    source="DLMF 7.2.2",
-)
+    "erfc", "x", lambda t, x, xp: t * ((-2.0 / ROOT_PI) * xp.exp(-x * x)), domains=[REAL],
+    complex=True, summary="1 - erf(x), accurate where x is large", source="DLMF 7.2.2",
+)  # fmt: skip
 erfi = special(
-    "erfi",
-    "x",
-    lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(x * x)),
-    domains=[REAL],
-    complex=True,
-    summary="The imaginary error function -1j erf(1j x)",
-)
+    "erfi", "x", lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(x * x)), domains=[REAL],
+    complex=True, summary="The imaginary error function -1j erf(1j x)",
+)  # fmt: skip
 erfcx = special(
-    "erfcx",
-    "x",
-    lambda t, x, xp: t * xp.special.erfcx_derivative(1, x),
-    domains=[REAL],
-    complex=True,
-    summary="exp(x ** 2) erfc(x)",
-    source="DLMF 7.18(iv)",
-)
+    "erfcx", "x", lambda t, x, xp: t * xp.special.erfcx_derivative(1, x), domains=[REAL],
+    complex=True, summary="exp(x ** 2) erfc(x)", source="DLMF 7.18(iv)",
+)  # fmt: skip
 dawsn = special(
-    "dawsn",
-    "x",
-    lambda t, x, xp: t * xp.special.dawsn_derivative(1, x),
-    domains=[REAL],
-    complex=True,
-    summary="Dawson's integral",
-    source="DLMF 7.10.4",
-)
+    "dawsn", "x", lambda t, x, xp: t * xp.special.dawsn_derivative(1, x), domains=[REAL],
+    complex=True, summary="Dawson's integral", source="DLMF 7.10.4",
+)  # fmt: skip
 wofz = special(
-    "wofz",
-    "x",
-    lambda t, x, xp: t * (-1j * xp.special.erfcx_derivative(1, -1j * x)),
-    domains=[REAL],
-    complex=True,
-    summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
+    "wofz", "x", lambda t, x, xp: t * (-1j * xp.special.erfcx_derivative(1, -1j * x)),
+    domains=[REAL], complex=True, summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
     source="DLMF 7.10.2",
-)
-# The inverse function theorem: the slope of the function itself at the result.
+)  # fmt: skip
+# By the inverse function theorem a slope is 1 over that of the function itself at the result.
 erfinv = special(
-    "erfinv",
-    "x",
-    lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)),
-    domains=[(-0.95, 0.95)],
+    "erfinv", "x", lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(-0.95, 0.95)],
     summary="The inverse of the error function",
-)
+)  # fmt: skip
 erfcinv = special(
-    "erfcinv",
-    "x",
-    lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)),
-    domains=[(0.05, 1.95)],
+    "erfcinv", "x", lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(0.05, 1.95)],
     summary="The inverse of erfc",
-)
+)  # fmt: skip
 
 # --- normal probabilities -------------------------------------------------------------------------
 ndtr = special(
-    "ndtr",
-    "x",
-    lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI),
-    domains=[REAL],
-    complex=True,
-    summary="The cumulative distribution function of the normal distribution",
-)
+    "ndtr", "x", lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI), domains=[REAL],
+    complex=True, summary="The cumulative distribution function of the normal distribution",
+)  # fmt: skip
 
 
-# The density over the probability, neither of which need be representable.
+# The density over the probability in one kernel, since each alone may underflow.
 @kernel
-def log_ndtr_derivative(x: Any, *, xp: Any) -> Any:
-    """exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))"""
+def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
+    """Return exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))."""
     return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
 
 
-def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
+def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """``-t * y * (x + y)``, where that does not cancel"""
-    # It cancels where x is negative; where x is positive, erfcx overflows sooner than its share is 0.
+    # The formula cancels where x is negative; where x is positive, erfcx overflows before y is 0.
     positive = xp.real(x) > 0
     u = xp.where(positive, 0.0, x) * -math.sqrt(0.5)
     growth = math.sqrt(0.5) * (xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u))
@@ -192,188 +149,148 @@ def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
 
 special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)
 log_ndtr = special(
-    "log_ndtr",
-    "x",
-    lambda t, x, xp: t * xp.special.log_ndtr_derivative(x),
-    domains=[REAL],
-    complex=True,
-    summary="The logarithm of ndtr, accurate where x is far below 0",
-)
+    "log_ndtr", "x", lambda t, x, xp: t * xp.special.log_ndtr_derivative(x), domains=[REAL],
+    complex=True, summary="The logarithm of ndtr, accurate where x is far below 0",
+)  # fmt: skip
 ndtri = special(
-    "ndtri",
-    "x",
-    lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))),
-    domains=[UNIT],
+    "ndtri", "x", lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))), domains=[UNIT],
     summary="The inverse of ndtr",
-)
+)  # fmt: skip
 ndtri_exp = special(
-    "ndtri_exp",
-    "x",
+    "ndtri_exp", "x",
     lambda t, y, xp: t * (math.sqrt(math.pi / 2.0) * xp.special.erfcx(y * -math.sqrt(0.5))),
-    domains=[(-5.0, -0.05)],
-    summary="The inverse of log_ndtr",
-)
+    domains=[(-5.0, -0.05)], summary="The inverse of log_ndtr",
+)  # fmt: skip
 
 
-def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
+def _owen_by_height(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
     """``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``"""
     return (
         t
-        * (xp.exp(-0.5 * (as_data(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
+        * (xp.exp(-0.5 * (as_floats(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
         * (-0.5 / ROOT_2PI)
     )
 
 
-def _owen_by_slope(t: Any, h: Any, a: Any, xp: Any) -> Any:
+def _owen_by_slope(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
     """``t * exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``"""
-    h, a = as_data(h, t, xp), as_data(a, t, xp)
+    h, a = as_floats(h, t, xp), as_floats(a, t, xp)
     product = h * a
     return t * (xp.exp(-0.5 * (h * h + product * product)) / (1.0 + a * a)) / (2.0 * math.pi)
 
 
 owens_t = special(
-    "owens_t",
-    "h a",
-    _owen_by_height,
-    _owen_by_slope,
-    domains=[REAL, REAL],
+    "owens_t", "h a", _owen_by_height, _owen_by_slope, domains=[REAL, REAL],
     summary="Owen's T function",
-)
+)  # fmt: skip
 
 
 # --- Voigt's profile ------------------------------------------------------------------------------
-def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
-    """The n-th derivative by x of wofz(z) / (sigma sqrt(2 pi)), z = (x + 1j gamma) / (sigma sqrt(2))."""
+def _voigt(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, xp: Namespace) -> Any:
+    """Return the n-th derivative of wofz(z) / (sigma sqrt(2 pi)) with respect to x.
+
+    z is (x + 1j gamma) / (sigma sqrt(2)).
+    """
     scale = sigma * math.sqrt(2.0)
     narrow = scale == 0
     scale = xp.where(narrow, 1.0, scale)
     turned = gamma - 1j * x
     found = (-1j / scale) ** n * xp.special.erfcx_derivative(n, turned / scale) / (scale * ROOT_PI)
-    # Without a Gaussian part it is 1 / (pi (gamma - 1j x)).
+    # Without a Gaussian part the profile is 1 / (pi (gamma - 1j x)).
     lorentz = math.factorial(n) * 1j**n / math.pi / turned ** (n + 1)
     return xp.where(narrow, lorentz, found)
 
 
-@by_order
-def voigt_real(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
-    """The n-th derivative by x of Voigt's profile."""
+@kernel_by_order
+def voigt_real(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of Voigt's profile with respect to x."""
     return xp.real(_voigt(n, x, sigma, gamma, xp))
 
 
-@by_order
-def voigt_imag(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
-    """The n-th derivative by x of the imaginary part beside Voigt's profile."""
+@kernel_by_order
+def voigt_imag(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative with respect to x of the imaginary part that belongs to the profile."""
     return xp.imag(_voigt(n, x, sigma, gamma, xp))
 
 
-# Analytic in x + 1j gamma; and by sigma the heat equation.
+# The profile is analytic in x + 1j gamma, and solves the heat equation in sigma.
 PROFILE = [REAL, (0.3, 2.0), (0.2, 2.0)]
 special(
-    "voigt_real",
-    "n x sigma gamma",
-    None,
+    "voigt_real", "n x sigma gamma", None,
     lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
     lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(n + 2, x, sigma, gamma)),
     lambda t, n, x, sigma, gamma, xp: -t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
-    domains=[(0, 3), *PROFILE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), *PROFILE], integers="n", public=False,
+)  # fmt: skip
 special(
-    "voigt_imag",
-    "n x sigma gamma",
-    None,
+    "voigt_imag", "n x sigma gamma", None,
     lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
     lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_imag(n + 2, x, sigma, gamma)),
     lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
-    domains=[(0, 3), *PROFILE],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), *PROFILE], integers="n", public=False,
+)  # fmt: skip
 voigt_profile = special(
-    "voigt_profile",
-    "x sigma gamma",
+    "voigt_profile", "x sigma gamma",
     lambda t, x, sigma, gamma, xp: t * xp.special.voigt_real(1, x, sigma, gamma),
     lambda t, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(2, x, sigma, gamma)),
-    lambda t, x, sigma, gamma, xp: -t * xp.special.voigt_imag(1, x, sigma, gamma),
-    domains=PROFILE,
-    summary="Voigt's profile",
-    source="DLMF 7.19",
-)
+    lambda t, x, sigma, gamma, xp: -t * xp.special.voigt_imag(1, x, sigma, gamma), domains=PROFILE,
+    summary="Voigt's profile", source="DLMF 7.19",
+)  # fmt: skip
 
 
 # --- Fresnel's integrals --------------------------------------------------------------------------
 @kernel
-def fresnel_s(z: Any, *, xp: Any) -> Any:
-    """Fresnel's sine integral."""
+def fresnel_s(z: RawArray, *, xp: Namespace) -> Any:
     return xp.special.fresnel(z)[0]
 
 
 @kernel
-def fresnel_c(z: Any, *, xp: Any) -> Any:
-    """Fresnel's cosine integral."""
+def fresnel_c(z: RawArray, *, xp: Namespace) -> Any:
     return xp.special.fresnel(z)[1]
 
 
 @kernel
-def modfresnel_f(z: Any, sign: Any, *, xp: Any) -> Any:
-    """The integral of exp(1j sign t ** 2) from z on."""
+def modfresnel_f(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
+    """Return the integral of exp(1j sign t ** 2) over t > z."""
     plus, minus = xp.special.modfresnelp(z)[0], xp.special.modfresnelm(z)[0]
     return xp.where(sign > 0, plus, minus)
 
 
 @kernel
-def modfresnel_k(z: Any, sign: Any, *, xp: Any) -> Any:
-    """erfcx(exp(-1j sign pi / 4) z) / 2"""
+def modfresnel_k(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
+    """Return erfcx(exp(-1j sign pi / 4) z) / 2."""
     plus, minus = xp.special.modfresnelp(z)[1], xp.special.modfresnelm(z)[1]
     return xp.where(sign > 0, plus, minus)
 
 
-def _turned(sign: Any, x: Any, xp: Any) -> Any:
-    """exp(-1j sign pi / 4)"""
+def _turned(sign: RawOperand, x: RawArray, xp: Namespace) -> Any:
+    """Return exp(-1j sign pi / 4)."""
     return math.sqrt(0.5) * (1.0 - 1j * sign)
 
 
 _fresnel_s = special(
-    "fresnel_s",
-    "x",
-    lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)),
-    domains=[REAL],
-    complex=True,
-    public=False,
-)
+    "fresnel_s", "x", lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)), domains=[REAL],
+    complex=True, public=False,
+)  # fmt: skip
 _fresnel_c = special(
-    "fresnel_c",
-    "x",
-    lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)),
-    domains=[REAL],
-    complex=True,
-    public=False,
-)
+    "fresnel_c", "x", lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)), domains=[REAL],
+    complex=True, public=False,
+)  # fmt: skip
 _modfresnel_f = special(
-    "modfresnel_f",
-    "x sign",
-    lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))),
-    None,
-    domains=[POSITIVE, (1, 1.5)],
-    integers="sign",
-    public=False,
-)
+    "modfresnel_f", "x sign", lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))), None,
+    domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
+)  # fmt: skip
 _modfresnel_k = special(
-    "modfresnel_k",
-    "x sign",
+    "modfresnel_k", "x sign",
     lambda t, x, sign, xp: (
         t * (0.5 * _turned(sign, x, xp) * xp.special.erfcx_derivative(1, _turned(sign, x, xp) * x))
     ),
-    None,
-    domains=[POSITIVE, (1, 1.5)],
-    integers="sign",
-    public=False,
-)
+    None, domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
+)  # fmt: skip
 
 
-def fresnel(z: Any) -> tuple[Any, Any]:
-    """Fresnel's integrals S(z) and C(z).
+def fresnel(z: Array | complex) -> tuple[Any, Any]:
+    """Return Fresnel's integrals S(z) and C(z).
 
     Parameters
     ----------
@@ -388,8 +305,8 @@ def fresnel(z: Any) -> tuple[Any, Any]:
     return _fresnel_s(z), _fresnel_c(z)
 
 
-def modfresnelp(x: Any) -> tuple[Any, Any]:
-    """The modified Fresnel integrals F+(x) and K+(x).
+def modfresnelp(x: Array | float) -> tuple[Any, Any]:
+    """Return the modified Fresnel integrals F+(x) and K+(x).
 
     Parameters
     ----------
@@ -404,8 +321,8 @@ def modfresnelp(x: Any) -> tuple[Any, Any]:
     return _modfresnel_f(x, 1), _modfresnel_k(x, 1)
 
 
-def modfresnelm(x: Any) -> tuple[Any, Any]:
-    """The modified Fresnel integrals F-(x) and K-(x).
+def modfresnelm(x: Array | float) -> tuple[Any, Any]:
+    """Return the modified Fresnel integrals F-(x) and K-(x).
 
     Parameters
     ----------

@@ -3,64 +3,51 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import by_order, horner, where_defined
+from ._rules import horner, kernel_by_order, where_defined
 from ._statement import POSITIVE, REAL, special
+
+if TYPE_CHECKING:
+    from .._array.array import Array
+    from .._util.protocols import Namespace, RawArray
 
 # --- exponential integrals ------------------------------------------------------------------------
 exp1 = special(
-    "exp1",
-    "x",
-    lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp),
-    complex=True,
-    summary="The exponential integral E1",
-    source="DLMF 6.2.1",
-)
+    "exp1", "x", lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp), complex=True,
+    summary="The exponential integral E1", source="DLMF 6.2.1",
+)  # fmt: skip
 expi = special(
-    "expi",
-    "x",
-    lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp),
-    complex=True,
-    summary="The exponential integral Ei",
-    source="DLMF 6.2.5",
-)
+    "expi", "x", lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp), complex=True,
+    summary="The exponential integral Ei", source="DLMF 6.2.5",
+)  # fmt: skip
 
 
 @kernel
-def expn_below(n: Any, x: Any, *, xp: Any) -> Any:
-    """The generalised exponential integral, of negative order too.  Source: DLMF 8.19.8, 8.4.8."""
+def expn_below(n: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the generalised exponential integral, for n < 0, too.  Source: DLMF 8.19.8, 8.4.8."""
     below = xp.where(n < 0, 1.0 - n, 1.0)
     found = xp.special.gammaincc(below, x) * xp.exp(xp.special.gammaln(below) - below * xp.log(x))
     return xp.where(n < 0, found, xp.special.expn(xp.where(n < 0, 0.0, n), x))
 
 
 special(
-    "expn_below",
-    "n x",
-    None,
-    lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
-    domains=[(-2, 4), POSITIVE],
-    integers="n",
-    public=False,
-)
+    "expn_below", "n x", None, lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
+    domains=[(-2, 4), POSITIVE], integers="n", public=False,
+)  # fmt: skip
 expn = special(
-    "expn",
-    "n x",
-    None,
+    "expn", "n x", None,
     lambda t, n, x, y, xp: -t * where_defined(xp.special.expn_below(n - 1, x), y, xp),
-    domains=[(0, 4), POSITIVE],
-    integers="n",
-    summary="The generalised exponential integral of order n",
-    source="DLMF 8.19.13",
-)
+    domains=[(0, 4), POSITIVE], integers="n",
+    summary="The generalised exponential integral of order n", source="DLMF 8.19.13",
+)  # fmt: skip
 
 
-@by_order
-def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, differentiated term by term."""
+@kernel_by_order
+def scaled_exp1_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, term by term."""
     near = x < 45.0
     close, beyond = xp.where(near, x, 1.0), xp.where(near, 45.0, x)
     before, forwards = 0.0, xp.special._scaled_exp1(close)
@@ -80,92 +67,64 @@ def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
 
 
 special(
-    "scaled_exp1_derivative",
-    "n x",
-    None,
+    "scaled_exp1_derivative", "n x", None,
     lambda t, n, x, xp: t * xp.special.scaled_exp1_derivative(n + 1, x),
-    domains=[(0, 3), (0.2, 60.0)],
-    integers="n",
-    public=False,
-)
+    domains=[(0, 3), (0.2, 60.0)], integers="n", public=False,
+)  # fmt: skip
 _scaled_exp1 = special(
-    "_scaled_exp1",
-    "x",
-    lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
+    "_scaled_exp1", "x", lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
     summary="x exp(x) E1(x)",
-)
+)  # fmt: skip
 
 
 # --- sine and cosine integrals --------------------------------------------------------------------
 @kernel
-def sine_integral(x: Any, *, xp: Any) -> Any:
-    """Si"""
+def sine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.sici(x)[0]
 
 
 @kernel
-def cosine_integral(x: Any, *, xp: Any) -> Any:
-    """Ci"""
+def cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.sici(x)[1]
 
 
 @kernel
-def hyperbolic_sine_integral(x: Any, *, xp: Any) -> Any:
-    """Shi"""
+def hyperbolic_sine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.shichi(x)[0]
 
 
 @kernel
-def hyperbolic_cosine_integral(x: Any, *, xp: Any) -> Any:
-    """Chi"""
+def hyperbolic_cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.shichi(x)[1]
 
 
-def _shi(t: Any, x: Any, xp: Any) -> Any:
+def _shi(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t * xp.sinh(x) / x``"""
-    # sin(i x) / (i x), whose derivatives are accurate near 0.
+    # sinh(x) / x is sin(i x) / (i x), whose derivatives are accurate near 0.
     slope = xp.sinc_derivative(x * (1j / math.pi), order=0)
     return t * (slope if is_complex(x) else xp.real(slope))
 
 
 _si = special(
-    "sine_integral",
-    "x",
-    lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
-    domains=[REAL],
-    complex=True,
-    source="DLMF 6.2.9",
-    public=False,
-)
+    "sine_integral", "x", lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
+    domains=[REAL], complex=True, source="DLMF 6.2.9", public=False,
+)  # fmt: skip
 _ci = special(
-    "cosine_integral",
-    "x",
-    lambda t, x, xp: t * (xp.cos(x) / x),
-    complex=True,
-    source="DLMF 6.2.11",
-    public=False,
-)
+    "cosine_integral", "x", lambda t, x, xp: t * (xp.cos(x) / x), complex=True,
+    source="DLMF 6.2.11", public=False,
+)  # fmt: skip
 _shi_op = special(
-    "hyperbolic_sine_integral",
-    "x",
-    _shi,
-    domains=[REAL],
-    complex=True,
-    source="DLMF 6.2.15",
+    "hyperbolic_sine_integral", "x", _shi, domains=[REAL], complex=True, source="DLMF 6.2.15",
     public=False,
-)
+)  # fmt: skip
 _chi = special(
-    "hyperbolic_cosine_integral",
-    "x",
-    lambda t, x, xp: t * (xp.cosh(x) / x),
-    complex=True,
-    source="DLMF 6.2.16",
-    public=False,
-)
+    "hyperbolic_cosine_integral", "x", lambda t, x, xp: t * (xp.cosh(x) / x), complex=True,
+    source="DLMF 6.2.16", public=False,
+)  # fmt: skip
 
 
-def sici(x: Any) -> tuple[Any, Any]:
-    """The sine and the cosine integral.
+def sici(x: Array | complex) -> tuple[Any, Any]:
+    """Return the sine and the cosine integral.
 
     Parameters
     ----------
@@ -180,8 +139,8 @@ def sici(x: Any) -> tuple[Any, Any]:
     return _si(x), _ci(x)
 
 
-def shichi(x: Any) -> tuple[Any, Any]:
-    """The hyperbolic sine and cosine integrals.
+def shichi(x: Array | complex) -> tuple[Any, Any]:
+    """Return the hyperbolic sine and cosine integrals.
 
     Parameters
     ----------
@@ -197,7 +156,7 @@ def shichi(x: Any) -> tuple[Any, Any]:
 
 
 # --- the dilogarithm ------------------------------------------------------------------------------
-def _spence(t: Any, x: Any, xp: Any) -> Any:
+def _spence(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t * xp.log(x) / (1 - x)``"""
     beside = x - 1.0
     near = xp.abs(beside) < 0.3
@@ -205,12 +164,8 @@ def _spence(t: Any, x: Any, xp: Any) -> Any:
 
 
 spence = special(
-    "spence",
-    "x",
-    _spence,
-    complex=True,
-    summary="Spence's function, the dilogarithm of 1 - x",
+    "spence", "x", _spence, complex=True, summary="Spence's function, the dilogarithm of 1 - x",
     source="DLMF 25.12.2",
-)
+)  # fmt: skip
 
 FUNCTIONS = {"shichi": shichi, "sici": sici}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,32 +14,28 @@ from .._storage.storage import is_complex, storage_of
 from .._util.errors import entrance
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_data, by_order, where_defined
+from ._rules import as_floats, kernel_by_order, where_defined
 from ._statement import POSITIVE, REAL, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 # Bernoulli's numbers of even order, from B2 on.
 BERNOULLI = (
-    1 / 6,
-    -1 / 30,
-    1 / 42,
-    -1 / 30,
-    5 / 66,
-    -691 / 2730,
-    7 / 6,
-    -3617 / 510,
-    43867 / 798,
-    -174611 / 330,
-    854513 / 138,
-    -236364091 / 2730,
-)
+    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
+    -174611 / 330, 854513 / 138, -236364091 / 2730,
+)  # fmt: skip
 LONGEST = 10_000  # steps of a recurrence
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 
 
 # --- polygamma functions --------------------------------------------------------------------------
 def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
-    """The n-th derivative of the digamma function for large z as a sum of ``c / z ** m``, without the
-    logarithm of order 0.  Source: DLMF 5.15.8."""
+    """Return pairs (c, m): the n-th derivative of digamma is the sum of ``c / z ** m`` for large z.
+
+    The logarithm, which order 0 has in addition, is left out.  Source: DLMF 5.15.8.
+    """
     sign = -((-1.0) ** n)
     terms = [(sign * math.factorial(n) / 2.0, n + 1)]
     if n:
@@ -50,9 +46,9 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
     return terms
 
 
-@by_order
-def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of the digamma function, of complex data too.
+@kernel_by_order
+def polygamma_of(n: int, z: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of the digamma function, of complex data, too.
 
     Source: DLMF 5.15.5, 5.15.8, 25.11.12.
     """
@@ -61,7 +57,7 @@ def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
     if not is_complex(z):
         return -((-1.0) ** n) * math.factorial(n) * xp.special._zeta(n + 1.0, z)
 
-    def is_low(z: Any) -> Any:
+    def is_low(z: RawArray) -> Any:
         return (xp.real(z) < ENOUGH + n) & (xp.abs(xp.imag(z)) < ENOUGH + n)
 
     total = xp.zeros_like(z)
@@ -77,17 +73,17 @@ def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
     return xp.where(is_low(z), math.nan, found - (-1.0) ** n * math.factorial(n) * total)
 
 
-@by_order
-def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
-    """The n-th derivative of the digamma function at a + b less that at a.
+@kernel_by_order
+def polygamma_difference(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of the digamma function at a + b less the derivative at a.
 
-    Differences of powers are sums of terms of one sign, also where b is small beside a.
+    Differences of powers are sums of terms of one sign, so nothing cancels where b is small next to a.
     """
     positive = (a > 0) & (a + b > 0)
     plain = xp.special.polygamma_of(n, a + b) - xp.special.polygamma_of(n, a)
     x, b = xp.where(positive, a, 1.0), xp.where(positive, b, 0.0)
 
-    def powers(x: Any, m: int) -> Any:
+    def powers(x: RawArray, m: int) -> Any:
         return xp.expm1(-m * xp.log1p(b / x)) / x**m
 
     total = xp.zeros_like(x + b)
@@ -102,51 +98,32 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
 
 
 special(
-    "polygamma_of",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
-    domains=[(0, 3), POSITIVE],
-    integers="n",
-    complex=True,
-    public=False,
-)
+    "polygamma_of", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 3), POSITIVE], integers="n", complex=True, public=False,
+)  # fmt: skip
 special(
-    "polygamma_difference",
-    "n a b",
-    None,
+    "polygamma_difference", "n a b", None,
     lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
-    lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_data(a, t, xp) + b),
-    domains=[(0, 3), POSITIVE, POSITIVE],
-    integers="n",
-    public=False,
-)
+    lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_floats(a, t, xp) + b),
+    domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False,
+)  # fmt: skip
 
 
-# SciPy's polygamma gives double precision of single precision, and knows no complex data.
+# SciPy's polygamma returns double precision for single precision, and takes no complex data.
 digamma = special(
-    "digamma",
-    "x",
-    lambda t, x, xp: t * xp.special.polygamma_of(1, x),
-    complex=True,
-    summary="The logarithmic derivative of the gamma function",
-    source="DLMF 5.2.2",
-)
+    "digamma", "x", lambda t, x, xp: t * xp.special.polygamma_of(1, x), complex=True,
+    summary="The logarithmic derivative of the gamma function", source="DLMF 5.2.2",
+)  # fmt: skip
 polygamma = special(
-    "polygamma",
-    "n x",
-    None,
-    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
-    domains=[(0, 4), POSITIVE],
-    integers="n",
-    summary="The n-th derivative of the digamma function",
+    "polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 4), POSITIVE], integers="n", summary="The n-th derivative of the digamma function",
     source="DLMF 5.15",
-)
+)  # fmt: skip
 
 
 # --- the gamma function ---------------------------------------------------------------------------
-def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
-    """The derivative of 1 / gamma(x), which has no poles: by reflection where digamma has some."""
+def _rgamma_slope(x: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of 1 / gamma(x), which has no poles: reflected where digamma has some."""
     left = (xp.real(x) if is_complex(x) else x) < 0.5
     turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (
         1.0 / math.pi
@@ -155,63 +132,41 @@ def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
 
 
 gamma = special(
-    "gamma",
-    "x",
-    lambda t, x, y, xp: t * (y * xp.special.digamma(x)),
-    complex=True,
-    summary="The gamma function",
-    source="DLMF 5.2.2",
-)
+    "gamma", "x", lambda t, x, y, xp: t * (y * xp.special.digamma(x)), complex=True,
+    summary="The gamma function", source="DLMF 5.2.2",
+)  # fmt: skip
 gammaln = special(
-    "gammaln",
-    "x",
-    lambda t, x, xp: t * xp.special.digamma(x),
-    summary="The logarithm of the absolute value of the gamma function",
-    source="DLMF 5.2.2",
-)
+    "gammaln", "x", lambda t, x, xp: t * xp.special.digamma(x),
+    summary="The logarithm of the absolute value of the gamma function", source="DLMF 5.2.2",
+)  # fmt: skip
 loggamma = special(
-    "loggamma",
-    "x",
-    lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp),
-    complex=True,
-    summary="The principal branch of the logarithm of the gamma function",
+    "loggamma", "x", lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp),
+    complex=True, summary="The principal branch of the logarithm of the gamma function",
     source="DLMF 5.2.2",
-)
+)  # fmt: skip
 rgamma = special(
-    "rgamma",
-    "x",
-    lambda t, x, y, xp: t * _rgamma_slope(x, y, xp),
-    complex=True,
-    summary="1 / gamma(x)",
-    source="DLMF 5.2.2, 5.5.3",
-)
+    "rgamma", "x", lambda t, x, y, xp: t * _rgamma_slope(x, y, xp), complex=True,
+    summary="1 / gamma(x)", source="DLMF 5.2.2, 5.5.3",
+)  # fmt: skip
 gammasgn = special(
-    "gammasgn",
-    "x",
-    lambda t, xp: xp.zeros_like(t),
-    summary="The sign of the gamma function",
+    "gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function",
     continuous=False,
-)
+)  # fmt: skip
 _lgam1p = special(
-    "_lgam1p",
-    "x",
-    lambda t, x, xp: t * xp.special.digamma(1.0 + x),
-    domains=[(-0.5, 2.0)],
+    "_lgam1p", "x", lambda t, x, xp: t * xp.special.digamma(1.0 + x), domains=[(-0.5, 2.0)],
     summary="gammaln(1 + x), accurate near 0",
-)
+)  # fmt: skip
 _factorial = special(
-    "_factorial",
-    "x",
+    "_factorial", "x",
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
-    summary="gamma(1 + x), and 0 where x is negative",
-    continuous=False,
-)
-# The shift and g of the sum that scales it.
+    summary="gamma(1 + x), and 0 where x is negative", continuous=False,
+)  # fmt: skip
+# Lanczos's constant g, which shifts the argument and scales the sum.
 LANCZOS = 6.024680040776729583740234375
 
 
-def _lanczos(t: Any, x: Any, y: Any, xp: Any) -> Any:
-    """the sum is ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``"""
+def _lanczos(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """``t`` times the derivative of ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``, which the sum is"""
     base = x + (LANCZOS - 0.5)
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
 
@@ -221,14 +176,14 @@ _lanczos_sum_expg_scaled = special(
 )
 
 
-def _igam_fac_by_shape(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
+def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """``t * y * (xp.log(x) - xp.special.digamma(a))``"""
     return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
-def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
+def _igam_fac_by_place(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """``t * y * (a - x) / x``, at 0 its limit"""
-    a, x = as_data(a, t, xp), as_data(x, t, xp)
+    a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
 
@@ -239,51 +194,38 @@ _igam_fac = special(
 
 
 # --- the beta function ----------------------------------------------------------------------------
-def _beta_slope(t: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
+def _beta_slope(t: RawArray, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
     """``-t * y * (digamma(a + b) - digamma(a))``"""
     return -t * (y * xp.special.polygamma_difference(0, a, b))
 
 
 beta = special(
-    "beta",
-    "a b",
-    _beta_slope,
-    lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
-    summary="The beta function",
-    source="DLMF 5.12.1",
-)
+    "beta", "a b", _beta_slope, lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
+    summary="The beta function", source="DLMF 5.12.1",
+)  # fmt: skip
 betaln = special(
-    "betaln",
-    "a b",
-    lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
+    "betaln", "a b", lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
     lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, b, a),
-    summary="The logarithm of the absolute value of the beta function",
-    source="DLMF 5.12.1",
-)
+    summary="The logarithm of the absolute value of the beta function", source="DLMF 5.12.1",
+)  # fmt: skip
 binom = special(
-    "binom",
-    "n k",
+    "binom", "n k",
     lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, n - k + 1.0, k)),
     lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, k + 1.0, n - 2.0 * k)),
-    domains=[(2.0, 6.0), (0.2, 3.0)],
-    summary="The binomial coefficient",
-    source="DLMF 1.2.6",
-)
+    domains=[(2.0, 6.0), (0.2, 3.0)], summary="The binomial coefficient", source="DLMF 1.2.6",
+)  # fmt: skip
 poch = special(
-    "poch",
-    "z m",
-    lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
-    lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_data(z, t, xp) + m)),
-    summary="The Pochhammer symbol gamma(z + m) / gamma(z)",
-    source="DLMF 5.2.5",
-)
+    "poch", "z m", lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
+    lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_floats(z, t, xp) + m)),
+    summary="The Pochhammer symbol gamma(z + m) / gamma(z)", source="DLMF 5.2.5",
+)  # fmt: skip
 
 
 # --- zeta functions -------------------------------------------------------------------------------
-# Taylor coefficients in the exponent: sums of powers, and the sum of Euler and Maclaurin for the rest.
+# Taylor coefficients in the exponent: of a sum of powers, and of Euler and Maclaurin's sum for the rest.
 # Source: DLMF 2.10(i), 25.11.5.
-def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
-    """The Taylor coefficients of base ** -s."""
+def _power(base: RawArray, s: RawArray, n: int, xp: Namespace) -> list[Any]:
+    """Return the Taylor coefficients of base ** -s in s, up to order n."""
     found, factor = [base**-s], -xp.log(base)
     for i in range(1, n + 1):
         found.append(found[-1] * factor / i)
@@ -291,15 +233,16 @@ def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
 
 
 def _product(first: list[Any], second: list[Any]) -> list[Any]:
-    """The Taylor coefficients of a product."""
+    """Return the Taylor coefficients of a product."""
     pairs = range(len(first))
     return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in pairs]
 
 
-def _corrections(base: Any, s: Any, n: int) -> list[Any]:
-    """The Taylor coefficients of the sum of Bernoulli's numbers, over ``base ** -s``."""
+def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
+    """Return the Taylor coefficients of the sum of Bernoulli's numbers, over ``base ** -s``."""
     linear = [s, 1.0, *[0.0] * n][: n + 1]
-    total, scale = [0.0] * (n + 1), 1.0 / base
+    total: list[Any] = [0.0] * (n + 1)
+    scale = 1.0 / base
     for j, b in enumerate(BERNOULLI, start=1):
         weight = b / math.factorial(2 * j) * scale
         total = [p + weight * q for p, q in zip(total, linear, strict=True)]
@@ -312,9 +255,9 @@ def _corrections(base: Any, s: Any, n: int) -> list[Any]:
 TERMS = 16  # taken one by one
 
 
-@by_order
-def zeta_derivative(n: int, s: Any, q: Any, *, xp: Any) -> Any:
-    """The n-th derivative by s of Hurwitz's zeta function."""
+@kernel_by_order
+def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
     if n < 0:
         return xp.zeros_like(s + q)
     total = sum(_power(q + k, s, n, xp)[n] for k in range(TERMS))
@@ -325,9 +268,11 @@ def zeta_derivative(n: int, s: Any, q: Any, *, xp: Any) -> Any:
     return math.factorial(n) * (total + _product(_power(base, s, n, xp), factors)[n])
 
 
-@by_order
-def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> Any:
-    """The n-th derivative by a of the sum of i ** -a from first to last."""
+@kernel_by_order
+def harmonic_derivative(
+    n: int, first: RawArray, last: RawArray, a: RawArray, *, xp: Namespace
+) -> Any:
+    """Return the n-th derivative of the sum of i ** -a from first to last with respect to a."""
     total: Any = 0.0
     for i in range(TERMS):
         taken = first + i <= last
@@ -350,8 +295,8 @@ def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> An
     return math.factorial(n) * (total + xp.where(more, rest, 0.0))
 
 
-def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
-    """the derivative of ``-s * zeta(s + 1, q)``"""
+def _zeta_by_shift(t: RawArray, n: Real, s: Real, q: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative of ``-s * zeta(s + 1, q)``"""
     following = s + 1.0
     return -t * (
         s * xp.special.zeta_derivative(n, following, q)
@@ -360,30 +305,19 @@ def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
 
 
 special(
-    "zeta_derivative",
-    "n s q",
-    None,
-    lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q),
-    _zeta_by_shift,
-    domains=[(0, 3), (1.3, 6.0), POSITIVE],
-    integers="n",
-    public=False,
-)
+    "zeta_derivative", "n s q", None,
+    lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q), _zeta_by_shift,
+    domains=[(0, 3), (1.3, 6.0), POSITIVE], integers="n", public=False,
+)  # fmt: skip
 special(
-    "harmonic_derivative",
-    "n first last a",
-    None,
-    None,
-    None,
+    "harmonic_derivative", "n first last a", None, None, None,
     lambda t, n, first, last, a, xp: t * xp.special.harmonic_derivative(n + 1, first, last, a),
-    domains=[(0, 3), (1, 9), (9, 90), REAL],
-    integers="n first last",
-    public=False,
-)
+    domains=[(0, 3), (1, 9), (9, 90), REAL], integers="n first last", public=False,
+)  # fmt: skip
 
 
-def _riemann_slope(x: Any, xp: Any) -> Any:
-    """The derivative of Riemann's zeta function.  Source: DLMF 25.4.1 where x is below -1."""
+def _riemann_slope(x: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of Riemann's zeta function.  Source: DLMF 25.4.1 where x is below -1."""
     left = (xp.real(x) if is_complex(x) else x) < -1.0
     other = xp.where(left, 1.0 - x, 3.0)
     sine, cosine = xp.special._sinpi(0.5 * x), xp.special._cospi(0.5 * x)
@@ -396,74 +330,50 @@ def _riemann_slope(x: Any, xp: Any) -> Any:
 
 
 _zeta = special(
-    "_zeta",
-    "s q",
+    "_zeta", "s q",
     lambda t, s, q, y, xp: t * where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
     lambda t, s, q, y, xp: -t * where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
-    domains=[(1.3, 6.0), POSITIVE],
-    summary="Hurwitz's zeta function",
+    domains=[(1.3, 6.0), POSITIVE], summary="Hurwitz's zeta function",
     source="DLMF 25.11.1, 25.11.17",
-)
+)  # fmt: skip
 _riemann_zeta = special(
-    "_riemann_zeta",
-    "x",
-    lambda t, x, xp: t * _riemann_slope(x, xp),
-    domains=[(1.3, 6.0)],
-    complex=True,
-    summary="Riemann's zeta function",
-    source="DLMF 25.2.1",
-)
+    "_riemann_zeta", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)],
+    complex=True, summary="Riemann's zeta function", source="DLMF 25.2.1",
+)  # fmt: skip
 zetac = special(
-    "zetac",
-    "x",
-    lambda t, x, xp: t * _riemann_slope(x, xp),
-    domains=[(1.3, 6.0)],
-    summary="Riemann's zeta function less 1",
-    source="DLMF 25.2.1",
-)
+    "zetac", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)],
+    summary="Riemann's zeta function less 1", source="DLMF 25.2.1",
+)  # fmt: skip
 _gen_harmonic = special(
-    "_gen_harmonic",
-    "n a",
-    None,
+    "_gen_harmonic", "n a", None,
     lambda t, n, a, y, xp: t * where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
-    domains=[(1, 60), REAL],
-    integers="n",
-    summary="The generalised harmonic number of order a",
-)
+    domains=[(1, 60), REAL], integers="n", summary="The generalised harmonic number of order a",
+)  # fmt: skip
 
 
-def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any) -> Any:
-    """by the rule of quotients"""
+def _normalized_by_order(
+    t: RawArray, j: Real, k: Real, n: Real, a: Real, y: RawArray, xp: Namespace
+) -> Any:
+    """``t`` times the derivative by the rule of quotients"""
     part = xp.special.harmonic_derivative(1, j, k, a)
     whole = xp.special.harmonic_derivative(1, 1, n, a)
     return t * ((part - y * whole) / xp.special._gen_harmonic(n, a))
 
 
 _normalized_gen_harmonic = special(
-    "_normalized_gen_harmonic",
-    "j k n a",
-    None,
-    None,
-    None,
-    _normalized_by_order,
-    domains=[(1, 5), (5, 30), (30, 60), REAL],
-    integers="j k n",
+    "_normalized_gen_harmonic", "j k n a", None, None, None, _normalized_by_order,
+    domains=[(1, 5), (5, 30), (30, 60), REAL], integers="j k n",
     summary="The sum of i ** -a from j to k over that from 1 to n",
-)
+)  # fmt: skip
 _stirling2_inexact = special(
-    "_stirling2_inexact",
-    "n k",
-    None,
-    None,
-    domains=[(5, 9), (1, 5)],
-    integers="n k",
+    "_stirling2_inexact", "n k", None, None, domains=[(5, 9), (1, 5)], integers="n k",
     summary="Stirling's number of the second kind",
-)
+)  # fmt: skip
 
 
-# --- functions of these ---------------------------------------------------------------------------
-def zeta(x: Any, q: Any = None, out: None = None) -> Array:
-    """Riemann's zeta function, or Hurwitz's.
+# --- compositions ---------------------------------------------------------------------------
+def zeta(x: Array | float, q: Array | float | None = None, out: None = None) -> Array:
+    """Return Riemann's zeta function, or Hurwitz's.
 
     Parameters
     ----------
@@ -485,8 +395,8 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Array:
 
 
 @entrance
-def multigammaln(a: Any, d: int) -> Array:
-    """The logarithm of the multivariate gamma function of dimension d.
+def multigammaln(a: Array | float, d: int) -> Array:
+    """Return the logarithm of the multivariate gamma function of dimension d.
 
     Parameters
     ----------

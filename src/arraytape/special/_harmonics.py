@@ -1,23 +1,32 @@
-"""Spherical harmonics and Dirichlet's kernel, which SciPy's functions convert to NumPy: call them as
-``xp.special.sph_harm_y``.
+"""Spherical harmonics and Dirichlet's kernel.
 
-The derivative of a harmonic by the polar angle is a sum of the neighbouring orders, without the
-division by a sine that is 0 at the poles.
+SciPy's functions convert Arrays to NumPy: call the functions as ``xp.special.sph_harm_y``.  The
+derivative of a harmonic with respect to the polar angle is a sum of the neighbouring orders, without
+a division by the sine, which is 0 at the poles.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ._polynomials import chebyshev_slope
 from ._statement import special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
+
 DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)
 
 
-def neighbours(function: Any, n: Any, m: Any, xp: Any) -> Any:
-    """``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) / 2``: where the
-    order exceeds the degree the root is 0, and SciPy's function, too."""
+def neighbouring_orders_slope(
+    function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace
+) -> Any:
+    """Return ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) / 2``.
+
+    Where an order exceeds the degree the root is 0, and SciPy's function, too.
+    """
     above, below = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
     inside = above + below > 0
     up = xp.sqrt(xp.where(inside, above, 0) * 1.0) * function(m + 1)
@@ -25,16 +34,18 @@ def neighbours(function: Any, n: Any, m: Any, xp: Any) -> Any:
     return 0.5 * (up - down)
 
 
-def as_numbers(t: Any, xp: Any, *counts: Any) -> list[Any]:
-    """Counts as integer data, also where they are Python's."""
+def counts_as_data(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
+    """Return counts as integer data, Python's numbers converted."""
     zero = xp.astype(xp.zeros_like(xp.real(t)), xp.int64)
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
 
 
-def harmonic_by_angle(t: Any, n: Any, m: Any, theta: Any, phi: Any, xp: Any) -> Any:
-    """that of its factor, the harmonic at phi = 0"""
-    n, m = as_numbers(t, xp, n, m)
-    slope = neighbours(lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp)
+def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp: Namespace) -> Any:
+    """``t`` times the derivative of the harmonic at phi = 0, times ``xp.exp(1j * m * phi)``"""
+    n, m = counts_as_data(t, xp, n, m)
+    slope = neighbouring_orders_slope(
+        lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp
+    )
     slope = xp.where(xp.sin(theta) < 0, -slope, slope)  # SciPy has abs(sin(theta)) in its powers
     return t * (slope * xp.exp(1j * (m * phi)))
 
@@ -54,8 +65,8 @@ special(
 )  # fmt: skip
 
 
-def dirichlet_slope(x: Any, n: Any, y: Any, xp: Any) -> Any:
-    """The kernel is Chebyshev's polynomial U of degree n - 1 at cos(x / 2), over n."""
+def dirichlet_slope(x: Real, n: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of Dirichlet's kernel, Chebyshev's U_(n - 1)(cos(x / 2)) / n."""
     whole = xp.asarray(n)
     whole = xp.where(y == y, xp.astype(whole, xp.int64), 1)
     slope = chebyshev_slope(whole - 1, xp.cos(0.5 * x), xp)

@@ -1,15 +1,20 @@
 """The incomplete gamma and beta functions, and their inverses.
 
-Their derivatives are functions of whole orders, each of which is stated with rules that ask for the
-next: so there are derivatives of all orders by all arguments.  ``_quadrature`` computes them.
+Their derivatives are functions of whole orders, and the rule of each order calls the next, so there
+are derivatives of all orders with respect to all arguments.  ``_quadrature`` computes them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from . import _quadrature  # noqa: F401  enters its kernels
 from ._statement import POSITIVE, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 ORDER = (0, 3)
 PROBABILITY = (0.02, 0.98)
@@ -22,7 +27,7 @@ gamma_density = special(
     lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n + 1, m, a, x),
     lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n, m + 1, a, x),
     domains=[ORDER, ORDER, SHAPE, POSITIVE], integers="n m", public=False,
-    summary="The derivative of x ** (a - 1) exp(-x) / gamma(a), n times by a and m times by x",
+    summary="The derivative of x ** (a - 1) exp(-x) / gamma(a), of order n in a and m in x",
     source="DLMF 8.8.13",
 )  # fmt: skip
 gammainc_by = special(
@@ -30,7 +35,7 @@ gammainc_by = special(
     lambda t, n, a, x, xp: t * xp.special.gammainc_by(n + 1, a, x),
     lambda t, n, a, x, xp: t * xp.special.gamma_density(n, 0, a, x),
     domains=[(1, 3), SHAPE, POSITIVE], integers="n", public=False,
-    summary="The derivative of gammainc(a, x), n > 0 times by a", source="DLMF 8.2.4",
+    summary="The n-th derivative of gammainc(a, x) in a, n > 0", source="DLMF 8.2.4",
 )  # fmt: skip
 beta_density = special(
     "beta_density", "i j m a b x complement", None, None, None,
@@ -45,7 +50,7 @@ beta_density = special(
     ),
     None,  # 1 - x, given for its accuracy: the rule of x is that of both
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, UNIT, UNIT], integers="i j m", public=False,
-    summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), i, j, m times by a, b, x",
+    summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), orders i, j, m in a, b, x",
     source="DLMF 8.17.22",
 )  # fmt: skip
 betainc_by = special(
@@ -61,36 +66,36 @@ betainc_by = special(
     ),
     None,
     domains=[(1, 3), (1, 3), SHAPE, SHAPE, UNIT, UNIT], integers="i j", public=False,
-    summary="The derivative of betainc(a, b, x), i + j > 0 times by a and b", source="DLMF 8.17.2",
+    summary="The derivative of betainc(a, b, x), orders i, j in a, b, i + j > 0", source="DLMF 8.17.2",
 )  # fmt: skip
 
 
-def gamma_pdf(a: Any, x: Any, xp: Any) -> Any:
-    """The derivative of gammainc(a, x) by x."""
+def gamma_pdf(a: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of gammainc(a, x) with respect to x."""
     return xp.special.gamma_density(0, 0, a, x)
 
 
-def gamma_by_a(a: Any, x: Any, xp: Any) -> Any:
-    """The derivative of gammainc(a, x) by a."""
+def gamma_by_a(a: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of gammainc(a, x) with respect to a."""
     return xp.special.gammainc_by(1, a, x)
 
 
-def beta_pdf(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) by x."""
+def beta_pdf(a: Real, b: Real, x: Real, complement: Real, xp: Namespace) -> Any:
+    """Return the derivative of betainc(a, b, x) with respect to x."""
     return xp.special.beta_density(0, 0, 0, a, b, x, complement)
 
 
-def beta_by_a(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) by a."""
+def beta_by_a(a: Real, b: Real, x: Real, complement: Real, xp: Namespace) -> Any:
+    """Return the derivative of betainc(a, b, x) with respect to a."""
     return xp.special.betainc_by(1, 0, a, b, x, complement)
 
 
-def beta_by_b(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) by b."""
+def beta_by_b(a: Real, b: Real, x: Real, complement: Real, xp: Namespace) -> Any:
+    """Return the derivative of betainc(a, b, x) with respect to b."""
     return xp.special.betainc_by(0, 1, a, b, x, complement)
 
 
-# --- the gamma function's -----------------------------------------------------------------------------
+# --- incomplete gamma functions ---------------------------------------------------------------------
 gammainc = special(
     "gammainc", "a x",
     lambda t, a, x, xp: t * gamma_by_a(a, x, xp),
@@ -120,7 +125,7 @@ gammainccinv = special(
     summary="The x at which gammaincc(a, x) is p",
 )  # fmt: skip
 
-# --- the beta function's ------------------------------------------------------------------------------
+# --- incomplete beta functions ----------------------------------------------------------------------
 betainc = special(
     "betainc", "a b x",
     lambda t, a, b, x, xp: t * beta_by_a(a, b, x, 1 - x, xp),
@@ -139,19 +144,21 @@ betaincc = special(
 )  # fmt: skip
 
 
-def beta_quantile_rules(sign: int, complement: Any) -> list[Any]:
-    """The rules of the x at which betainc(a, b, x), or with the sign -1 its complement, is p.
-    ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1."""
+def beta_quantile_rules(sign: int, complement: Callable[..., Any]) -> list[Any]:
+    """Return the rules of the x at which betainc(a, b, x), or its complement for sign -1, is p.
 
-    def by_a(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+    ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1.
+    """
+
+    def by_a(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_a(*x) / beta_pdf(*x)
 
-    def by_b(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+    def by_b(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_b(*x) / beta_pdf(*x)
 
-    def by_p(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+    def by_p(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
         return sign * t / beta_pdf(a, b, y, complement(a, b, p, xp), xp)
 
     return [by_a, by_b, by_p]

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._array.array import Array
 from ._statement import REAL, special
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # exp(-y) / (1 + y) is y / (z (1 + y)), without 0 / 0 at z = 0.
 _lambertw = special(
-    "_lambertw",
-    "z k tol",
-    lambda t, y, xp: t * (xp.exp(-y) / (1.0 + y)),
-    None,
-    None,
-    domains=[(0.1, 4.0), (0, 1.5), (1e-8, 1e-8)],
-    counts="k",
-    summary="The branch k of Lambert's W function",
-    source="DLMF 4.13.4",
-)
+    "_lambertw", "z k tol", lambda t, y, xp: t * (xp.exp(-y) / (1.0 + y)), None, None,
+    domains=[(0.1, 4.0), (0, 1.5), (1e-8, 1e-8)], counts="k",
+    summary="The branch k of Lambert's W function", source="DLMF 4.13.4",
+)  # fmt: skip
 wrightomega = special(
-    "wrightomega",
-    "z",
-    lambda t, y: t * (y / (1.0 + y)),
-    domains=[REAL],
-    complex=True,
-    summary="Wright's omega function",
-    source="DLMF 4.13.4",
-)
+    "wrightomega", "z", lambda t, y: t * (y / (1.0 + y)), domains=[REAL], complex=True,
+    summary="Wright's omega function", source="DLMF 4.13.4",
+)  # fmt: skip
 
 
-def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Array:
-    """Lambert's W function, which solves ``w * exp(w) == z``.
+def lambertw(z: Array | complex, k: Array | npt.ArrayLike = 0, tol: float = 1e-8) -> Array:
+    """Return Lambert's W function, which solves ``w * exp(w) == z``.
 
     Parameters
     ----------

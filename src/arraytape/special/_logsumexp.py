@@ -1,13 +1,13 @@
-"""The logarithm of a sum of exponentials: SciPy's values by ops, and its derivatives of all orders.
+"""The logarithm of a sum of exponentials, with SciPy's values and derivatives of all orders.
 
-SciPy takes the largest terms out of the sum by a mask, which has no derivative: so its program gives the
-value here, and a sum that knows no mask the derivatives.
+SciPy takes the largest terms out of the sum with a mask, which has no derivative.  So SciPy's steps
+give the value here, and a sum without a mask gives the derivatives.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from .._storage.special import kernel
 from .._util.blocks import Quiet
 from ..ops.creation_functions import arange, asarray
 from ..ops.data_type_functions import astype, result_type
-from ..ops.elementwise_functions import (
-    abs as absolute,
-)
+from ..ops.elementwise_functions import abs as absolute
 from ..ops.elementwise_functions import (
     exp,
     imag,
@@ -39,28 +37,33 @@ from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
 from ._statement import REAL, special
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import Namespace, RawArray
+
 
 @kernel
-def weighted_exp(b: Any, x: Any, *, xp: Any) -> Any:
-    """``b * exp(x)``, and 0 where b is 0, whatever x is."""
+def weighted_exp(b: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return ``b * exp(x)``, and 0 where b is 0, whatever x is."""
     return xp.where(b == 0, b, b * xp.exp(x))
 
 
 _weighted_exp = special(
-    "weighted_exp",
-    "b x",
-    lambda t, x, xp: t * xp.exp(x),
-    lambda t, b, x, xp: t * xp.special.weighted_exp(b, x),
-    domains=[REAL, REAL],
-    complex=True,
+    "weighted_exp", "b x", lambda t, x, xp: t * xp.exp(x),
+    lambda t, b, x, xp: t * xp.special.weighted_exp(b, x), domains=[REAL, REAL], complex=True,
     public=False,
-)
+)  # fmt: skip
 
 
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+    a: Array | npt.ArrayLike,
+    axis: int | tuple[int, ...] | None = None,
+    b: Array | npt.ArrayLike | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
 ) -> Any:
-    """The logarithm of the sum of exponentials, with SciPy's values.
+    """Return the logarithm of the sum of exponentials, with SciPy's values.
 
     SciPy's own function, called on Arrays under a tape, runs as this.
 
@@ -73,9 +76,9 @@ def logsumexp(
     b : Array, optional
         Factors of the exponentials.  What has the factor 0 adds nothing, even if it is infinite.
     keepdims : bool
-        Whether the axes stay, with length 1.
+        If True, the axes stay, with length 1.
     return_sign : bool
-        Whether the sum may be negative: its sign comes too, of complex data its phase.
+        If True, the sum may be negative: its sign is returned, too, or for complex data its phase.
 
     Returns
     -------
@@ -91,20 +94,23 @@ def logsumexp(
     return (y, phase) if return_sign else y
 
 
-def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Any]:
-    """The value along axes that stay, and the sign or phase of the sum."""
+def _with_slopes(
+    a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
+) -> tuple[Array, Any]:
+    """Return the value and the sign or phase of the sum, with derivatives; axes stay, of length 1."""
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
     finite = isfinite(value)
-    terms = _terms(a - where(finite, value, 0.0), b)
+    terms = a - where(finite, value, 0.0)
+    terms = exp(terms) if b is None else _weighted_exp(b, terms)
     terms = terms / where(finite, phase, 1.0) if with_phase else terms
     total = sum_of(terms, axis=axes, keepdims=True)
     fixed = stop_gradient(total)
-    # 0, of which the slope is NaN: where the sum is too large, and for a value that it has not.
-    # Elsewhere 1, since a NaN there would have each gradient computed again by a guarded pass.
+    # 0 with a slope of NaN where the sum overflows or the value is undefined; elsewhere 1, since a NaN
+    # there would make a guarded pass compute each gradient again.
     nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
     loud = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
-    # The total is 1 but for rounding, of the value, too; or whatever cancellation has left of that.
+    # The total is 1 up to its own rounding and the value's, unless cancellation has left less.
     rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, loud))
@@ -116,29 +122,28 @@ def _with_slopes(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tupl
     return where(finite, value + moved, plain), phase
 
 
-def _promoted(a: Any, b: Any) -> tuple[Array, Array | None]:
-    """Both in one floating-point dtype and shape, of one dimension at least."""
+def _promoted(
+    a: Array | npt.ArrayLike, b: Array | npt.ArrayLike | None
+) -> tuple[Array, Array | None]:
+    """Return both operands in one floating-point dtype and shape, with at least one axis."""
     # Python numbers have no dtype of their own to bring in, as in SciPy.
     given = [x if type(x) in NUMBERS else asarray(x) for x in (a, b) if x is not None]
     dtype = result_type(*given)
-    a = asarray(a)
-    b = None if b is None else asarray(b)
     if dtype.kind not in "fc":
         dtype = np.dtype(np.float64)
-    shape = a.shape if b is None else np.broadcast_shapes(a.shape, b.shape)
-    a, b = [
-        None if x is None else broadcast_to(astype(x, dtype, copy=False), shape or (1,))
-        for x in (a, b)
-    ]
-    return a, b
+    x, factors = asarray(a), None if b is None else asarray(b)
+    shape = x.shape if factors is None else np.broadcast_shapes(x.shape, factors.shape)
+
+    def in_common(x: Array) -> Array:
+        return broadcast_to(astype(x, dtype, copy=False), shape or (1,))
+
+    return in_common(x), None if factors is None else in_common(factors)
 
 
-def _terms(x: Array, b: Array | None) -> Array:
-    return exp(x) if b is None else _weighted_exp(b, x)
-
-
-def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Array, Array | None]:
-    """The value along axes that stay, and the sign or phase of the sum, by the steps of SciPy."""
+def _value(
+    a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
+) -> tuple[Array, Array | None]:
+    """Return the value and the sign or phase of the sum by SciPy's steps; axes stay, of length 1."""
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
     of_total = sign(total) if with_phase else None
     infinite = log(absolute(total) if with_phase else total)
@@ -168,8 +173,8 @@ def _value(a: Array, b: Array | None, axes: Any, with_phase: bool) -> tuple[Arra
     return (real(y) + _wrapped(imag(y)) * 1j if a.dtype.kind == "c" else y), None
 
 
-def _greatest(a: Array, axes: Any) -> tuple[Array, Array]:
-    """The element with the largest real part along axes, and where it is."""
+def _greatest(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the element with the largest real part along axes, and a mask of where it stands."""
     largest = greatest(real(a), axis=axes, keepdims=True)
     found = real(a) == largest
     if a.dtype.kind != "c":
@@ -180,7 +185,7 @@ def _greatest(a: Array, axes: Any) -> tuple[Array, Array]:
 
 
 def _wrapped(angle: Array) -> Array:
-    """An angle in (-pi, pi]."""
+    """Return the angle reduced to (-pi, pi]."""
     wrapped = -(remainder(-angle + math.pi, 2 * math.pi) - math.pi)
     return where(absolute(angle) < math.pi, angle, wrapped)
 

@@ -1,14 +1,21 @@
-"""Mathieu and spheroidal wave functions: by the argument, with second derivatives from the equations."""
+"""Mathieu and spheroidal wave functions, differentiable with respect to the argument.
+
+Second derivatives come from the differential equations.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Rule, Unknown
-from ._several import several
+from ._several import special_tuple
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu functions is known")
 SECOND_KIND = Unknown(
@@ -26,25 +33,28 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def mathieu(name: str, value: str, *, modified: bool) -> None:
-    """State a Mathieu function and its derivative: y'' is (2 q cos(2 x) - a) y, or for modified
-    functions (a - 2 q cosh(2 x)) y, with the characteristic value a (DLMF 28.2.1, 28.20.1)."""
+    """State a Mathieu function and its derivative.
+
+    y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y, with the characteristic
+    value a (DLMF 28.2.1, 28.20.1).
+    """
     scale = 1.0 if modified else DEGREE
 
-    def second(m: Any, q: Any, x: Any, xp: Any) -> Any:
+    def second(m: Real, q: Real, x: Real, xp: Namespace) -> Any:
         a = getattr(xp.special, value)(m, q)
         if modified:
             return a - 2 * q * xp.cosh(2 * x)
         return 2 * q * xp.cos(2 * DEGREE * x) - a
 
-    def first_line(t: Any, m: Any, q: Any, x: Any, xp: Any) -> Any:
+    def first_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
         """``t * yp``, per degree"""
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
-    def second_line(t: Any, m: Any, q: Any, x: Any, xp: Any) -> Any:
+    def second_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
         """``t * y * (2 q cos(2 x) - a)``, or that of the modified equation"""
         return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
-    FUNCTIONS[name] = several(
+    FUNCTIONS[name] = special_tuple(
         name, "m q x",
         {"y": [None, PARAMETER, first_line], "yp": [None, PARAMETER, second_line]},
         summary="Mathieu function and its derivative", integers="m",
@@ -68,21 +78,23 @@ special(
 
 
 # --- spheroidal -------------------------------------------------------------------------------------
-def prolate(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
-    """S'' of (1 - x ** 2) S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / (1 - x ** 2)) S = 0, angular and
-    radial: DLMF 30.2.1, 30.11.1."""
+def prolate(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
+    """Return S'' of the angular and radial prolate equation.
+
+    (1 - x ** 2) S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / (1 - x ** 2)) S = 0: DLMF 30.2.1, 30.11.1.
+    """
     w = 1 - x * x
     return (2 * x * sp - (cv - (c * x) ** 2 - m * m / w) * s) / w
 
 
-def oblate_angular(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
-    """The same with -c ** 2."""
+def oblate_angular(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
+    """Return S'' of the angular oblate equation: the prolate one with -c ** 2 for c ** 2."""
     w = 1 - x * x
     return (2 * x * sp - (cv + (c * x) ** 2 - m * m / w) * s) / w
 
 
-def oblate_radial(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
-    """The same at i x."""
+def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
+    """Return S'' of the radial oblate equation: the angular one at i x."""
     w = 1 + x * x
     return ((cv - (c * x) ** 2 - m * m / w) * s - 2 * x * sp) / w
 
@@ -92,21 +104,25 @@ def spheroidal(
 ) -> None:
     """State a spheroidal function and its derivative, with and without a given characteristic value."""
 
-    def first(t: Any, m: Any, n: Any, c: Any, x: Any, xp: Any) -> Any:
+    def first(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
         """``t * sp``"""
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
-    def second(t: Any, m: Any, n: Any, c: Any, x: Any, xp: Any) -> Any:
+    def second(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
         """``t`` times the second derivative, by the differential equation"""
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)
 
-    def first_given(t: Any, m: Any, n: Any, c: Any, cv: Any, x: Any, xp: Any) -> Any:
+    def first_given(
+        t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
+    ) -> Any:
         """``t * sp``"""
         return t * getattr(xp.special, f"{name}_cv_sp")(m, n, c, cv, x)
 
-    def second_given(t: Any, m: Any, n: Any, c: Any, cv: Any, x: Any, xp: Any) -> Any:
+    def second_given(
+        t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
+    ) -> Any:
         """``t`` times the second derivative, by the differential equation; NaN where cv is not a
         characteristic value, with which the function is no solution"""
         s, sp = (getattr(xp.special, f"{name}_cv_{part}")(m, n, c, cv, x) for part in ("s", "sp"))
@@ -120,12 +136,12 @@ def spheroidal(
     if name == "pro_rad2":
         lines[1] = lines[3] = INEXACT
     given, by = [None, None, SPHEROIDAL], [(0, 2), (2, 5), (0.5, 3.0)]
-    FUNCTIONS[name] = several(
+    FUNCTIONS[name] = special_tuple(
         name, "m n c x", {"s": [*given, lines[0]], "sp": [*given, lines[1]]},
         summary="Spheroidal wave function and its derivative", integers="m n", domains=[*by, places],
         source="DLMF 30.2.1",
     )  # fmt: skip
-    FUNCTIONS[f"{name}_cv"] = several(
+    FUNCTIONS[f"{name}_cv"] = special_tuple(
         f"{name}_cv", "m n c cv x",
         {"s": [*given, SPHEROIDAL, lines[2]], "sp": [*given, SPHEROIDAL, lines[3]]},
         summary="Spheroidal wave function of a characteristic value, and its derivative",

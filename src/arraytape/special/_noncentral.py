@@ -1,26 +1,30 @@
-"""Noncentral chi-square and F distributions: Poisson mixtures of the central ones.
+"""Noncentral chi-square distribution, as a Poisson mixture of central distributions.
 
     F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
-The rate is half of the noncentrality.  A derivative by it is the mixture of the differences of
-neighbours, which is a density.
+The rate is half of the noncentrality.  A derivative with respect to the rate is the mixture of the
+differences of neighbouring terms, which is a density.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, PROBABILITY, SHAPE
-from ._quadrature import double_kernel, of_orders
+from ._quadrature import compute_each_order, double_kernel
 from ._statement import POSITIVE, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 LAMBDA = (0.3, 3.0)
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
-def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
-    """The terms about the largest one, and their Poisson weights, along a last axis."""
+def poisson_window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
+    """Return the indices of the terms around the largest and their Poisson weights, on a last axis."""
     width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
     count = int(xp.max(2 * width)) if peak.shape[0] else 1
@@ -30,60 +34,70 @@ def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
     return terms, xp.where((rate > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
 
 
-def finite(*operands: Any, xp: Any) -> Any:
+def all_finite(*operands: RawArray, xp: Namespace) -> Any:
+    """Return the mask of elements at which all operands are finite."""
     found = True
     for x in operands:
         found = found & xp.isfinite(x)
     return found
 
 
-def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
-    """The terms of a sequence with F[s + 1] = F[s] - steps[s]: from the last one where ``lower``, else
-    from the first, so that nothing cancels."""
+def sums_from_steps(
+    first: RawArray, last: RawArray, steps: RawArray, lower: RawArray, xp: Namespace
+) -> Any:
+    """Return the terms of a sequence with F[s + 1] = F[s] - steps[s].
+
+    Terms are summed from the last one where ``lower``, else from the first, so that nothing cancels.
+    """
     sums = xp.cumulative_sum(steps, axis=-1)
     backward = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=-1), axis=-1), axis=-1)
     down = last[:, None] + backward
     return xp.where(lower, down, first[:, None] - (sums - steps))
 
 
-def gamma_window(a: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
-    return window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
+def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
+    """Return the largest terms of a mixture of gamma distributions, as ``poisson_window`` does."""
+    return poisson_window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
 @double_kernel
-def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
-    """The mixture of gamma densities, differentiated n times by a and m times by x."""
-    inside = finite(a, rate, x, xp=xp)
+def noncentral_gamma_density(
+    n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
+) -> Any:
+    """Return the derivative of the mixture of gamma densities, of order n in a and m in x."""
+    inside = all_finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
 
-    def derivative(n: int, m: int) -> Any:
+    def mixed_gamma_of_orders(n: int, m: int) -> Any:
         parts = xp.special.gamma_density(n, m, a[:, None] + terms, x[:, None])
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((n, m), derivative, xp)
+    return compute_each_order((n, m), mixed_gamma_of_orders, xp)
 
 
 @double_kernel
-def noncentral_gamma_by(n: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
-    """The mixture of incomplete gamma functions, differentiated n > 0 times by a."""
-    inside = finite(a, rate, x, xp=xp)
+def noncentral_gamma_by(
+    n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
+) -> Any:
+    """Return the n-th derivative in a, n > 0, of the mixture of incomplete gamma functions."""
+    inside = all_finite(a, rate, x, xp=xp)
     a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
     terms, weights = gamma_window(a, rate, x, xp)
 
-    def derivative(n: int) -> Any:
+    def mixed_gammainc_of_orders(n: int) -> Any:
         order = float(n)
         first = xp.special.gammainc_by(order, a + terms[:, 0], x)
         last = xp.special.gammainc_by(order, a + terms[:, -1] + 1.0, x)
         shapes = a[:, None] + terms
         steps = xp.special.gamma_density(n, 0, shapes + 1.0, x[:, None])
-        parts = from_steps(first, last, steps, shapes > x[:, None], xp)
+        parts = sums_from_steps(first, last, steps, shapes > x[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((n,), derivative, xp)
+    return compute_each_order((n,), mixed_gammainc_of_orders, xp)
 
 
-density = special(
+special(
     "noncentral_gamma_density", "n m a rate x", None, None,
     lambda t, n, m, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n + 1, m, a, rate, x),
     lambda t, n, m, a, rate, x, xp: t * (
@@ -92,32 +106,32 @@ density = special(
     ),
     lambda t, n, m, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n, m + 1, a, rate, x),
     domains=[ORDER, ORDER, SHAPE, LAMBDA, POSITIVE], integers="n m", public=False,
-    summary="A Poisson mixture of gamma densities, n times by a and m times by x",
+    summary="A Poisson mixture of gamma densities, of order n in a and m in x",
 )  # fmt: skip
-cumulative = special(
+special(
     "noncentral_gamma_by", "n a rate x", None,
     lambda t, n, a, rate, x, xp: t * xp.special.noncentral_gamma_by(n + 1, a, rate, x),
     lambda t, n, a, rate, x, xp: -t * xp.special.noncentral_gamma_density(n, 0, a + 1, rate, x),
     lambda t, n, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n, 0, a, rate, x),
     domains=[(1, 3), SHAPE, LAMBDA, POSITIVE], integers="n", public=False,
-    summary="A Poisson mixture of incomplete gamma functions, n > 0 times by a",
+    summary="A Poisson mixture of incomplete gamma functions, n > 0 times differentiated in a",
 )  # fmt: skip
 
 
 # --- chi-square ---------------------------------------------------------------------------------------
-def chi_density(x: Any, df: Any, nc: Any, xp: Any, n: int = 0, m: int = 0) -> Any:
-    """The derivative of chndtr by x, and its own, n times by df and m times by x."""
+def chi_density(x: Real, df: Real, nc: Real, xp: Namespace, n: int = 0, m: int = 0) -> Any:
+    """Return the derivative of chndtr in x, and its own derivative of order n in df and m in x."""
     found = xp.special.noncentral_gamma_density(n, m, df / 2, nc / 2, x / 2)
     return 0.5 ** (1 + n + m) * found
 
 
-def chi_by_df(x: Any, df: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of chndtr by df."""
+def chi_by_df(x: Real, df: Real, nc: Real, xp: Namespace) -> Any:
+    """Return the derivative of chndtr with respect to df."""
     return 0.5 * xp.special.noncentral_gamma_by(1, df / 2, nc / 2, x / 2)
 
 
-def chi_by_nc(x: Any, df: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of chndtr by nc."""
+def chi_by_nc(x: Real, df: Real, nc: Real, xp: Namespace) -> Any:
+    """Return the derivative of chndtr with respect to nc."""
     return -chi_density(x, df + 2, nc, xp)
 
 
@@ -149,7 +163,7 @@ special(
 
 
 def chi_quantile_rules(sign: int) -> list[Any]:
-    """The rules of the x at which chndtr, or with the sign -1 the survival function, is p."""
+    """Return the rules of the x at which chndtr, or the survival function for sign -1, is p."""
     return [
         lambda t, df, nc, y, xp: sign * t / chi_density(y, df, nc, xp),
         lambda t, df, nc, y, xp: -t * chi_by_df(y, df, nc, xp) / chi_density(y, df, nc, xp),

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, SHAPE
-from ._noncentral import LAMBDA, finite, from_steps, window
-from ._quadrature import double_kernel, of_orders
+from ._noncentral import LAMBDA, all_finite, poisson_window, sums_from_steps
+from ._quadrature import compute_each_order, double_kernel
 from ._statement import POSITIVE, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
-def beta_window(a: Any, b: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
-    """The largest terms: neighbours have the ratio rate x (a + b + s) / ((s + 1) (a + s))."""
+def beta_window(
+    a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
+) -> tuple[Any, Any]:
+    """Return the largest terms of a mixture of beta distributions, as ``poisson_window`` does.
+
+    Neighbouring terms have the ratio rate x (a + b + s) / ((s + 1) (a + s)).
+    """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
-    return window(xp.where(peak > 0, peak, 0.0), rate, xp)
+    return poisson_window(xp.where(peak > 0, peak, 0.0), rate, xp)
 
 
-def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x) - betainc(a + 1, b, x), i times by a and j times by b.
+def beta_step(
+    i: int, j: int, a: RawArray, b: RawArray, x: RawArray, complement: RawArray, xp: Namespace
+) -> Any:
+    """Return the derivative of betainc(a, b, x) - betainc(a + 1, b, x) of order i in a and j in b.
 
-    DLMF 8.17.20: that is the density of a + 1 and b, times (1 - x) / (a + b).
+    The difference is the density of a + 1 and b, times (1 - x) / (a + b): DLMF 8.17.20.
     """
     total = 0.0
     for p, q in itertools.product(range(i + 1), range(j + 1)):
@@ -33,88 +45,69 @@ def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) 
     return complement * total
 
 
-def inner(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
-    """Where all operands are finite, and they with others elsewhere."""
-    inside = finite(*operands, xp=xp)
+def finite_operands(*operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]:
+    """Return the mask of where all operands are finite, and the operands with 0.5 elsewhere."""
+    inside = all_finite(*operands, xp=xp)
     return inside, [xp.where(inside, z, 0.5) for z in operands]
 
 
 @double_kernel
 def noncentral_beta_density(
-    i: Any,
-    j: Any,
-    m: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
-    *,
-    xp: Any,
-) -> Any:
-    """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
-    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
+    complement: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the derivative of the mixture of beta densities, of orders i, j, m in a, b, x."""
+    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
-    def derivative(i: int, j: int, m: int) -> Any:
+    def mixed_density_of_orders(i: int, j: int, m: int) -> Any:
         parts = xp.special.beta_density(
             i, j, m, a[:, None] + terms, b[:, None], x[:, None], complement[:, None]
         )
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j, m), derivative, xp)
+    return compute_each_order((i, j, m), mixed_density_of_orders, xp)
 
 
 @double_kernel
 def noncentral_beta_step(
-    i: Any,
-    j: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
-    *,
-    xp: Any,
-) -> Any:
-    """The mixture of ``beta_step``: less the derivative of the mixture of betainc by rate."""
-    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
+    complement: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the mixture of ``beta_step``: minus the derivative of the mixture of betainc in rate."""
+    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
-    def derivative(i: int, j: int) -> Any:
+    def mixed_step_of_orders(i: int, j: int) -> Any:
         parts = beta_step(i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j), derivative, xp)
+    return compute_each_order((i, j), mixed_step_of_orders, xp)
 
 
 @double_kernel
 def noncentral_beta_by(
-    i: Any,
-    j: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
-    *,
-    xp: Any,
-) -> Any:
-    """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
-    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
+    complement: RawArray, *, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the derivative of the mixture of incomplete beta functions, of order i in a and j in b.
+
+    i + j is above 0.
+    """
+    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
-    def derivative(i: int, j: int) -> Any:
+    def mixed_betainc_of_orders(i: int, j: int) -> Any:
         ends = (terms[:, 0], terms[:, -1] + 1.0)
         first, last = [xp.special.betainc_by(i, j, a + end, b, x, complement) for end in ends]
         shapes = a[:, None] + terms
         wide = b[:, None], x[:, None], complement[:, None]
         steps = beta_step(i, j, shapes, *wide, xp)
         lower = shapes * wide[2] > wide[0] * wide[1]  # where x is below the mean
-        parts = from_steps(first, last, steps, lower, xp)
+        parts = sums_from_steps(first, last, steps, lower, xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
-    return of_orders((i, j), derivative, xp)
+    return compute_each_order((i, j), mixed_betainc_of_orders, xp)
 
 
 special(
@@ -134,7 +127,7 @@ special(
     ),
     None,
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j m", public=False,
-    summary="A Poisson mixture of beta densities, i, j, m times by a, b, x",
+    summary="A Poisson mixture of beta densities, of orders i, j, m in a, b, x",
 )  # fmt: skip
 special(
     "noncentral_beta_step", "i j a b rate x complement", None, None,
@@ -154,7 +147,7 @@ special(
     ),
     None,
     domains=[ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
-    summary="A Poisson mixture of betainc(a, b, x) - betainc(a + 1, b, x), i, j times by a, b",
+    summary="A Poisson mixture of betainc(a, b, x) - betainc(a + 1, b, x), of orders i, j in a, b",
 )  # fmt: skip
 special(
     "noncentral_beta_by", "i j a b rate x complement", None, None,
@@ -172,66 +165,70 @@ special(
     ),
     None,
     domains=[(1, 3), (1, 3), SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
-    summary="A Poisson mixture of incomplete beta functions, i + j > 0 times by a and b",
+    summary="A Poisson mixture of incomplete beta functions, of orders i, j in a, b",
 )  # fmt: skip
 
 
-# --- F, by its arguments ------------------------------------------------------------------------------
-def of_mixture(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, ...]:
-    """The arguments of the mixtures of which the noncentral F distribution is one."""
+# --- F, of its arguments ------------------------------------------------------------------------------
+def ncf_mixture_arguments(
+    dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace
+) -> tuple[Any, ...]:
+    """Return the arguments of the mixture of betainc that is ncfdtr(dfn, dfd, nc, f)."""
     odds = dfn * f / dfd
     return dfn / 2, dfd / 2, nc / 2, xp.special.share(odds), 1 / (1 + odds)
 
 
-def ncf_density(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by f."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+def ncf_density(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
+    """Return the derivative of ncfdtr with respect to f."""
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
-def ncf_by_dfn(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by dfn."""
-    slope = xp.special.noncentral_beta_by(1, 0, *of_mixture(dfn, dfd, nc, f, xp))
+def ncf_by_dfn(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
+    """Return the derivative of ncfdtr with respect to dfn."""
+    slope = xp.special.noncentral_beta_by(1, 0, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
     return 0.5 * slope + ncf_density(dfn, dfd, nc, f, xp) * f / dfn
 
 
-def ncf_by_dfd(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by dfd."""
-    slope = xp.special.noncentral_beta_by(0, 1, *of_mixture(dfn, dfd, nc, f, xp))
+def ncf_by_dfd(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
+    """Return the derivative of ncfdtr with respect to dfd."""
+    slope = xp.special.noncentral_beta_by(0, 1, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
     return 0.5 * slope - ncf_density(dfn, dfd, nc, f, xp) * f / dfd
 
 
-def ncf_by_nc(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
-    """The derivative of ncfdtr by nc."""
-    return -0.5 * xp.special.noncentral_beta_step(0, 0, *of_mixture(dfn, dfd, nc, f, xp))
+def ncf_by_nc(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
+    """Return the derivative of ncfdtr with respect to nc."""
+    return -0.5 * xp.special.noncentral_beta_step(0, 0, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
 
 
-def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, Any]:
-    """The density of the odds dfn f / dfd, and its derivative by them."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+def density_by_odds(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[Any, Any]:
+    """Return the density of the odds dfn f / dfd, and its derivative with respect to the odds."""
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     value = xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c
     slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, rate, x, c)
     return value, (slope * c * c - 2 * value / c) * c * c
 
 
-def pdf_by_f(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+def pdf_by_f(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
+    """Return the derivative of the density with respect to f."""
     return density_by_odds(dfn, dfd, nc, f, xp)[1] * (dfn / dfd) * (dfn / dfd)
 
 
-def pdf_by_ratio(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of the density by the logarithm of dfn / dfd."""
+def pdf_by_ratio(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
+    """Return the derivative of the density with respect to the logarithm of dfn / dfd."""
     value, slope = density_by_odds(dfn, dfd, nc, f, xp)
     return (value + slope * dfn * f / dfd) * dfn / dfd
 
 
-def pdf_by_shape(i: int, j: int, f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
-    """The derivative of the density by half of dfn and half of dfd, of equal odds."""
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+def pdf_by_shape(i: int, j: int, f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
+    """Return the derivative of the density in dfn / 2 (i = 1) or dfd / 2 (j = 1) at equal odds."""
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
-def pdf_by_nc(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
-    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+def pdf_by_nc(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
+    """Return the derivative of the density with respect to nc."""
+    a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, rate, x, c)
     difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c)
     return 0.5 * difference * c * c * dfn / dfd
@@ -271,13 +268,13 @@ special(
 )  # fmt: skip
 
 
-def ncf_quotient(above: Any, below: Any) -> Any:
-    """A rule's slope of an inverse."""
+def ncf_quotient(above: Callable[..., Any], below: Callable[..., Any]) -> Any:
+    """Return the slope of an inverse, -above / below, as a function of ncfdtr's arguments."""
 
-    def slope(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    def inverse_slope(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
         return -above(dfn, dfd, nc, f, xp) / below(dfn, dfd, nc, f, xp)
 
-    return slope
+    return inverse_slope
 
 
 ncfdtri = special(

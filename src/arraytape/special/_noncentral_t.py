@@ -2,43 +2,57 @@
 
     nctdtr(df, nc, t) = integral of x ** (a - 1) exp(-x) / gamma(a) ndtr(s sqrt(x) - nc) dx
 
-with a = df / 2 and s = t / sqrt(a).  Its derivatives are integrals of the same kind, computed by
+with a = df / 2 and s = t / sqrt(a).  Derivatives are integrals of the same kind, computed by
 quadrature in the logarithm of x.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER
-from ._quadrature import BENDING, DEPTH, clip, double_kernel, gamma_constants, of_orders, panels
+from ._quadrature import (
+    BENDING,
+    DEPTH,
+    clip_edge,
+    compute_each_order,
+    double_kernel,
+    gamma_constants,
+    panel_nodes,
+)
 from ._statement import REAL, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 BISECTIONS = 40
 
 
-def normal_part(k: int, z: Any, xp: Any) -> Any:
-    """The k-th derivative of ndtr, k > 0, relative to the density."""
+def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
+    """Return the k-th derivative of ndtr, k > 0, relative to the density."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # Hermite polynomials: DLMF 18.9.1
         before, found = found, -(z * found + i * before)
     return found
 
 
-def logarithm(k: int, v: Any, a: Any, nc: Any, s: Any, xp: Any) -> Any:
-    """The logarithm of the integrand in v = log(x), without its constants and polynomials."""
+def log_integrand(
+    k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace
+) -> Any:
+    """Return the logarithm of the integrand in v = log(x), without its constants and polynomials."""
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
     return a * v - xp.exp(v) + normal
 
 
-def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
-    """The panels in v: about the maximum, to where the integrand has fallen by exp(-DEPTH)."""
+def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
+    """Return the panels' edges in v, from the maximum to where the integrand falls by exp(-DEPTH)."""
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
     peak, center = 2 * xp.log(peak), xp.log(a)
-    heights = [logarithm(k, v, a, nc, s, xp) for v in (peak, 0.5 * (peak + center), center)]
+    heights = [log_integrand(k, v, a, nc, s, xp) for v in (peak, 0.5 * (peak + center), center)]
     top = xp.maximum(xp.maximum(heights[0], heights[1]), heights[2])
     level = top - DEPTH
     low_v, high_v = xp.minimum(peak, center), xp.maximum(peak, center)
@@ -47,33 +61,37 @@ def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
     for inside, outside in ((low_v, level / a), (high_v, center + xp.log1p(spread))):
         for _ in range(BISECTIONS):
             middle = 0.5 * (inside + outside)
-            above = logarithm(k, middle, a, nc, s, xp) > level
+            above = log_integrand(k, middle, a, nc, s, xp) > level
             inside, outside = xp.where(above, middle, inside), xp.where(above, outside, middle)
         ends.append(outside)
     low, high = ends
-    left = [clip(low_v - d, low, high, xp) for d in reversed(BENDING)]
+    left = [clip_edge(low_v - d, low, high, xp) for d in reversed(BENDING)]
     middle = [low_v + (high_v - low_v) * part for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
     return [low, *left, *middle, 0.5 * (high_v + high), high]
 
 
 @double_kernel
-def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) -> Any:
-    """The derivative by a, n times, of the mean of x ** (r / 2) times the k-th derivative of ndtr at
-    s sqrt(x) - nc, where x has the gamma distribution of shape a; n + k > 0."""
+def normal_gamma(
+    n: RawArray, r: RawArray, k: RawArray, a: RawArray, nc: RawArray, s: RawArray, *, xp: Namespace
+) -> Any:
+    """Return the n-th derivative with respect to a of a mean over the gamma distribution of shape a.
+
+    The mean is that of x ** (r / 2) times the k-th derivative of ndtr at s sqrt(x) - nc; n + k > 0.
+    """
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
     a, nc, s = (xp.where(inside, z, 1.0) for z in (a, nc, s))
-    # The derivatives by a of the mean of 1 are 0: of ndtr(z) the smaller one of it and -ndtr(-z).
+    # The mean of 1 has the derivatives 0 in a, so ndtr(z) or -ndtr(-z) may be taken: the smaller one.
     turned = s * xp.sqrt(a) > nc
     scale, center = -xp.special.gammaln(a), xp.special.digamma(a)[:, None]
 
-    def derivative(n: int, r: int, k: int) -> Any:
+    def normal_gamma_of_orders(n: int, r: int, k: int) -> Any:
         sign = xp.where(turned, -1.0, 1.0) if k == 0 else 1.0 + 0.0 * a
         s1, nc1 = sign * s, sign * nc
         constants = gamma_constants(n, a, xp)
         total = 0.0
-        for v, weights in panels(edges_of(k, a, nc1, s1, xp), xp):
+        for v, weights in panel_nodes(nct_edges(k, a, nc1, s1, xp), xp):
             z = s1[:, None] * xp.exp(0.5 * v) - nc1[:, None]
-            power = logarithm(k, v, a[:, None], nc1[:, None], s1[:, None], xp)
+            power = log_integrand(k, v, a[:, None], nc1[:, None], s1[:, None], xp)
             weights = weights * xp.exp(power + 0.5 * r * v + scale[:, None])
             if k:
                 weights = weights * normal_part(k, z, xp)
@@ -83,7 +101,7 @@ def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) ->
         total = total * (1 / math.sqrt(2 * math.pi) if k else 1.0)
         return xp.where(inside, sign * total, math.nan)
 
-    return of_orders((n, r, k), derivative, xp)
+    return compute_each_order((n, r, k), normal_gamma_of_orders, xp)
 
 
 special(
@@ -96,39 +114,41 @@ special(
 )  # fmt: skip
 
 
-def root_of_half(df: Any) -> Any:
+def root_of_half(df: Real) -> Any:
     """Return sqrt(df / 2); NaN below 0, where a power of a Python number is complex."""
     if isinstance(df, int | float) and not df >= 0:
         return math.nan
     return (df / 2) ** 0.5
 
 
-def mean(n: int, r: int, k: int, df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """``normal_gamma`` by the distribution's arguments."""
+def nct_integral(n: int, r: int, k: int, df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
+    """Return ``normal_gamma`` of the distribution's arguments."""
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
-def nct_density(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """The derivative of nctdtr by x."""
-    return mean(0, 1, 1, df, nc, x, xp) / root_of_half(df)
+def nct_density(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of nctdtr with respect to x."""
+    return nct_integral(0, 1, 1, df, nc, x, xp) / root_of_half(df)
 
 
-def nct_by_nc(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """The derivative of nctdtr by nc."""
-    return -mean(0, 0, 1, df, nc, x, xp)
+def nct_by_nc(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of nctdtr with respect to nc."""
+    return -nct_integral(0, 0, 1, df, nc, x, xp)
 
 
-def nct_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    """The derivative of nctdtr by df: by the shape, and through x / sqrt(df / 2)."""
-    return 0.5 * mean(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
+def nct_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of nctdtr with respect to df: by the shape, and through x / sqrt(df / 2)."""
+    return 0.5 * nct_integral(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
 
 
-def pdf_by_x(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    return mean(0, 2, 2, df, nc, x, xp) / (df / 2)
+def pdf_by_x(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of the density with respect to x."""
+    return nct_integral(0, 2, 2, df, nc, x, xp) / (df / 2)
 
 
-def pdf_by_df(df: Any, nc: Any, x: Any, xp: Any) -> Any:
-    by_shape = 0.5 * mean(1, 1, 1, df, nc, x, xp) / root_of_half(df)
+def pdf_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of the density with respect to df."""
+    by_shape = 0.5 * nct_integral(1, 1, 1, df, nc, x, xp) / root_of_half(df)
     scaled = nct_density(df, nc, x, xp) + x * pdf_by_x(df, nc, x, xp)
     return by_shape - scaled / (2 * df)
 
@@ -153,7 +173,7 @@ special(
     "_nct_pdf", "x df nc",
     lambda t, x, df, nc, xp: t * pdf_by_x(df, nc, x, xp),
     lambda t, x, df, nc, xp: t * pdf_by_df(df, nc, x, xp),
-    lambda t, x, df, nc, xp: -t * mean(0, 1, 2, df, nc, x, xp) / root_of_half(df),
+    lambda t, x, df, nc, xp: -t * nct_integral(0, 1, 2, df, nc, x, xp) / root_of_half(df),
     domains=[REAL, FREEDOM, REAL], public=False,
     summary="The density of the noncentral t distribution",
 )  # fmt: skip

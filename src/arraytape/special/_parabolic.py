@@ -1,4 +1,7 @@
-"""Parabolic cylinder functions: by the argument, with the second derivatives from the equation."""
+"""Parabolic cylinder functions, differentiable with respect to the argument.
+
+Second derivatives come from the differential equation.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._record.plan import Unknown
-from ._several import several
+from ._several import special_tuple
 
 ORDER = Unknown(
     "no closed form of the derivative by the order of a parabolic cylinder function is known"
@@ -14,7 +17,7 @@ ORDER = Unknown(
 DOMAINS = [(0.2, 4.0), (-3.0, 3.0)]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "pbdv": several(
+    "pbdv": special_tuple(
         "pbdv", "v x",
         {
             "d": [ORDER, lambda t, v, x, xp: t * xp.special.pbdv_dp(v, x)],
@@ -23,7 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         summary="Parabolic cylinder function D and its derivative", domains=DOMAINS,
         source="DLMF 12.2.4",
     ),
-    "pbvv": several(
+    "pbvv": special_tuple(
         "pbvv", "v x",
         {
             "v": [ORDER, lambda t, v, x, xp: t * xp.special.pbvv_vp(v, x)],
@@ -32,7 +35,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         summary="Parabolic cylinder function V and its derivative", domains=DOMAINS,
         source="DLMF 12.2.4",
     ),
-    "pbwa": several(
+    "pbwa": special_tuple(
         "pbwa", "a x",
         {
             "w": [ORDER, lambda t, a, x, xp: t * xp.special.pbwa_wp(a, x)],

@@ -1,19 +1,24 @@
-"""Orthogonal polynomials, by the argument and by parameters.
+"""Orthogonal polynomials, differentiable with respect to the argument and to parameters.
 
-The derivative of a polynomial is one of a lower degree of a related family (DLMF 18.9(iii)), which has
-no division: it is right at the ends of the interval too.  By a parameter it is a sum of polynomials of
-lower degrees (Szmytkowski 2009, Froehlich 1994), known for whole degrees.
+The derivative of a polynomial is a polynomial of lower degree of a related family (DLMF 18.9(iii)),
+without a division, so it is right at the ends of the interval, too.  The derivative with respect to
+a parameter is a sum of polynomials of lower degrees (Szmytkowski 2009, Froehlich 1994), known for
+whole degrees.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Unknown
-from ._rules import greatest_of
+from ._rules import largest_order
 from ._statement import special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 DEGREE = Unknown(
     "the degree of a polynomial is a whole number, and between them no closed form is known"
@@ -22,38 +27,38 @@ DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
 
 
-def lower(f: Callable[[Any], Any], n: Any, xp: Any) -> Any:
-    """``f(n - 1)``; 0 for n = 0, where SciPy's functions of degree -1 may be NaN."""
+def at_lower_degree(f: Callable[[Any], Any], n: Real, xp: Namespace) -> Any:
+    """Return ``f(n - 1)``; 0 for n = 0, where SciPy's functions of degree -1 may be NaN."""
     if not hasattr(n, "dtype"):
         return 0.0 if n == 0 else f(n - 1)
     zero = n == 0
     return xp.where(zero, 0.0, f(xp.where(zero, 1, n) - 1))
 
 
-def legendre_slope(n: Any, x: Any, xp: Any) -> Any:
-    """The derivative of the Legendre polynomial; the degrees n and -1 - n have the same one."""
+def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of the Legendre polynomial; the degrees n and -1 - n have the same one."""
     if hasattr(n, "dtype"):
         n = xp.where(n < 0, -1 - n, n)
     elif n < 0:
         n = -1 - n
-    return lower(lambda k: xp.special.eval_gegenbauer(k, 1.5, x), n, xp)
+    return at_lower_degree(lambda k: xp.special.eval_gegenbauer(k, 1.5, x), n, xp)
 
 
-def chebyshev_slope(n: Any, x: Any, xp: Any) -> Any:
-    """The derivative of U of degree n, which is that of -2 - n but for the sign."""
+def chebyshev_slope(n: Real, x: Real, xp: Namespace) -> Any:
+    """Return the derivative of U of degree n, which is minus the derivative of degree -2 - n."""
     sign = 1
     if hasattr(n, "dtype"):
         sign = xp.where(n < -1, -1, 1)
         n = xp.where(n < -1, -2 - n, n)
     elif n < -1:
         sign, n = -1, -2 - n
-    return 2 * sign * lower(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp)
+    return 2 * sign * at_lower_degree(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp)
 
 
-# --- by the argument --------------------------------------------------------------------------------
+# --- without parameters --------------------------------------------------------------------------------
 special(
     "eval_chebyt", "n x", DEGREE,
-    lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_chebyu(k, x), n, xp),
+    lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_chebyu(k, x), n, xp),
     domains=[DEGREES, ARGUMENTS], integers="n", complex=True,
     summary="Chebyshev polynomial of the first kind", source="DLMF 18.9.21",
 )  # fmt: skip
@@ -65,7 +70,7 @@ special(
 )  # fmt: skip
 special(
     "eval_chebyc", "n x", DEGREE,
-    lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_chebys(k, x), n, xp),
+    lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_chebys(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n", complex=True,
     summary="Chebyshev polynomial of the first kind on [-2, 2]", source="DLMF 18.9.21",
 )  # fmt: skip
@@ -77,7 +82,7 @@ special(
 )  # fmt: skip
 special(
     "eval_sh_chebyt", "n x", DEGREE,
-    lambda t, n, x, xp: t * 2 * n * lower(lambda k: xp.special.eval_sh_chebyu(k, x), n, xp),
+    lambda t, n, x, xp: t * 2 * n * at_lower_degree(lambda k: xp.special.eval_sh_chebyu(k, x), n, xp),
     domains=[DEGREES, SHIFTED], integers="n", complex=True,
     summary="Shifted Chebyshev polynomial of the first kind", source="DLMF 18.9.21",
 )  # fmt: skip
@@ -101,19 +106,19 @@ special(
 )  # fmt: skip
 special(
     "eval_laguerre", "n x", DEGREE,
-    lambda t, n, x, xp: -t * lower(lambda k: xp.special.eval_genlaguerre(k, 1.0, x), n, xp),
+    lambda t, n, x, xp: -t * at_lower_degree(lambda k: xp.special.eval_genlaguerre(k, 1.0, x), n, xp),
     domains=[DEGREES, HALF_LINE], integers="n", complex=True,
     summary="Laguerre polynomial", source="DLMF 18.9.23",
 )  # fmt: skip
 special(
     "eval_hermite", "n x", None,
-    lambda t, n, x, xp: t * 2 * n * lower(lambda k: xp.special.eval_hermite(k, x), n, xp),
+    lambda t, n, x, xp: t * 2 * n * at_lower_degree(lambda k: xp.special.eval_hermite(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
     summary="Hermite polynomial of physics", source="DLMF 18.9.25",
 )  # fmt: skip
 special(
     "eval_hermitenorm", "n x", None,
-    lambda t, n, x, xp: t * n * lower(lambda k: xp.special.eval_hermitenorm(k, x), n, xp),
+    lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_hermitenorm(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
     summary="Hermite polynomial of probability theory", source="DLMF 18.9.27",
 )  # fmt: skip
@@ -123,7 +128,7 @@ special(
 special(
     "eval_gegenbauer", "n alpha x", DEGREE,
     lambda t, n, alpha, x, y, xp: t * gegenbauer_by_alpha(n, alpha, x, y, xp),
-    lambda t, n, alpha, x, xp: t * 2 * alpha * lower(
+    lambda t, n, alpha, x, xp: t * 2 * alpha * at_lower_degree(
         lambda k: xp.special.eval_gegenbauer(k, alpha + 1, x), n, xp),
     domains=[(2, 7), PARAMETERS, ARGUMENTS], integers="n", complex=True,
     summary="Gegenbauer polynomial", source="DLMF 18.9.19",
@@ -131,7 +136,7 @@ special(
 special(
     "eval_genlaguerre", "n alpha x", DEGREE,
     lambda t, n, alpha, x, xp: t * genlaguerre_by_alpha(n, alpha, x, xp),
-    lambda t, n, alpha, x, xp: -t * lower(
+    lambda t, n, alpha, x, xp: -t * at_lower_degree(
         lambda k: xp.special.eval_genlaguerre(k, alpha + 1, x), n, xp),
     domains=[(2, 7), PARAMETERS, HALF_LINE], integers="n", complex=True,
     summary="Generalized Laguerre polynomial", source="DLMF 18.9.23",
@@ -140,7 +145,7 @@ special(
     "eval_jacobi", "n alpha beta x", DEGREE,
     lambda t, n, alpha, beta, x, y, xp: t * jacobi_by_alpha(n, alpha, beta, x, y, xp),
     lambda t, n, alpha, beta, x, y, xp: t * jacobi_by_beta(n, alpha, beta, x, y, xp),
-    lambda t, n, alpha, beta, x, xp: t * 0.5 * (n + alpha + beta + 1) * lower(
+    lambda t, n, alpha, beta, x, xp: t * 0.5 * (n + alpha + beta + 1) * at_lower_degree(
         lambda k: xp.special.eval_jacobi(k, alpha + 1, beta + 1, x), n, xp),
     domains=[(2, 7), PARAMETERS, PARAMETERS, ARGUMENTS], integers="n", complex=True,
     summary="Jacobi polynomial", source="DLMF 18.9.15",
@@ -149,7 +154,7 @@ special(
     "eval_sh_jacobi", "n p q x", DEGREE,
     lambda t, n, p, q, x, y, xp: t * sh_jacobi_by_p(n, p, q, x, y, xp),
     lambda t, n, p, q, x, y, xp: t * sh_jacobi_by_q(n, p, q, x, y, xp),
-    lambda t, n, p, q, x, xp: t * n * lower(
+    lambda t, n, p, q, x, xp: t * n * at_lower_degree(
         lambda k: xp.special.eval_sh_jacobi(k, p + 2, q + 1, x), n, xp),
     domains=[(2, 7), (2.1, 4.0), PARAMETERS, SHIFTED], integers="n", complex=True,
     summary="Shifted Jacobi polynomial", source="DLMF 18.9.15",
@@ -166,9 +171,12 @@ special(
 )  # fmt: skip
 
 
-def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
-    """``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``; for m = 0 near the ends, where that
-    cancels, Legendre's polynomial's slope as a Jacobi polynomial; at the ends NaN for other m."""
+def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
+    """Return ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``.
+
+    For m = 0 near the ends, where this cancels, the slope of Legendre's polynomial is taken as a Jacobi
+    polynomial; at the ends the result is NaN for other m.
+    """
     near = (xp.abs(x) > 0.9) & (m + 0 * x == 0)
     end = xp.abs(x) >= 1
     w = xp.where(end, 1 + 0 * x, (1 - x) * (1 + x))
@@ -177,23 +185,26 @@ def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
     return xp.where(near, polynomial, xp.where(end, math.nan, inside))
 
 
-def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
-    """For k below the largest degree, from there down to 0: k, where it is below n, and n - k there."""
+def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
+    """Return (k, mask of k < n, n - k) for k from the largest degree - 1 down to 0."""
     found = []
-    for k in range(greatest_of(n) - 1, -1, -1):
+    for k in range(largest_order(n) - 1, -1, -1):
         used = xp.asarray(n) > k
         found.append((k, used, xp.where(used, n - k, 1)))
     return found
 
 
-def of_whole(n: Any, total: Any, xp: Any) -> Any:
-    """NaN for what is no whole degree: the sums over lower degrees do not hold."""
+def nan_between_degrees(n: Real, total: Real, xp: Namespace) -> Any:
+    """Return the total where n is a whole number, else NaN: the sums over lower degrees do not hold."""
     return total if isinstance(n, int) else xp.where(n == xp.round(n), total, math.nan)
 
 
-def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The sum of (2 (1 + (-1) ** (n - k)) (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2 alpha) and of
-    2 (k + 1) C_n / ((k + 2 alpha) (2 k + 2 alpha + 1)), for k < n."""
+def gegenbauer_by_alpha(n: Real, alpha: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of the Gegenbauer polynomial C_n with respect to alpha.
+
+    It is the sum over k < n of (2 (1 + (-1) ** (n - k)) (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2
+    alpha) and of 2 (k + 1) C_n / ((k + 2 alpha) (2 k + 2 alpha + 1)).
+    """
     total = 0 * y
     for k, used, difference in lower_degrees(n, xp):
         even = xp.where(difference % 2 == 0, 4 / difference, 0.0)
@@ -202,39 +213,42 @@ def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
         )
         term = term + 2 * (k + 1) * y / ((k + 2 * alpha) * (2 * k + 2 * alpha + 1))
         total = total + xp.where(used, term, 0.0)
-    return of_whole(n, total, xp)
+    return nan_between_degrees(n, total, xp)
 
 
-def genlaguerre_by_alpha(n: Any, alpha: Any, x: Any, xp: Any) -> Any:
-    """The sum of L_k / (n - k), for k < n."""
+def genlaguerre_by_alpha(n: Real, alpha: Real, x: Real, xp: Namespace) -> Any:
+    """Return the sum of L_k / (n - k) over k < n."""
     total = 0 * x + 0 * alpha
     for k, used, difference in lower_degrees(n, xp):
         term = xp.special.eval_genlaguerre(k, alpha, x) / difference
         total = total + xp.where(used, term, 0.0)
-    return of_whole(n, total, xp)
+    return nan_between_degrees(n, total, xp)
 
 
-def jacobi_by_alpha(n: Any, alpha: Any, beta: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by alpha, for whole n."""
+def jacobi_by_alpha(n: Real, alpha: Real, beta: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of the Jacobi polynomial with respect to alpha, for whole n."""
     return jacobi_by(n, (alpha, beta), beta, 1, x, y, xp)
 
 
-def jacobi_by_beta(n: Any, alpha: Any, beta: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by beta, for whole n."""
+def jacobi_by_beta(n: Real, alpha: Real, beta: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of the Jacobi polynomial with respect to beta, for whole n."""
     return jacobi_by(n, (alpha, beta), alpha, -1, x, y, xp)
 
 
 def jacobi_by(
-    n: Any, parameters: tuple[Any, Any], other: Any, sign: int, x: Any, y: Any, xp: Any
-) -> Any:
-    """The sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) for k < n, where w_k is sign ** (n - k)
-    (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) / (alpha + beta + 1 + j)
-    for j from k to n - 1."""
+    n: Real, parameters: tuple[Any, Any], other: Real, sign: int, x: Real, y: RawArray,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.
+
+    w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) /
+    (alpha + beta + 1 + j) for j from k to n - 1.
+    """
     alpha, beta = parameters
     both = alpha + beta + 1
     total, product = 0 * y, 1.0
     for k, used, difference in lower_degrees(n, xp):
-        # For k = 0 the factor alpha + beta + 1 cancels, which may be 0.
+        # For k = 0 the factor alpha + beta + 1, which may be 0, cancels.
         first = (other + 1 + k) * ((both + 2 * k) / (both + k) if k else 1.0)
         weight = product * first / difference
         if sign < 0:
@@ -243,24 +257,27 @@ def jacobi_by(
         total = total + xp.where(used, term, 0.0)
         if k:
             product = xp.where(used, product * (other + 1 + k) / (both + k), product)
-    return of_whole(n, total, xp)
+    return nan_between_degrees(n, total, xp)
 
 
-def sh_jacobi_by_p(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by p of P_n(p - q, q - 1) at 2 x - 1 over the binomial of 2 n + p - 1 and n."""
-    size, rate = leading(n, p, xp)
+def sh_jacobi_by_p(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of the shifted Jacobi polynomial with respect to p.
+
+    The polynomial is P_n(p - q, q - 1) at 2 x - 1 over the binomial coefficient of 2 n + p - 1 and n.
+    """
+    size, rate = sh_jacobi_scale(n, p, xp)
     return jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp) / size - rate * y
 
 
-def sh_jacobi_by_q(n: Any, p: Any, q: Any, x: Any, y: Any, xp: Any) -> Any:
-    """The derivative by q of the same."""
-    size, _ = leading(n, p, xp)
+def sh_jacobi_by_q(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of the shifted Jacobi polynomial with respect to q."""
+    size, _ = sh_jacobi_scale(n, p, xp)
     by_alpha = jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp)
     return (jacobi_by_beta(n, p - q, q - 1, 2 * x - 1, y * size, xp) - by_alpha) / size
 
 
-def leading(n: Any, p: Any, xp: Any) -> tuple[Any, Any]:
-    """The binomial coefficient of 2 n + p - 1 and n, and its logarithmic derivative by p."""
+def sh_jacobi_scale(n: Real, p: Real, xp: Namespace) -> tuple[Any, Any]:
+    """Return the binomial coefficient of 2 n + p - 1 and n, and its logarithmic derivative in p."""
     size, rate = 1.0 + 0 * p, 0 * p
     for k, used, _ in lower_degrees(n, xp):
         size = xp.where(used, size * (n + p + k) / (k + 1), size)

@@ -1,9 +1,10 @@
-"""Derivatives of the incomplete gamma and beta functions by their parameters, of all orders.
+"""Derivatives of the incomplete gamma and beta functions with respect to their parameters.
 
-Both are integrals of a density, and a derivative by a parameter is the integral of the density times a
-polynomial of centred logarithms.  In the logarithm v of t relative to x, the density relative to that at
-x is exp(h(v)) with a concave h: Gauss-Legendre quadrature on a few panels has the accuracy of the
-arithmetic, in the tails too.  The integral is taken on the side of x where nothing cancels.
+Both functions are integrals of a density, and a derivative of any order with respect to a parameter
+is the integral of the density times a polynomial of centred logarithms.  In the logarithm v of t
+relative to x, the density relative to that at x is exp(h(v)) with a concave h: Gauss-Legendre
+quadrature on a few panels has the accuracy of the arithmetic, in the tails, too.  The integral is
+taken on the side of x where nothing cancels.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._storage.special import kernel
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
 NODES = 28  # of a panel
 BLOCK = 4096  # elements at a time
@@ -26,10 +30,10 @@ BENDING = (3.0, 12.0, 28.0)  # edges about where an exponential is 1: it is exp(
 
 
 def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel of 1-d float64 operands, in blocks; the result has the dtype of the operands."""
+    """Register a kernel of 1-d float64 operands, called in blocks; the result has their own dtype."""
 
     @functools.wraps(function)
-    def call(*operands: Any, xp: Any) -> Any:
+    def call_in_blocks(*operands: RawArray, xp: Namespace) -> Any:
         operands = xp.broadcast_arrays(*operands)
         shape, dtype = operands[0].shape, operands[0].dtype
         flat = [xp.reshape(xp.astype(x, xp.float64), (-1,)) for x in operands]
@@ -39,11 +43,11 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         ]
         return xp.astype(xp.reshape(xp.concat(parts), shape), dtype)
 
-    return kernel(call)
+    return kernel(call_in_blocks)
 
 
-def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> Any:
-    """``compute(*whole numbers)`` where the orders of the derivatives may differ by element."""
+def compute_each_order(orders: Sequence[Any], compute: Callable[..., Any], xp: Namespace) -> Any:
+    """Compute derivatives whose orders may differ by element, with a call for each set of orders."""
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
     for kind in itertools.product(*[range(n + 1) for n in highest]):
@@ -55,47 +59,55 @@ def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> An
     return found
 
 
-def zero_times(coefficient: Any, x: Any, xp: Any) -> Any:
-    """A product that is 0 where the coefficient is, though x be infinite there."""
+def zero_times(coefficient: RawOperand, x: RawArray, xp: Namespace) -> Any:
+    """Return the product, and 0 where the coefficient is 0, even if x is infinite there."""
     return xp.where(coefficient == 0, 0.0, coefficient * x)
 
 
-def both_nonzero(x1: Any, x2: Any, xp: Any) -> Any:
-    """A product that is 0 where one of both is, though the other be infinite there."""
+def both_nonzero(x1: RawArray, x2: RawOperand, xp: Namespace) -> Any:
+    """Return the product, and 0 where either factor is 0, even if the other is infinite there."""
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
 
 # --- quadrature ---------------------------------------------------------------------------------------
 @functools.cache
-def legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of a Gauss-Legendre rule on [0, 1]."""
+def legendre_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nodes and weights of a Gauss-Legendre rule on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
-def panels(edges: Sequence[Any], xp: Any) -> Iterator[tuple[Any, Any]]:
-    """The nodes and the weights of each panel that is not empty, along a last axis."""
-    nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre(NODES)]
+def panel_nodes(edges: Sequence[Any], xp: Namespace) -> Iterator[tuple[Any, Any]]:
+    """Yield the nodes and the weights of each panel that is not empty, along a last axis."""
+    nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre_rule(NODES)]
     for start, end in itertools.pairwise(edges):
         width = (end - start)[:, None]
         if xp.any(width != 0):
             yield start[:, None] + width * nodes, xp.abs(width) * weights
 
 
-def cutoff(start: Any, height: Any, slope: Any, xp: Any) -> Any:
-    """Where the concave ``height`` is -DEPTH, by Newton's method from beyond, whence it is monotone."""
+def find_cutoff(
+    start: RawArray,
+    height: Callable[[RawArray], Any],
+    slope: Callable[[RawArray], Any],
+    xp: Namespace,
+) -> Any:
+    """Return where the concave ``height`` is -DEPTH, by Newton's method from beyond the root.
+
+    Newton's method is monotone from there.
+    """
     v = start
     for _ in range(NEWTON_STEPS):
         v = v - (height(v) + DEPTH) / slope(v)
     return v
 
 
-def clip(x: Any, low: Any, high: Any, xp: Any) -> Any:
+def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
     return xp.minimum(xp.maximum(x, low), high)
 
 
-def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
-    """The derivatives, up to an order, of exp(f) at a zero of f, from those of f: f', f'', ..."""
+def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
+    """Return the derivatives of exp(f) at a zero of f, up to ``order``, from f', f'', ..."""
     found: list[Any] = [1.0]
     for n in range(1, order + 1):
         terms = [math.comb(n - 1, j) * derivatives[j] * found[n - 1 - j] for j in range(n)]
@@ -104,17 +116,17 @@ def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 
 # --- the gamma function -------------------------------------------------------------------------------
-def gamma_constants(n: int, a: Any, xp: Any) -> list[Any]:
-    """The derivatives by e of exp(loggamma(a) + digamma(a) e - loggamma(a + e)), at e = 0."""
-    return bell([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
+def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
+    """Return the derivatives of exp(loggamma(a) + digamma(a) e - loggamma(a + e)) in e, at e = 0."""
+    return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
 
 @double_kernel
-def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of x ** (a - 1) exp(-x) / gamma(a), n times by a and m times by x."""
+def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the derivative of x ** (a - 1) exp(-x) / gamma(a) of order n in a and m in x."""
     center = xp.log(x) - xp.special.digamma(a)
 
-    def derivative(n: int, m: int) -> Any:
+    def gamma_density_of_orders(n: int, m: int) -> Any:
         powers = [1.0]
         for _ in range(n):
             powers.append(powers[-1] * center)
@@ -136,11 +148,11 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return of_orders((n, m), derivative, xp)
+    return compute_each_order((n, m), gamma_density_of_orders, xp)
 
 
-def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
-    """The derivatives up to n of (a - 1) (a - 2) ... (a - k)."""
+def falling_factorial(a: RawArray, k: int, n: int) -> list[Any]:
+    """Return the derivatives of (a - 1) (a - 2) ... (a - k) up to order n."""
     found = [1.0 + 0.0 * a, *[0.0 * a] * n]
     for j in range(1, k + 1):
         found = [
@@ -149,8 +161,8 @@ def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
     return found
 
 
-def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
-    """x ** (a - 1 - k) exp(-x) / gamma(a)."""
+def gamma_power(a: RawArray, x: RawArray, k: int, xp: Namespace) -> Any:
+    """Return x ** (a - 1 - k) exp(-x) / gamma(a)."""
     at_zero = xp.exp(xp.special.xlogy(a - 1 - k, x) - xp.special.gammaln(a))
     found = xp.where(x == 0, at_zero, xp.special._igam_fac(a, x) / x ** (k + 1))
     found = xp.where((x == math.inf) | (a == 0), 0.0, found)
@@ -158,8 +170,8 @@ def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
 
 
 @double_kernel
-def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of gammainc(a, x), n times by a."""
+def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of gammainc(a, x) with respect to a."""
     upper = x > xp.exp(xp.special.digamma(a))
     inside = (x > 0) & (x < math.inf) & (a > 0)
     a1, x1 = xp.where(inside, a, 1.0), xp.where(inside, x, 1.0)
@@ -168,10 +180,10 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
     scale = xp.where(upper, -1.0, 1.0) * xp.special._igam_fac(a1, x1)
     limit = xp.where((x >= 0) & (a >= 0), 0.0, math.nan)
 
-    def derivative(n: int) -> Any:
+    def gammainc_of_orders(n: int) -> Any:
         constants = gamma_constants(n, a1, xp)
         total = 0.0
-        for v, weights in panels(edges, xp):
+        for v, weights in panel_nodes(edges, xp):
             weights = weights * xp.exp(a1[:, None] * v - x1[:, None] * xp.expm1(v))
             for p in range(n, -1, -1):
                 power = (v + center) ** p
@@ -180,33 +192,38 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
                 )
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((n,), derivative, xp)
+    return compute_each_order((n,), gammainc_of_orders, xp)
 
 
-def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
-    """The panels in v = log(t / x): from 0 to where the density has fallen, with edges about the place
-    where x exp(v) becomes small."""
+def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> list[Any]:
+    """Return the edges of the panels in v = log(t / x).
+
+    They go from 0 to where the density has fallen by exp(-DEPTH), with edges around the point where
+    x exp(v) becomes small.
+    """
     far = xp.log1p((a + 50.0) / x)
     start = xp.where(upper, xp.minimum(2.0 * far, far + math.log(4.0)), -(DEPTH + x) / a)
-    end = cutoff(start, lambda v: a * v - x * xp.expm1(v), lambda v: a - x * xp.exp(v), xp)
+    end = find_cutoff(start, lambda v: a * v - x * xp.expm1(v), lambda v: a - x * xp.exp(v), xp)
     bend, zero = -xp.log(x), 0.0 * x
     below = zip(reversed(BENDING), BENDING, strict=True)
     inner = [xp.where(upper, bend - far, bend - near) for far, near in below]
     low, high = xp.minimum(end, zero), xp.maximum(end, zero)
-    return [zero, *[clip(edge, low, high, xp) for edge in inner], end]
+    return [zero, *[clip_edge(edge, low, high, xp) for edge in inner], end]
 
 
 # --- the beta function --------------------------------------------------------------------------------
-def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
-    """The derivatives of 1 / beta(a + d, b + e), relative to 1 / beta(a, b) and without what the
-    centred logarithms have, at d = e = 0: of exp(s(d + e) - p(d) - q(e)), where s, p, q are loggamma
-    without its value and slope."""
+def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
+    """Return the derivatives of 1 / beta(a + d, b + e) at d = e = 0, relative to 1 / beta(a, b).
 
-    def curved(x: Any, sign: float, n: int) -> list[Any]:
+    The centred logarithms take the first-order terms, so this is exp(s(d + e) - p(d) - q(e)), where s, p
+    and q are loggamma at a + b, a and b without value and slope.
+    """
+
+    def curved(x: RawArray, sign: float, n: int) -> list[Any]:
         return [0.0 * x, *[sign * xp.special.polygamma(k, x) for k in range(1, n)]]
 
-    both = bell(curved(a + b, 1.0, i + j), i + j)
-    first, second = bell(curved(a, -1.0, i), i), bell(curved(b, -1.0, j), j)
+    both = exp_derivatives(curved(a + b, 1.0, i + j), i + j)
+    first, second = exp_derivatives(curved(a, -1.0, i), i), exp_derivatives(curved(b, -1.0, j), j)
     return [
         [
             sum(
@@ -221,18 +238,21 @@ def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
 
 
 @double_kernel
-def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
-    """The derivative of x ** (a - 1) y ** (b - 1) / beta(a, b), where y is 1 - x: i times by a, j times
-    by b, m times by x."""
+def beta_density(
+    i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, x: RawArray, y: RawArray, *,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the derivative of x ** (a - 1) y ** (b - 1) / beta(a, b), where y is 1 - x.
+
+    The orders of the derivative are i in a, j in b and m in x.
+    """
     log_x = xp.log(x) + digamma_difference(a, b, xp)
     log_y = xp.log(y) + digamma_difference(b, a, xp)
 
-    def derivative(i: int, j: int, m: int) -> Any:
+    def beta_density_of_orders(i: int, j: int, m: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
 
-        def moment(
-            p: int, q: int
-        ) -> Any:  # the derivative of the density, p times by a, q times by b
+        def moment(p: int, q: int) -> Any:  # the density's derivative of order p in a and q in b
             total = 0.0
             for r, s in itertools.product(range(p + 1), range(q + 1)):
                 power = (log_x**r if r else 1.0) * (log_y**s if s else 1.0)
@@ -250,11 +270,13 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return of_orders((i, j, m), derivative, xp)
+    return compute_each_order((i, j, m), beta_density_of_orders, xp)
 
 
-def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
-    """x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
+def beta_power(
+    a: RawArray, b: RawArray, x: RawArray, y: RawArray, k: int, r: int, xp: Namespace
+) -> Any:
+    """Return x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
     at_end = (
         xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
     )
@@ -264,16 +286,16 @@ def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
     return xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), found, math.nan)
 
 
-def beta_pdf(a: Any, b: Any, x: Any, y: Any, xp: Any) -> Any:
-    """x ** (a - 1) y ** (b - 1) / beta(a, b), by the smaller one of x and y = 1 - x."""
+def beta_pdf(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return x ** (a - 1) y ** (b - 1) / beta(a, b), from the smaller one of x and y = 1 - x."""
     swap = x > y
     first, second = xp.where(swap, b, a), xp.where(swap, a, b)
     return xp.special._beta_pdf(xp.minimum(x, y), first, second)
 
 
-def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
-    """digamma(x + step) - digamma(x): of small steps the integral of trigamma."""
-    nodes, weights = [xp.asarray(z, device=x.device) for z in legendre(10)]
+def digamma_difference(x: Any, step: RawArray, xp: Namespace) -> Any:
+    """Return digamma(x + step) - digamma(x), for small steps as the integral of trigamma."""
+    nodes, weights = [xp.asarray(z, device=x.device) for z in legendre_rule(10)]
     small = step < 0.5 * x
     step1 = xp.where(small, step, 0.0)[:, None]
     slopes = xp.special.polygamma(1, x[:, None] + step1 * nodes)
@@ -282,8 +304,10 @@ def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
 
 
 @double_kernel
-def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
-    """The derivative of betainc(a, b, x), i times by a and j times by b; y is 1 - x."""
+def betainc_by(
+    i: RawArray, j: RawArray, a: RawArray, b: RawArray, x: RawArray, y: RawArray, *, xp: Namespace
+) -> Any:
+    """Return the derivative of betainc(a, b, x) of order i in a and j in b; y is 1 - x."""
     inside = (x > 0) & (y > 0) & (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
     limit = xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), 0.0, math.nan)
     a, b = xp.where(inside, a, 1.0), xp.where(inside, b, 1.0)
@@ -292,7 +316,7 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
     center_b = xp.log(y1) + digamma_difference(b, a, xp)
     upper = center_a * (i + 1) > center_b * (j + 1)
 
-    # The upper integral of t is the lower one of 1 - t.
+    # The upper integral over t is the lower integral over 1 - t.
     a1, b1 = xp.where(upper, b, a), xp.where(upper, a, b)
     x2, y2 = xp.where(upper, y1, x1), xp.where(upper, x1, y1)
     scale = xp.where(upper, -1.0, 1.0) * x1 * y1 * beta_pdf(a, b, x1, y1, xp)
@@ -301,10 +325,10 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
         z[:, None] for z in (a1, b1, x2, y2, upper, center_a, center_b)
     ]
 
-    def derivative(i: int, j: int) -> Any:
+    def betainc_of_orders(i: int, j: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
         total = 0.0
-        for v, weights in panels(edges, xp):
+        for v, weights in panel_nodes(edges, xp):
             down = log_complement(v, x2, y2, xp)  # of 1 - t, relative to that at x
             weights = weights * xp.exp(a1 * v - (a1 + b1) * down)
             log_t, log_1t = v - down, -down
@@ -317,28 +341,32 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
                     total = total + factor * constants[i - p][j - q] * moment
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((i, j), derivative, xp)
+    return compute_each_order((i, j), betainc_of_orders, xp)
 
 
-def log_complement(v: Any, x: Any, y: Any, xp: Any) -> Any:
-    """log(y + x exp(v)) for v < 0, where y is 1 - x."""
+def log_complement(v: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return log(y + x exp(v)) for v < 0, where y is 1 - x."""
     near = (v > -1.0) | (x < 0.5)
     return xp.where(near, xp.log1p(xp.where(near, x * xp.expm1(v), 0.0)), xp.log(y + x * xp.exp(v)))
 
 
-def beta_edges(a: Any, b: Any, x: Any, y: Any, xp: Any) -> list[Any]:
-    """The panels in v = logit(t) - logit(x) < 0, with edges about the places where x exp(v) is y, and
-    where one of them becomes small beside the other in the density."""
+def beta_edges(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> list[Any]:
+    """Return the edges of the panels in v = logit(t) - logit(x) < 0.
+
+    There are edges around the points where x exp(v) is y, and where either becomes small in the density.
+    """
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a
 
-    def slope(v: Any) -> Any:
+    def beta_height_slope(v: RawArray) -> Any:
         rising = x * xp.exp(v)
         return a - total * rising / (y + rising)
 
-    end = cutoff(start, lambda v: a * v - total * log_complement(v, x, y, xp), slope, xp)
+    end = find_cutoff(
+        start, lambda v: a * v - total * log_complement(v, x, y, xp), beta_height_slope, xp
+    )
     end = xp.minimum(end, 0.0 * end)
     size = xp.log(xp.maximum(total, 0.0 * total + 1.0))
     above = [bend + size + d for d in reversed(BENDING)]
     inner = [*above, bend, *[bend - size - d for d in BENDING]]
-    return [0.0 * x, *[clip(edge, end, 0.0 * end, xp) for edge in inner], end]
+    return [0.0 * x, *[clip_edge(edge, end, 0.0 * end, xp) for edge in inner], end]

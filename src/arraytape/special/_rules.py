@@ -1,12 +1,11 @@
-"""What rules of several chapters use; and families of derivatives, kernels whose first operand is the
-order of the derivative.
+"""Helpers of the rules of several chapters, and kernels of derivatives of a given order.
 
-    @by_order
+    @kernel_by_order
     def exprel_derivative(n, x, *, xp): ...      # n is a Python int
 
-Their statements are ``special("exprel_derivative", "n x", None, next_order(...), public=False)``.  A
-derivative of a higher order is computed from its own series where a formula in terms of the lower
-orders would cancel.
+The statement of such a kernel is ``special("exprel_derivative", "n x", None, next_order(...),
+public=False)``.  Higher orders are computed from series of their own where a formula in terms of
+lower orders would cancel.
 """
 
 from __future__ import annotations
@@ -14,31 +13,36 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._array.array import Array
 from .._storage.batched.batched_data import Batched
 from .._storage.special import KERNELS, of_one_dtype
 from .._storage.storage import is_complex, storage_of
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
 
-def as_data(x: Any, t: Any, xp: Any) -> Any:
-    """An operand, as data beside the tangent t where it is a Python number or an integer.
+    Real: TypeAlias = RawArray | float  # of a real function: data, or a Python number
 
-    NumPy's functions compute in half precision of small integers.
+
+def as_floats(x: RawOperand, t: RawArray, xp: Namespace) -> Any:
+    """Return the operand x as floating-point data like the tangent t.
+
+    NumPy computes functions of small integers in half precision, so integers are converted.
     """
     if not hasattr(x, "dtype"):
         return xp.zeros_like(t) + x
     return x if x.dtype.kind in "fc" else xp.astype(x, xp.real(t).dtype)
 
 
-def where_defined(slope: Any, y: Any, xp: Any) -> Any:
-    """A slope, and NaN where the result is: its formula may have values outside the domain."""
+def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return the slope where the result y is defined, else NaN: the formula may have values there."""
     return xp.where(y == y, slope, y)
 
 
-def greatest_of(n: Any) -> int:
-    """The greatest of whole numbers, of all that are mapped over, too; 0 of none."""
+def largest_order(n: Array | Batched | RawArray | float) -> int:
+    """Return the greatest of the whole numbers n over all mapped examples; 0 if n is empty."""
     if isinstance(n, Array):
         n = (n + 0)._data
     while isinstance(n, Batched):
@@ -46,34 +50,43 @@ def greatest_of(n: Any) -> int:
     return int(storage_of(n).host(n).max(initial=0)) if hasattr(n, "dtype") else int(n)
 
 
-def by_order(
+def kernel_by_order(
     function: Callable[..., Any], kernels: dict[str, Callable[..., Any]] = KERNELS
 ) -> Callable[..., Any]:
-    """Enter a kernel of one order at a time, which it gets as a Python int; orders may be data."""
+    """Register a kernel that gets the order of the derivative as a Python int.
+
+    Orders given as data are split, and the kernel is called once for each order.
+    """
 
     @functools.wraps(function)
-    def call(n: Any, *operands: Any, xp: Any) -> Any:
+    def call_by_order(n: RawArray | int, *operands: RawArray, xp: Namespace) -> Any:
         if not hasattr(n, "dtype"):
-            return of_one_dtype(functools.partial(in_double, function, int(n)))(*operands, xp=xp)
+            return of_one_dtype(functools.partial(compute_in_double, function, int(n)))(
+                *operands, xp=xp
+            )
         found: Any = math.nan
         for order in sorted({int(v.real) for v in storage_of(n).host(n).ravel()} or {0}):
-            found = xp.where(n == order, call(order, *operands, xp=xp), found)
+            found = xp.where(n == order, call_by_order(order, *operands, xp=xp), found)
         return found
 
-    kernels[function.__name__] = call
+    kernels[function.__name__] = call_by_order
     return function
 
 
-def in_double(function: Callable[..., Any], n: int, *operands: Any, xp: Any) -> Any:
-    """A function, computed in double precision as SciPy does it for single: recurrences lose digits."""
+def compute_in_double(
+    function: Callable[..., Any], n: int, *operands: RawArray, xp: Namespace
+) -> Any:
+    """Compute a kernel in double precision, as SciPy does for single: recurrences lose digits."""
     dtype = operands[0].dtype
     double = xp.complex128 if is_complex(operands[0]) else xp.float64
     return xp.astype(function(n, *[xp.astype(x, double) for x in operands], xp=xp), dtype)
 
 
-def horner(ratios: list[float], x: Any, xp: Any) -> Any:
-    """``1 + r[0] x (1 + r[1] x (...))``: a series by the ratios of its coefficients, none of which
-    overflows."""
+def horner(ratios: list[float], x: RawArray, xp: Namespace) -> Any:
+    """Return ``1 + r[0] x (1 + r[1] x (...))``, a series given by the ratios of its coefficients.
+
+    Ratios do not overflow where coefficients do.
+    """
     total = xp.ones_like(x)
     for ratio in reversed(ratios):
         total = 1.0 + (ratio * x) * total
@@ -81,12 +94,11 @@ def horner(ratios: list[float], x: Any, xp: Any) -> Any:
 
 
 def near_and_far(
-    near: Any,
-    close: Callable[..., Any],
-    beyond: Callable[..., Any],
-    x: Any,
-    xp: Any,
-    at: float = 1.0,
-) -> Any:
-    """``close(x)`` where near, else ``beyond(x)``: each sees 0 and ``at`` in place of the other's x."""
+    near: RawArray, close: Callable[..., Any], beyond: Callable[..., Any], x: RawArray,
+    xp: Namespace, at: float = 1.0,
+) -> Any:  # fmt: skip
+    """Return ``close(x)`` where near, else ``beyond(x)``.
+
+    Elements of the other branch are replaced: by 0 for ``close``, by ``at`` for ``beyond``.
+    """
     return xp.where(near, close(xp.where(near, x, 0.0)), beyond(xp.where(near, at, x)))

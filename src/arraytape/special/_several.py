@@ -1,46 +1,42 @@
-"""Special functions of several results, each of which is an elementwise op."""
+"""Special functions of several results, each result an elementwise op."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._record.plan import Rule, Unknown
 from .._storage.special import kernel
 from ._statement import Interval, special
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace
 
-def several(
-    name: str,
-    inputs: str,
-    results: dict[str, Sequence[Rule | Unknown | None]],
-    *,
-    summary: str,
-    domains: Sequence[Interval],
-    integers: str = "",
-    complex: bool = False,
-    source: str = "",
-) -> Callable[..., tuple[Array, ...]]:
-    """State a function of several results: their names, and for each a line for every operand.
 
-    Rules find a result alone as ``xp.special.name_result``.
+def special_tuple(
+    name: str, inputs: str, results: dict[str, Sequence[Rule | Unknown | None]], *, summary: str,
+    domains: Sequence[Interval], integers: str = "", complex: bool = False, source: str = "",
+) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
+    """State a function of several results: for each result, its name and a rule for each operand.
+
+    Rules find a single result as ``xp.special.name_result``.
     """
     parts = []
     for place, (result, rules) in enumerate(results.items()):
-        kernel(result_of(name, result, place))
+        kernel(tuple_result(name, result, place))
         part = special(
             f"{name}_{result}", inputs, *rules, domains=domains, integers=integers,
             complex=complex, source=source, public=False,
         )  # fmt: skip
         parts.append(part)
 
-    def function(*operands: Any) -> tuple[Array, ...]:
+    def all_results(*operands: Any) -> tuple[Array, ...]:
         return tuple([part(*operands) for part in parts])
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "arraytape.special"
-    function.__doc__ = f"""{summary}: the values are SciPy's, on CUDA devices CuPy's.
+    all_results.__name__ = all_results.__qualname__ = name
+    all_results.__module__ = "arraytape.special"
+    all_results.__doc__ = f"""{summary}: the values are SciPy's, on CUDA devices CuPy's.
 
 Parameters
 ----------
@@ -51,14 +47,14 @@ Returns
 -------
 tuple of Array
     {", ".join(results)}: each of the shape to which the operands broadcast."""
-    return function
+    return all_results
 
 
-def result_of(name: str, result: str, place: int) -> Callable[..., Any]:
-    """What computes one result of SciPy's function."""
+def tuple_result(name: str, result: str, place: int) -> Callable[..., Any]:
+    """Return a kernel that computes one result of SciPy's function."""
 
-    def compute(*operands: Any, xp: Any) -> Any:
+    def compute_result(*operands: Any, xp: Namespace) -> Any:
         return getattr(xp.special, name)(*operands)[place]
 
-    compute.__name__ = f"{name}_{result}"
-    return compute
+    compute_result.__name__ = f"{name}_{result}"
+    return compute_result

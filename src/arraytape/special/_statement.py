@@ -1,10 +1,10 @@
-"""The word in which a special function is stated: an elementwise op whose values are SciPy's.
+"""Statements of special functions: elementwise ops whose values are SciPy's.
 
     digamma = special("digamma", "x", lambda t, x, xp: t * xp.special.polygamma(1, x), ...)
 
-A line is the linear map of the tangent ``t`` of one operand, as in ``ops.elementwise_functions``; the
-other special functions are ``xp.special``'s, so that rules of rules follow.  What has several results is
-stated in parts, each an elementwise op.
+There is one rule for each operand: the linear map of the operand's tangent ``t``, as in
+``ops.elementwise_functions``.  Rules call other special functions as ``xp.special``'s, so that rules
+can be differentiated.  A function of several results is stated in parts, each an elementwise op.
 """
 
 from __future__ import annotations
@@ -35,11 +35,18 @@ UNIT: Interval = (0.05, 0.95)
 
 
 class Statement(NamedTuple):
-    """What the tests and the generated tables know of a special function.
+    """A special function, with the facts that tests and generated tables need.
 
-    domains : for each operand, where a random value is a good argument.  integers : the operands that
-    take whole numbers.  counts : those that take them in an integer dtype alone.  complex : whether it
-    is analytic in its last operand.
+    Attributes
+    ----------
+    domains
+        For each operand, the interval from which tests draw arguments.
+    integers
+        The operands that take whole numbers.
+    counts
+        The operands that take an integer dtype only.
+    complex
+        True if the function is analytic in its last operand.
     """
 
     name: str
@@ -57,25 +64,16 @@ STATEMENTS: dict[str, Statement] = {}
 
 
 def special(
-    name: str,
-    inputs: str,
-    *rules: Rule | Unknown | None,
-    summary: str = "",
-    source: str = "",
-    domains: Sequence[Interval] = (),
-    integers: str = "",
-    counts: str = "",
-    complex: bool = False,
-    saves: dict[str, Rule] | None = None,
-    public: bool = True,
-    continuous: bool | None = None,
-) -> Callable[..., Array]:
-    """State a special function: the names of its operands, and a line for each.
+    name: str, inputs: str, *rules: Rule | Unknown | None, summary: str = "", source: str = "",
+    domains: Sequence[Interval] = (), integers: str = "", counts: str = "", complex: bool = False,
+    saves: dict[str, Rule] | None = None, public: bool = True, continuous: bool | None = None,
+) -> Callable[..., Array]:  # fmt: skip
+    """State a special function by the names of its operands and a rule for each.
 
-    A line is a function; None for an operand by which there is no derivative by design, such as a count;
-    ``Unknown(why)`` where none is known.  ``source`` says where a formula stands.  What is not
-    ``public`` is for the rules of others.  ``continuous`` is as of ``Op``; by default functions of one
-    operand are said to be so, since those of several jump at the ends of their domains.
+    A rule is a function; None for an operand without a derivative by design, such as a count; or
+    ``Unknown(why)`` where no derivative is known.  ``source`` cites the formulas.  ``public=False`` is
+    for functions that only rules call.  ``continuous`` is passed to ``Op``; by default functions of one
+    operand count as continuous, since functions of several jump at the ends of their domains.
     """
     names = tuple(inputs.split())
     of_integers, of_counts = frozenset(integers.split()), frozenset(counts.split())
@@ -90,7 +88,7 @@ def special(
     )  # fmt: skip
     function = compile_function(
         op, operands(names), convert=False,  # as SciPy: a ufunc may ask for integers
-        into=functools.partial(by_ufunc, name),
+        into=functools.partial(call_ufunc, name),
     )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
     register(op).public = function
@@ -100,20 +98,27 @@ def special(
     return function
 
 
-def by_ufunc(name: str, operands: tuple[Any, ...], out: Any, where: Any) -> Any:
-    """A call with ``out=`` or ``where=``, as SciPy's ufunc of this name runs it on Arrays."""
+def call_ufunc(
+    name: str,
+    operands: tuple[Any, ...],
+    out: Array | tuple[Array, ...] | None,
+    where: Array | bool | None,
+) -> Any:
+    """Call SciPy's ufunc on Arrays with ``out=`` or ``where=``."""
     found = of_scipy(name)(*operands, out=out, where=True if where is None else where)
     return asarray(found) if out is None else found
 
 
 def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
-    """Inputs for the generated tests: of equal shapes, broadcast, 0-d, empty.
+    """Return operands for the generated tests: of equal shapes, broadcast, 0-d and empty.
 
-    domains : of each operand the interval, and "f" for floats, "i" for integers.
+    Each domain is an interval and a kind: "f" for floats, "i" for integers.
     """
     count = len(domains)
 
-    def values(shape: tuple[int, ...], low: float, high: float, kind: str, phase: float) -> Any:
+    def sample_values(
+        shape: tuple[int, ...], low: float, high: float, kind: str, phase: float
+    ) -> Any:
         n = int(np.prod(shape))
         places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
         found = low + (high - low) * places.reshape(shape)
@@ -123,7 +128,7 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
         phases = np.linspace(0.3, 0.8, count)
         return sample(
             *[
-                values(shape, *d, phase)
+                sample_values(shape, *d, phase)
                 for shape, d, phase in zip(shapes, domains, phases, strict=True)
             ]
         )
@@ -136,7 +141,6 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
 
 
 def docstring(op: Op, summary: str, source: str) -> str:
-    """A special function's docstring."""
     names = ", ".join(op.inputs)
     unknown = [
         (x, rule.why)
@@ -144,7 +148,8 @@ def docstring(op: Op, summary: str, source: str) -> str:
         if isinstance(rule, Unknown)
     ]
     lookup = "".join(
-        f"\nLookupError\n    When a gradient by {x} is asked for: {why}." for x, why in unknown
+        f"\nLookupError\n    When a gradient with respect to {x} is asked for: {why}."
+        for x, why in unknown
     )
     cited = f"\n\nSource: {source}." if source else ""
     return f"""{summary.rstrip(".")}: the values are SciPy's, on CUDA devices CuPy's.
@@ -171,10 +176,11 @@ Notes
 {derivative_text(op)}{cited}{kept_words(op)}"""
 
 
-def explained(op: Op, text: str | None) -> str:
-    """What the helpers are that an op's docstring calls in its derivative, by their own docstrings.
+def helper_texts(op: Op, text: str | None) -> str:
+    """Return an entry for each helper that the derivative in an op's docstring calls.
 
-    They may be defined after the statement: so this is for later.
+    An entry is the helper's own docstring.  A helper may be defined after the statement, so the package
+    calls ``helper_texts`` when all chapters are imported.
     """
     known: dict[str, Any] = {}
     for rule in op.rules or ():

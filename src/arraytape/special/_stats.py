@@ -1,25 +1,23 @@
-"""Functions of scipy.special without a public name, of which scipy.stats makes its distributions.
+"""Functions without a public name in scipy.special, from which scipy.stats makes its distributions.
 
-Boost's distributions are functions of real counts where the distribution is a smooth function of them:
-they have derivatives by counts, too.  Quantiles that are whole numbers have none.
+Boost's distributions take real counts where the distribution is a smooth function of them, so there
+are derivatives with respect to counts, too.  Quantiles that are whole numbers have none.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Unknown
-from ._incomplete import (
-    PROBABILITY,
-    SHAPE,
-    beta_by_a,
-    beta_by_b,
-    beta_pdf,
-    beta_quantile_rules,
-)
-from ._rules import as_data
+from ._cdfs import bdtr_by_k, bdtr_by_n, bdtr_by_p
+from ._incomplete import PROBABILITY, SHAPE, beta_by_a, beta_by_b, beta_pdf, beta_quantile_rules
+from ._rules import as_floats
 from ._statement import POSITIVE, REAL, UNIT, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+    from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 SUCCESSES, TRIALS = (0.0, 5.0), (6.0, 12.0)
@@ -35,7 +33,7 @@ _beta_pdf = special(
 
 
 def beta_ppf_rules() -> list[Any]:
-    """Those of betaincinv, for operands in another order."""
+    """Return the rules of betaincinv for operands in another order."""
     rules = beta_quantile_rules(1, lambda a, b, p, xp: xp.special.betainccinv(b, a, p))
     by_a, by_b, by_p = rules
     return [
@@ -52,40 +50,36 @@ _beta_ppf = special(
 
 
 # --- binomial: of real k and n ------------------------------------------------------------------------
-def binomial(i: int, j: int, m: int, k: Any, n: Any, p: Any, xp: Any) -> Any:
-    """The derivatives of the probability of k successes in n trials, times n + 1."""
+def binomial_derivative(i: int, j: int, m: int, k: Real, n: Real, p: Real, xp: Namespace) -> Any:
+    """Return n + 1 times the derivatives of the probability of k successes in n trials."""
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
-
-
-def more(k: Any, n: Any, p: Any, xp: Any) -> tuple[Any, ...]:
-    """The arguments of betainc of which the probability of more than k successes is the value."""
-    return k + 1, n - k, p, 1 - p, xp
 
 
 _binom_pmf = special(
     "_binom_pmf", "k n p",
     lambda t, k, n, p, xp: (
-        t * (binomial(1, 0, 0, k, n, p, xp) - binomial(0, 1, 0, k, n, p, xp)) / (n + 1)
+        t * (binomial_derivative(1, 0, 0, k, n, p, xp) - binomial_derivative(0, 1, 0, k, n, p, xp))
+        / (n + 1)
     ),
-    lambda t, k, n, p, y, xp: t * (binomial(0, 1, 0, k, n, p, xp) - y) / (n + 1),
-    lambda t, k, n, p, xp: t * binomial(0, 0, 1, k, n, p, xp) / (n + 1),
+    lambda t, k, n, p, y, xp: t * (binomial_derivative(0, 1, 0, k, n, p, xp) - y) / (n + 1),
+    lambda t, k, n, p, xp: t * binomial_derivative(0, 0, 1, k, n, p, xp) / (n + 1),
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of k successes in n trials, of real k and n", source="DLMF 8.17.5",
 )  # fmt: skip
 _binom_cdf = special(
     "_binom_cdf", "k n p",
-    lambda t, k, n, p, xp: t * (beta_by_b(*more(k, n, p, xp)) - beta_by_a(*more(k, n, p, xp))),
-    lambda t, k, n, p, xp: -t * beta_by_b(*more(k, n, p, xp)),
-    lambda t, k, n, p, xp: -t * beta_pdf(*more(k, n, p, xp)),
+    lambda t, k, n, p, xp: t * bdtr_by_k(k, n, p, xp),
+    lambda t, k, n, p, xp: t * bdtr_by_n(k, n, p, xp),
+    lambda t, k, n, p, xp: t * bdtr_by_p(k, n, p, xp),
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of at most k successes in n trials, of real k and n",
     source="DLMF 8.17.5",
 )  # fmt: skip
 _binom_sf = special(
     "_binom_sf", "k n p",
-    lambda t, k, n, p, xp: t * (beta_by_a(*more(k, n, p, xp)) - beta_by_b(*more(k, n, p, xp))),
-    lambda t, k, n, p, xp: t * beta_by_b(*more(k, n, p, xp)),
-    lambda t, k, n, p, xp: t * beta_pdf(*more(k, n, p, xp)),
+    lambda t, k, n, p, xp: -t * bdtr_by_k(k, n, p, xp),
+    lambda t, k, n, p, xp: -t * bdtr_by_n(k, n, p, xp),
+    lambda t, k, n, p, xp: -t * bdtr_by_p(k, n, p, xp),
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of more than k successes in n trials, of real k and n",
     source="DLMF 8.17.5",
@@ -172,17 +166,17 @@ for _name in ("mean", "variance", "skewness"):
 
 
 # --- Cauchy and cosine --------------------------------------------------------------------------------
-def standard(loc: Any, scale: Any, x: Any) -> Any:
+def z_score(loc: Real, scale: Real, x: Real) -> Any:
     return (x - loc) / scale
 
 
 def cauchy_rules(sign: int) -> list[Any]:
-    """The rules of the quantile, or with the sign -1 of that of the survival function."""
+    """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
-    def quantile(t: Any, p: Any, xp: Any) -> Any:
-        return -sign / xp.tan(math.pi * as_data(p, t, xp))
+    def quantile(t: RawArray, p: Real, xp: Namespace) -> Any:
+        return -sign / xp.tan(math.pi * as_floats(p, t, xp))
 
-    def by_p(t: Any, p: Any, scale: Any, xp: Any) -> Any:
+    def by_p(t: RawArray, p: Real, scale: Real, xp: Namespace) -> Any:
         return sign * math.pi * t * scale * (1 + quantile(t, p, xp) ** 2)
 
     return [by_p, lambda t: t, lambda t, p, xp: t * quantile(t, p, xp)]
@@ -209,24 +203,29 @@ _cosine_invcdf = special(
 
 
 # --- inverse Gaussian ---------------------------------------------------------------------------------
-def inverse_gauss_by_mean(mu: Any, scale: Any, y: Any, xp: Any) -> Any:
-    """The derivative of the quantile by the mean: -F_mu / F_x, of which exponentials cancel."""
+def inverse_gauss_by_mean(mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the derivative of the quantile with respect to the mean, -F_mu / F_x.
+
+    The exponentials of numerator and denominator cancel.
+    """
     mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
     return (math.sqrt(2.0 * math.pi) * scale / (mu * mu)) * mills * xp.sqrt(y * y * y / scale)
 
 
 def inverse_gauss_rules(sign: int) -> list[Any]:
-    """The rules of the quantile, or with the sign -1 of that of the survival function.  By ``scale``
-    since the quantile has the degree 1 in it and the mean."""
+    """Return the rules of the quantile, or of the inverse survival function for sign -1.
 
-    def by_p(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    The rule for ``scale`` follows from Euler's relation: the quantile has degree 1 in scale and mean.
+    """
+
+    def by_p(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
         power = 0.5 * scale * (y / mu - 1) ** 2 / y
         return sign * ROOT_2PI * t * xp.sqrt(y * y * y / scale) * xp.exp(power)
 
-    def by_scale(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    def by_scale(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
         return t * (y - mu * inverse_gauss_by_mean(mu, scale, y, xp)) / scale
 
-    def by_mu(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    def by_mu(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
         return t * inverse_gauss_by_mean(mu, scale, y, xp)
 
     return [by_p, by_mu, by_scale]
@@ -245,45 +244,47 @@ _invgauss_isf = special(
 
 
 # --- skew normal --------------------------------------------------------------------------------------
-def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
-    """The density at z; t is a tangent."""
-    z = as_data(z, t, xp)
+def skew_normal_pdf(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
+    """Return the density at z, in the dtype of the tangent t."""
+    z = as_floats(z, t, xp)
     return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
 
 
-def skew_normal_by_shape(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
-    """The derivative of the cumulative function by its shape alpha: Owen 1956."""
+def skew_normal_by_shape(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
+    """Return the derivative of the cumulative function with respect to its shape alpha: Owen 1956."""
     spread = 1 + alpha * alpha
-    return -xp.exp(-0.5 * as_data(z, t, xp) ** 2 * spread) / (math.pi * spread)
+    return -xp.exp(-0.5 * as_floats(z, t, xp) ** 2 * spread) / (math.pi * spread)
 
 
 def skew_normal_quantile_rules(sign: int) -> list[Any]:
-    """The rules of the quantile, or with the sign -1 of that of the survival function."""
+    """Return the rules of the quantile, or of the inverse survival function for sign -1."""
 
-    def by_p(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
-        return sign * t * scale / skew_normal_pdf(t, standard(loc, scale, y), alpha, xp)
+    def by_p(t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace) -> Any:
+        return sign * t * scale / skew_normal_pdf(t, z_score(loc, scale, y), alpha, xp)
 
-    def by_shape(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
-        z = standard(loc, scale, y)
+    def by_shape(
+        t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace
+    ) -> Any:
+        z = z_score(loc, scale, y)
         slope = skew_normal_by_shape(t, z, alpha, xp)
         return -t * scale * slope / skew_normal_pdf(t, z, alpha, xp)
 
-    return [by_p, lambda t: t, lambda t, loc, scale, y: t * standard(loc, scale, y), by_shape]
+    return [by_p, lambda t: t, lambda t, loc, scale, y: t * z_score(loc, scale, y), by_shape]
 
 
 _skewnorm_cdf = special(
     "_skewnorm_cdf", "x loc scale alpha",
     lambda t, x, loc, scale, alpha, xp: (
-        t * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+        t * skew_normal_pdf(t, z_score(loc, scale, x), alpha, xp) / scale
     ),
     lambda t, x, loc, scale, alpha, xp: (
-        -t * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+        -t * skew_normal_pdf(t, z_score(loc, scale, x), alpha, xp) / scale
     ),
     lambda t, x, loc, scale, alpha, xp: (
-        -t * standard(loc, scale, x) * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+        -t * z_score(loc, scale, x) * skew_normal_pdf(t, z_score(loc, scale, x), alpha, xp) / scale
     ),
     lambda t, x, loc, scale, alpha, xp: (
-        t * skew_normal_by_shape(t, standard(loc, scale, x), alpha, xp)
+        t * skew_normal_by_shape(t, z_score(loc, scale, x), alpha, xp)
     ),
     domains=[REAL, (-1.0, 1.0), POSITIVE, (-3.0, 3.0)], public=False,
     summary="The cumulative function of the skew normal distribution",
@@ -339,14 +340,14 @@ _landau_isf = special(
 
 
 # --- moments of the noncentral distributions ----------------------------------------------------------
-def nct_mean_by_df(df: Any, xp: Any) -> Any:
-    """The derivative of the logarithm of the mean by df."""
+def nct_mean_by_df(df: Real, xp: Namespace) -> Any:
+    """Return the derivative of the logarithm of the mean with respect to df."""
     return 0.5 * (1 / df + xp.special.digamma(0.5 * (df - 1)) - xp.special.digamma(0.5 * df))
 
 
-def nct_unit_mean(t: Any, df: Any, xp: Any) -> Any:
-    """The mean of noncentrality 1; t is a tangent."""
-    df = as_data(df, t, xp)
+def nct_unit_mean(t: RawArray, df: Real, xp: Namespace) -> Any:
+    """Return the mean of noncentrality 1, in the dtype of the tangent t."""
+    df = as_floats(df, t, xp)
     return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)
 
 

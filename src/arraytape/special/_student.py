@@ -1,32 +1,35 @@
-"""Student's t distribution: derivatives of its density and its cumulative function, of all orders.
+"""Student's t distribution: derivatives of all orders of its density and cumulative function.
 
-By the degrees of freedom as in ``_quadrature``: by the incomplete beta function they would be small
-differences of large terms where there are many degrees of freedom.
+Derivatives with respect to the degrees of freedom are computed as in ``_quadrature``: through the
+incomplete beta function they would be small differences of large terms where the degrees are many.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._quadrature import (
     BENDING,
     DEPTH,
-    bell,
-    clip,
-    cutoff,
+    clip_edge,
+    compute_each_order,
     digamma_difference,
     double_kernel,
-    of_orders,
-    panels,
+    exp_derivatives,
+    find_cutoff,
+    panel_nodes,
 )
 from ._statement import REAL, special
+
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
 
 MIDDLE = 1.5  # about where the derivative of the density by the degrees of freedom changes its sign
 
 
-def constant_parts(n: int, df: Any, xp: Any) -> list[Any]:
-    """The derivatives by df, up to order n, of the logarithm of the density at 0."""
+def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
+    """Return the derivatives of the logarithm of the density at 0 with respect to df, up to order n."""
     found = [0.5 * (digamma_difference(0.5 * df, 0.5 + 0.0 * df, xp) - 1 / df)]
     for k in range(2, n + 1):
         gammas = xp.special.polygamma(k - 1, 0.5 * (df + 1)) - xp.special.polygamma(k - 1, 0.5 * df)
@@ -34,9 +37,11 @@ def constant_parts(n: int, df: Any, xp: Any) -> list[Any]:
     return found[:n]
 
 
-def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
-    """The derivatives by df, up to order n, of the logarithm of the density relative to that at 0, of
-    ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df."""
+def variable_parts(n: int, df: RawArray, log_odds: RawArray, xp: Namespace) -> list[Any]:
+    """Return the derivatives, up to order n, of the logarithm of the density relative to that at 0.
+
+    The derivatives are those in df of ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
+    """
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     found = [0.5 * (share / df - (log1p_exp(log_odds, xp) - share))]
     for k in range(2, n + 1):
@@ -46,46 +51,50 @@ def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
     return found[:n]
 
 
-def log1p_exp(x: Any, xp: Any) -> Any:
-    """log(1 + exp(x))."""
+def log1p_exp(x: RawArray, xp: Namespace) -> Any:
     return xp.where(x > 0, x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
-def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
-    """The logarithm of the density."""
+def log_density(df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
     tail = -0.5 * (df + 1) * log1p_exp(log_odds, xp)
     return tail - xp.special.betaln(0.5 * df, 0.5) - 0.5 * xp.log(df)
 
 
 @double_kernel
-def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of the density of Student's t, n times by df and m times by x."""
+def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the derivative of the density of Student's t of order n in df and m in x."""
     log_odds = 2 * xp.log(xp.abs(x)) - xp.log(df)
     density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
-    def derivative(n: int, m: int) -> Any:
-        # By x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.
+    def t_density_of_orders(n: int, m: int) -> Any:
+        # In x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated in both.
         parts = zip(constant_parts(n, df, xp), variable_parts(n, df, log_odds, xp), strict=True)
-        factors = bell([one + other for one, other in parts], n)
+        factors = exp_derivatives([one + other for one, other in parts], n)
         table: dict[tuple[int, int], Any] = {(i, 0): density * f for i, f in enumerate(factors)}
 
-        def at(i: int, j: int) -> Any:
+        def t_derivative(i: int, j: int) -> Any:
             return table.get((i, j), 0.0)
 
         for j in range(m):
             for i in range(n + 1):
-                right = x * ((df + 1) * at(i, j) + i * at(i - 1, j))
-                right = right + j * ((df + 1) * at(i, j - 1) + i * at(i - 1, j - 1))
-                left = 2 * j * x * at(i, j) + j * (j - 1) * at(i, j - 1) + i * at(i - 1, j + 1)
+                right = x * ((df + 1) * t_derivative(i, j) + i * t_derivative(i - 1, j))
+                right = right + j * (
+                    (df + 1) * t_derivative(i, j - 1) + i * t_derivative(i - 1, j - 1)
+                )
+                left = (
+                    2 * j * x * t_derivative(i, j)
+                    + j * (j - 1) * t_derivative(i, j - 1)
+                    + i * t_derivative(i - 1, j + 1)
+                )
                 table[i, j + 1] = -(left + right) / (df + x * x)
         return xp.where(xp.isinf(x), 0.0, table[n, m] + 0.0 * df)
 
-    return of_orders((n, m), derivative, xp)
+    return compute_each_order((n, m), t_density_of_orders, xp)
 
 
 @double_kernel
-def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
-    """The derivative of stdtr(df, x), n > 0 times by df: an odd function of x."""
+def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0: an odd function of x."""
     inside = (x != 0) & xp.isfinite(x) & (df > 0) & xp.isfinite(df)
     limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
     df, size = xp.where(inside, df, 1.0), xp.where(inside, xp.abs(x), 1.0)
@@ -94,36 +103,40 @@ def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
     scale = xp.where((x > 0) == outer, -1.0, 1.0) * size * xp.exp(log_density(df, log_odds, xp))
     edges = student_edges(df, log_odds, outer, xp)
 
-    def derivative(n: int) -> Any:
+    def stdtr_of_orders(n: int) -> Any:
         constants = [z[:, None] for z in constant_parts(n, df, xp)]
         total = 0.0
-        for v, weights in panels(edges, xp):
+        for v, weights in panel_nodes(edges, xp):
             weights = weights * xp.exp(student_height(v, df[:, None], log_odds[:, None], xp))
             parts = variable_parts(n, df[:, None], log_odds[:, None] + 2 * v, xp)
-            factors = bell([c + part for c, part in zip(constants, parts, strict=True)], n)
+            factors = exp_derivatives(
+                [c + part for c, part in zip(constants, parts, strict=True)], n
+            )
             total = total + xp.sum(weights * factors[n], axis=-1)
         return xp.where(inside, scale * total, limit)
 
-    return of_orders((n,), derivative, xp)
+    return compute_each_order((n,), stdtr_of_orders, xp)
 
 
-def student_height(v: Any, df: Any, log_odds: Any, xp: Any) -> Any:
-    """The logarithm of s times the density at s = x exp(v), relative to that at x."""
+def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
+    """Return the logarithm of s times the density at s = x exp(v), relative to that at x."""
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     inner = xp.log1p(share * xp.expm1(xp.minimum(2 * v, 0.0 * v)))
     outer = xp.maximum(2 * v, 0.0 * v) + xp.log1p(rest * xp.expm1(-xp.maximum(2 * v, 0.0 * v)))
     return v - 0.5 * (df + 1) * xp.where(v < 0, inner, outer)
 
 
-def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
-    """The panels in v = log(s / x): outwards, or inwards to s = 0; with edges as those of betainc."""
+def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespace) -> list[Any]:
+    """Return the edges of the panels in v = log(s / x), outwards or inwards to s = 0, as for betainc."""
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df
 
-    def slope(v: Any) -> Any:
+    def student_height_slope(v: RawArray) -> Any:
         return 1 - (df + 1) / (1 + xp.exp(-log_odds - 2 * v))
 
-    far = cutoff(start, lambda v: student_height(v, df, log_odds, xp), slope, xp)
+    far = find_cutoff(
+        start, lambda v: student_height(v, df, log_odds, xp), student_height_slope, xp
+    )
     end = xp.where(outer, far, -DEPTH)
     steps = [-size - 0.5 * d for d in reversed(BENDING)]
     steps = [*steps, 0.0 * size, *[size + 0.5 * d for d in BENDING]]
@@ -132,20 +145,20 @@ def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
         xp.maximum(end, 0.0 * end),
         xp.where(outer, 1.0, -1.0),
     )
-    return [0.0 * df, *[clip(bend + sign * step, low, high, xp) for step in steps], end]
+    return [0.0 * df, *[clip_edge(bend + sign * step, low, high, xp) for step in steps], end]
 
 
-density = special(
+special(
     "t_density", "n m df x", None, None,
     lambda t, n, m, df, x, xp: t * xp.special.t_density(n + 1, m, df, x),
     lambda t, n, m, df, x, xp: t * xp.special.t_density(n, m + 1, df, x),
     domains=[(0, 3), (0, 3), (0.5, 6.0), REAL], integers="n m", public=False,
-    summary="The derivative of the density of Student's t, n times by df and m times by x",
+    summary="The derivative of the density of Student's t, of order n in df and m in x",
 )  # fmt: skip
-cumulative = special(
+special(
     "stdtr_by", "n df x", None,
     lambda t, n, df, x, xp: t * xp.special.stdtr_by(n + 1, df, x),
     lambda t, n, df, x, xp: t * xp.special.t_density(n, 0, df, x),
     domains=[(1, 3), (0.5, 6.0), REAL], integers="n", public=False,
-    summary="The derivative of stdtr(df, x), n > 0 times by df",
+    summary="The n-th derivative of stdtr(df, x) in df, n > 0",
 )  # fmt: skip

@@ -1,7 +1,6 @@
-"""Kernels of functions that SciPy has and CuPy lacks, as far as gradients of CuPy's functions use them.
+"""Kernels of SciPy's functions that CuPy lacks, for gradients of CuPy's functions.
 
-The kernels call functions that CuPy has.  Data on the host does not use the kernels: see
-``_storage.special``.
+The kernels call functions that CuPy has.  They never run on host data: see ``_storage.special``.
 """
 
 from __future__ import annotations
@@ -9,16 +8,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._storage.special import SUBSTITUTES, not_in_cupy, substitute
 from .._storage.storage import is_complex, storage_of
 from ._gamma import LANCZOS
-from ._rules import by_order, horner
+from ._rules import horner, kernel_by_order
 
-# Of Lanczos's sum: the numerator, and x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray, RawOperand
+
+# Lanczos's sum: the numerator, and the denominator x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
 NUMERATOR = (
     56906521.91347156388090791033559122686859, 103794043.1163445451906271053616070238554,
     86363131.28813859145546927288977868422342, 43338889.32467613834773723740590533316085,
@@ -34,19 +36,19 @@ HIGHEST = 30  # order of the Bessel functions of the first kind
 
 
 # --- sines ----------------------------------------------------------------------------------------
-def sine_of_turn(x: Any, xp: Any) -> Any:
+def sine_of_turn(x: RawArray, xp: Namespace) -> Any:
     """Return sin(pi x) of real x, exact at whole and half numbers."""
     x = x - 2.0 * xp.round(0.5 * x)
     return xp.sin(math.pi * xp.where(xp.abs(x) > 0.5, xp.sign(x) - x, x))
 
 
-def cosine_of_turn(x: Any, xp: Any) -> Any:
+def cosine_of_turn(x: RawArray, xp: Namespace) -> Any:
     """Return cos(pi x) of real x, exact at whole and half numbers."""
     return xp.sin(math.pi * (0.5 - xp.abs(x - 2.0 * xp.round(0.5 * x))))
 
 
 @substitute
-def _sinpi(x: Any, *, xp: Any) -> Any:
+def _sinpi(x: RawArray, *, xp: Namespace) -> Any:
     if not is_complex(x):
         return sine_of_turn(x, xp)
     turn, angle = xp.real(x), math.pi * xp.imag(x)
@@ -55,7 +57,7 @@ def _sinpi(x: Any, *, xp: Any) -> Any:
 
 
 @substitute
-def _cospi(x: Any, *, xp: Any) -> Any:
+def _cospi(x: RawArray, *, xp: Namespace) -> Any:
     if not is_complex(x):
         return cosine_of_turn(x, xp)
     turn, angle = xp.real(x), math.pi * xp.imag(x)
@@ -65,20 +67,20 @@ def _cospi(x: Any, *, xp: Any) -> Any:
 
 # --- gamma, beta and zeta functions -----------------------------------------------------------------
 @substitute
-def _lanczos_sum_expg_scaled(x: Any, *, xp: Any) -> Any:
+def _lanczos_sum_expg_scaled(x: RawArray, *, xp: Namespace) -> Any:
     far = xp.abs(x) > 1.0
     argument = xp.where(far, 1.0 / xp.where(far, x, 1.0), x)
 
-    def polynomial(coefficients: tuple[float, ...]) -> Any:
+    def lanczos_polynomial(coefficients: tuple[float, ...]) -> Any:
         total = xp.zeros_like(x)
         for low, high in zip(reversed(coefficients), coefficients, strict=True):
             total = total * argument + xp.where(far, high, low)
         return total
 
-    return polynomial(NUMERATOR) / polynomial(DENOMINATOR)
+    return lanczos_polynomial(NUMERATOR) / lanczos_polynomial(DENOMINATOR)
 
 
-def log_remainder(ratio: Any, x: Any, xp: Any) -> Any:
+def log_remainder(ratio: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return log(ratio) - x, where x is ratio - 1."""
     near = xp.abs(x) < 0.5
     small = xp.where(near, x, 0.0)
@@ -89,7 +91,7 @@ def log_remainder(ratio: Any, x: Any, xp: Any) -> Any:
 
 
 @substitute
-def _igam_fac(a: Any, x: Any, *, xp: Any) -> Any:
+def _igam_fac(a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     shift = LANCZOS - 0.5
     base = a + shift
     exponent = a * log_remainder(x / base, (x - base) / base, xp) - x * shift / base
@@ -98,7 +100,7 @@ def _igam_fac(a: Any, x: Any, *, xp: Any) -> Any:
 
 
 @substitute
-def _beta_pdf(x: Any, a: Any, b: Any, *, xp: Any) -> Any:
+def _beta_pdf(x: RawArray, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     shift, lanczos = LANCZOS - 0.5, xp.special._lanczos_sum_expg_scaled
     first, second, both, y = a + shift, b + shift, a + b + shift, 1.0 - x
     part = log_remainder(x * both / first, (x * b - y * first) / first, xp)
@@ -113,7 +115,7 @@ def _beta_pdf(x: Any, a: Any, b: Any, *, xp: Any) -> Any:
 
 
 @substitute
-def betainccinv(a: Any, b: Any, p: Any, *, xp: Any) -> Any:
+def betainccinv(a: RawArray, b: RawArray, p: RawArray, *, xp: Namespace) -> Any:
     """Return the quantile by the inverse of 1 - p where that keeps the digits of a small result."""
     complement = xp.special.betaincinv(b, a, p)
     direct = xp.special.betaincinv(a, b, 1.0 - p)
@@ -121,14 +123,14 @@ def betainccinv(a: Any, b: Any, p: Any, *, xp: Any) -> Any:
 
 
 @substitute
-def _riemann_zeta(x: Any, *, xp: Any) -> Any:
+def _riemann_zeta(x: RawArray, *, xp: Namespace) -> Any:
     return xp.special.zetac(x) + 1.0
 
 
 # --- elliptic integrals -----------------------------------------------------------------------------
 @substitute
-def elliprd(x: Any, y: Any, z: Any, *, xp: Any) -> Any:
-    """Duplicate until the arguments are nearly equal.  Source: DLMF 19.36.2."""
+def elliprd(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+    """Compute Carlson's RD: duplicate until the arguments are nearly equal.  Source: DLMF 19.36.2."""
     x, y, z = xp.broadcast_arrays(x, y, z)
     infinite = xp.isinf(x) | xp.isinf(y) | xp.isinf(z)
     poles = ((x == 0) & (y == 0)) | (z == 0)
@@ -152,18 +154,18 @@ def elliprd(x: Any, y: Any, z: Any, *, xp: Any) -> Any:
 
 # --- functions of whole orders ----------------------------------------------------------------------
 def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
-    """Enter a substitute that gets its order as a Python int.
+    """Register a substitute that gets its order as a Python int.
 
-    Raises TypeError for complex data and for orders that are no whole numbers up to ``highest``.
+    The substitute raises TypeError for complex data and for orders other than 0, 1, ..., ``highest``.
     """
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
-        by_order(function, SUBSTITUTES)
+        kernel_by_order(function, SUBSTITUTES)
         compute = SUBSTITUTES[name]
 
         @functools.wraps(function)
-        def call(v: Any, *operands: Any, xp: Any) -> Any:
+        def call_substitute(v: RawArray, *operands: RawArray, xp: Namespace) -> Any:
             orders = storage_of(v).host(v).ravel() if hasattr(v, "dtype") else np.asarray([v])
             other = np.any((orders % 1 != 0) | (np.abs(orders) > highest))
             if other or any(is_complex(x) for x in operands):
@@ -171,14 +173,14 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
                 raise TypeError(not_in_cupy(what, xp))
             return compute(v, *operands, xp=xp)
 
-        SUBSTITUTES[name] = call
+        SUBSTITUTES[name] = call_substitute
         return function
 
     return entered
 
 
 @substitute_by_order(1000)
-def eval_jacobi(n: int, alpha: Any, beta: Any, x: Any, *, xp: Any) -> Any:
+def eval_jacobi(n: int, alpha: RawArray, beta: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return Jacobi's polynomial by recurrence from lower degrees.  Source: DLMF 18.9.2."""
     both = alpha + beta
     low, high = xp.zeros_like(both + x), xp.ones_like(both + x)
@@ -197,7 +199,9 @@ def eval_jacobi(n: int, alpha: Any, beta: Any, x: Any, *, xp: Any) -> Any:
     return high
 
 
-def of_next_orders(n: int, low: Any, high: Any, x: Any, signs: tuple[int, int], xp: Any) -> Any:
+def recur_orders(
+    n: int, low: RawArray, high: RawArray, x: RawArray, signs: tuple[int, int], xp: Namespace
+) -> Any:
     """Return f of order n from those of orders 0 and 1, by f(k + 1) = +-2 k / x f(k) +- f(k - 1)."""
     for k in range(1, n):
         following = signs[0] * (2.0 * k / x) * high + signs[1] * low
@@ -206,9 +210,10 @@ def of_next_orders(n: int, low: Any, high: Any, x: Any, signs: tuple[int, int], 
     return high if n else low
 
 
-def of_first_kind(
-    n: int, low: Any, high: Any, x: Any, sign: int, far: float, scale: Any, xp: Any
-) -> Any:
+def bessel_first_kind(
+    n: int, low: RawArray, high: RawArray, x: RawArray, sign: int, far: float, scale: RawOperand,
+    xp: Namespace,
+) -> Any:  # fmt: skip
     """Return J or I of order n, times ``scale``, from those of orders 0 and 1.
 
     The recurrence is stable beyond ``far``, the series in ``sign * (x / 2) ** 2`` precise below.
@@ -224,49 +229,49 @@ def of_first_kind(
     near = xp.abs(x) <= far
     small, large = xp.where(near, x, 0.0), xp.where(near, far, x)
     series = (0.5 * small) ** n / math.factorial(n) * horner(ratios, small * small, xp)
-    beyond = of_next_orders(n, low, high, large, (-sign, sign), xp)
+    beyond = recur_orders(n, low, high, large, (-sign, sign), xp)
     return xp.where(near, scale * series, beyond)
 
 
-def reflected(n: int, found: Any) -> Any:
-    """Return J or Y of order n from that of order abs(n)."""
+def bessel_of_order_sign(n: int, found: RawArray) -> Any:
+    """Return J or Y of order n, given its values for order abs(n)."""
     return -found if n < 0 and n % 2 else found
 
 
-def modified_far(n: int) -> float:
+def iv_recurrence_start(n: int) -> float:
     """Return the argument from which the recurrence of I loses at most a digit up to order n."""
     return max(12.0, 0.5 * n * n)
 
 
 @substitute_by_order(HIGHEST)
-def jv(n: int, x: Any, *, xp: Any) -> Any:
+def jv(n: int, x: RawArray, *, xp: Namespace) -> Any:
     m, low, high = abs(n), xp.special.j0(x), xp.special.j1(x)
-    return reflected(n, of_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
+    return bessel_of_order_sign(n, bessel_first_kind(m, low, high, x, -1, float(m), 1.0, xp))
 
 
 @substitute_by_order(HIGHEST)
-def yv(n: int, x: Any, *, xp: Any) -> Any:
+def yv(n: int, x: RawArray, *, xp: Namespace) -> Any:
     low, high = xp.special.y0(x), xp.special.y1(x)
-    return reflected(n, of_next_orders(abs(n), low, high, x, (1, -1), xp))
+    return bessel_of_order_sign(n, recur_orders(abs(n), low, high, x, (1, -1), xp))
 
 
 @substitute_by_order(HIGHEST)
-def iv(n: int, x: Any, *, xp: Any) -> Any:
+def iv(n: int, x: RawArray, *, xp: Namespace) -> Any:
     m, low, high = abs(n), xp.special.i0(x), xp.special.i1(x)
-    return of_first_kind(m, low, high, x, 1, modified_far(m), 1.0, xp)
+    return bessel_first_kind(m, low, high, x, 1, iv_recurrence_start(m), 1.0, xp)
 
 
 @substitute_by_order(HIGHEST)
-def ive(n: int, x: Any, *, xp: Any) -> Any:
+def ive(n: int, x: RawArray, *, xp: Namespace) -> Any:
     m, low, high = abs(n), xp.special.i0e(x), xp.special.i1e(x)
-    return of_first_kind(m, low, high, x, 1, modified_far(m), xp.exp(-xp.abs(x)), xp)
+    return bessel_first_kind(m, low, high, x, 1, iv_recurrence_start(m), xp.exp(-xp.abs(x)), xp)
 
 
 @substitute_by_order(HIGHEST)
-def kv(n: int, x: Any, *, xp: Any) -> Any:
-    return of_next_orders(abs(n), xp.special.k0(x), xp.special.k1(x), x, (1, 1), xp)
+def kv(n: int, x: RawArray, *, xp: Namespace) -> Any:
+    return recur_orders(abs(n), xp.special.k0(x), xp.special.k1(x), x, (1, 1), xp)
 
 
 @substitute_by_order(HIGHEST)
-def kve(n: int, x: Any, *, xp: Any) -> Any:
-    return of_next_orders(abs(n), xp.special.k0e(x), xp.special.k1e(x), x, (1, 1), xp)
+def kve(n: int, x: RawArray, *, xp: Namespace) -> Any:
+    return recur_orders(abs(n), xp.special.k0e(x), xp.special.k1e(x), x, (1, 1), xp)

@@ -1,10 +1,10 @@
-"""Methods of fitted estimators that end in compiled code: the library's values, a formula's derivatives.
+"""Methods of fitted estimators that end in compiled code, with the derivatives of a formula.
 
     @answers("sklearn.cluster._kmeans", "_BaseKMeans.score")
-    def score(model, given): ...
+    def k_means_score(model, given): ...
 
-The method runs, as the library wrote it, on a twin of the estimator that holds NumPy data; what it gives
-has the derivatives of what the statement computes of the Arrays.
+The method runs, as the library wrote it, on a twin of the estimator that holds NumPy data.  Its result
+gets the derivatives of the formula that the statement computes of the Arrays.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import sklearn
+from sklearn.base import BaseEstimator
 
 from .._context import has_array
 from .._statements import hooks, original
@@ -23,24 +24,24 @@ Formula = Callable[[Any, Mapping[str, Any]], Any]
 
 
 def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
-    """The decorated function says what these methods are as functions of Arrays.
+    """Give these methods' results the derivatives of the decorated function.
 
-    It gets the estimator and the method's arguments by name.  It gives one Array, or a tuple in which
-    None stands for what has no derivative; a method of which it gives None has none at all.
+    It gets the estimator and the method's arguments by name.  It returns one Array, or a tuple in
+    which None stands for a result without a derivative; None alone if no result has any.
     """
 
-    def declare(formula: Formula) -> Formula:
+    def declare_answer(formula: Formula) -> Formula:
         for name in methods:
             hooks(module, name)(answering(module, name, formula))
         return formula
 
-    return declare
+    return declare_answer
 
 
 def answering(module: str, name: str, formula: Formula) -> Function:
-    """What runs in place of a method when an Array is near."""
+    """Return the function that calls a method, on Arrays with NumPy data and then the formula."""
 
-    def rule(model: Any, *args: Any, **keywords: Any) -> Any:
+    def answer_call(model: BaseEstimator, *args: Any, **keywords: Any) -> Any:
         method = original(module, name)
         if not has_array([*args, *keywords.values(), *vars(model).values()]):
             return method(model, *args, **keywords)
@@ -48,15 +49,15 @@ def answering(module: str, name: str, formula: Formula) -> Function:
         bound.apply_defaults()
         with sklearn.config_context(array_api_dispatch=False):
             value = method(detached_object(model), *detached(args), **detached(keywords))
-        return joined(value, formula(model, bound.arguments))
+        return connect_answers(value, formula(model, bound.arguments))
 
-    return rule
+    return answer_call
 
 
-def joined(value: Any, formula: Any) -> Any:
-    """The library's values with the derivatives of the formulas."""
+def connect_answers(value: Any, formula: Any) -> Any:
+    """Return the library's values with the derivatives of the formulas."""
     if formula is None:
         return value
     if isinstance(formula, tuple):
-        return tuple(joined(x, own) for x, own in zip(value, formula, strict=True))
+        return tuple(connect_answers(x, own) for x, own in zip(value, formula, strict=True))
     return connect(value, formula)

@@ -1,28 +1,24 @@
-"""Distances between samples, and the weights of samples by them."""
+"""Distances between samples, and the weights of samples as functions of them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain
+from .._plain import NumpyData, plain_data
 
 
 def distances(X: Array, Y: Array) -> Array:
-    """(samples, samples of Y): Euclidean distances; one of 0 has the gradient 0."""
+    """Return Euclidean distances, shaped (samples, samples of Y); one of 0 has the gradient 0."""
     return xp.linalg.vector_norm(X[:, None, :] - Y[None, :, :], axis=-1)
 
 
-def weights_by_distance(model: Any, distances: Array, near: Any) -> Array:
-    """The weights that ``model.weights`` gives samples: (queries, samples), 0 for those not near.
-
-    A query that coincides with samples takes these alone.
-    """
+def weights_by_distance(model: BaseEstimator, distances: Array, near: NumpyData) -> Array:
+    """Return the weights, (queries, samples), that ``model.weights`` gives the samples near a query."""
     if callable(model.weights):
         raise TypeError(
             f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "
@@ -30,6 +26,6 @@ def weights_by_distance(model: Any, distances: Array, near: Any) -> Array:
         )
     if model.weights != "distance":
         return xp.asarray(near.astype(np.float64))
-    coincides = near & (plain(distances) == 0.0)
+    coincides = near & (plain_data(distances) == 0.0)
     apart = near & ~coincides & ~coincides.any(axis=1, keepdims=True)
     return xp.where(apart, 1.0 / xp.where(apart, distances, 1.0), coincides.astype(np.float64))

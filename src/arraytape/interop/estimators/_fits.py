@@ -1,10 +1,10 @@
-"""Fits on Arrays: the library's own fit of NumPy data, and what it found connected to what it was given.
+"""Fits on Arrays: the library's own fit of NumPy data, with results connected to its inputs.
 
-    @fits("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
+    @connects_fit("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
     def generalized_linear(fit: Fit) -> dict[str, Array]: ...
 
 A fit with Arrays among its data or the estimator's parameters runs, as the library wrote it, on a twin
-of the estimator that holds NumPy values.  The statement then says what the fitted attributes are as
+of the estimator that holds NumPy values.  The statement then computes the fitted attributes as
 functions of the Arrays, and the estimator gets the twin's attributes: the library's bits, with these
 derivatives.  It gets them last, so that a fit that fails leaves the estimator as it was.
 """
@@ -32,11 +32,12 @@ Function = Callable[..., Any]
 
 
 class Fit:
-    """A fit that has run: what it was given, and what it found.
+    """A fit that has run: its inputs and its results.
 
-    estimator : the user's, whose parameters may be Arrays.  twin : its copy with NumPy values, fitted.
-    given : the method's arguments by name, as the user gave them.  result : what the method returned.
-    asked : the arguments and parameters that the statement asked for; no other may hold an Array.
+    estimator : the user's, whose parameters may be Arrays.  twin : its copy with NumPy values,
+    fitted.  given : the method's arguments by name, as the user gave them.  result : what the
+    method returned.  asked : the arguments and parameters that the statement asked for; no other
+    may hold an Array.
     """
 
     def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
@@ -47,22 +48,19 @@ class Fit:
         self.name = type(estimator).__name__
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
-    def run(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit the twin.
-
-        NumPy data is given to it as it is, and may be written to (``copy_X=False``).
-        """
+    def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
+        """Fit the twin, which may write to NumPy data that is given to it (``copy_X=False``)."""
         self.given = {
             name: value.copy(order="K") if type(value) is np.ndarray else value
             for name, value in self.given.items()
         }
         self.twin = detached_object(self.estimator)
         args, keywords = detached(bound.args[1:]), detached(bound.kwargs)
-        with sklearn.config_context(array_api_dispatch=False):  # which NumPy data does not need
+        with sklearn.config_context(array_api_dispatch=False):  # not needed by NumPy data
             self.result = original(self.twin, *args, **keywords)
 
-    def data(self, name: str) -> Array:
-        """An argument as float64 data of the public namespace, dense."""
+    def float_data(self, name: str) -> Array:
+        """Return an argument as float64 data of the public namespace, dense."""
         self.asked.add(name)
         value = self.given[name]
         if hasattr(value, "toarray"):
@@ -70,19 +68,19 @@ class Fit:
         return as_float(value)
 
     def parameter(self, name: str) -> Array:
-        """A parameter of the estimator as float64 data of the public namespace."""
+        """Return a parameter of the estimator as float64 data of the public namespace."""
         self.asked.add(name)
         return as_float(getattr(self.estimator, name))
 
-    def weights(self) -> Array:
-        """The weight of each sample."""
+    def sample_weights(self) -> Array:
+        """Return the weight of each sample."""
         self.asked.add("sample_weight")
         X, weights = self.given["X"], self.given.get("sample_weight")
         given = as_float(1.0 if weights is None else weights)
         return arraytape.broadcast_to(given, (X.shape[0] if hasattr(X, "shape") else len(X),))
 
     def labels(self, name: str = "y") -> Any:
-        """An argument that has no derivative, as NumPy data."""
+        """Return an argument that has no derivative, as NumPy data."""
         self.asked.add(name)
         return np.asarray(detached(self.given[name]))
 
@@ -91,16 +89,16 @@ class Fit:
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
-                self.refuse(f"an Array as {name}, {describe(value)}, has no derivative here")
+                self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
-        """The public numbers of which no statement says how they depend on the Arrays.
+        """Return the public numbers for which no statement gives a function of the Arrays.
 
-        They become results of ops without a rule: a gradient that needs one is an error, where NumPy
-        numbers would be constants in silence.
+        They become results of ops without a rule: a gradient that needs one is an error, where
+        NumPy numbers would be constants in silence.
         """
         parameters = self.estimator.get_params(deep=False)
-        arrays = arrays_in([*self.given.values(), *parameters.values()])
+        arrays = nested_arrays([*self.given.values(), *parameters.values()])
         chosen = [
             name
             for name, among in CHOSEN.items()
@@ -110,25 +108,23 @@ class Fit:
         if not parameters.get("fit_intercept", True):
             connected.add("intercept_")  # which is 0
         return {
-            name: without_rule(f"{self.name}.{name}", value, arrays)
+            name: result_without_rule(f"{self.name}.{name}", value, arrays)
             for name, value in vars(self.twin).items()
             if name not in connected and is_result(name, value)
         }
 
-    def refuse(self, why: str, instead: str = "") -> NoReturn:
-        """Raise what says why this fit has no derivative, and what to do."""
+    def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
+        """Raise a TypeError that tells why this fit has no derivative, and what to do."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
-# What is a parameter's own value, or one chosen among those given, or 1; and the parameters: where these
-# hold no Array, it is a constant.
+# Attributes that are a parameter's value, or one chosen among given values, or 1, with these parameters:
+# the attribute is a constant if they hold no Array.
 CHOSEN = {
-    "C_": ("Cs",),
-    "X_scale_": (),
-    "l1_ratio_": ("l1_ratio", "l1_ratios"),
+    "C_": ("Cs",), "X_scale_": (), "l1_ratio_": ("l1_ratio", "l1_ratios"),
     "mean_precision_prior_": ("mean_precision_prior",),
     "weight_concentration_prior_": ("weight_concentration_prior",),
-}
+}  # fmt: skip
 INSTEAD = "Give it NumPy data (np.asarray(xp.stop_gradient(X))) where no gradient is wanted"
 Connect = Callable[[Fit], Mapping[str, Any]]
 Examine = Callable[[Fit], None]
@@ -136,37 +132,34 @@ Result = Callable[[Any, Fit], Any]
 
 
 class Statement:
-    """What is known of the fits of a class.
+    """The known facts about the fits of a class.
 
-    connect : gives fitted attributes as functions of the Arrays.  examine : raises, by ``fit.refuse``,
-    before anything runs.  ignores : arguments and parameters on which the fit does not depend.
-    result : what the method returns, of the fitted estimator and the Fit, if not the estimator.
+    connect : returns fitted attributes as functions of the Arrays.  examine : raises, by
+    ``fit.refuse_fit``, before anything runs.  ignores : arguments and parameters on which the fit
+    does not depend.  result : makes the method's result of the fitted estimator and the Fit, if
+    that is not the estimator.
     """
 
     def __init__(
-        self,
-        connect: Connect,
-        examine: Examine | None,
-        ignores: Iterable[str],
-        result: Result | None,
-    ) -> None:
+        self, connect: Connect, examine: Examine | None, ignores: Iterable[str], result: Result | None,
+    ) -> None:  # fmt: skip
         self.connect, self.examine, self.result = connect, examine, result
         self.ignores = frozenset(ignores)
 
-    def fit(self, original: Function, bound: inspect.BoundArguments) -> Any:
+    def fit_connected(self, original: Function, bound: inspect.BoundArguments) -> Any:
         """Fit an estimator on Arrays."""
         estimator, *_ = bound.args
         fit = Fit(estimator, bound.arguments, original.__name__)
         fit.asked |= self.ignores
         if self.examine is not None:
             self.examine(fit)
-        fit.run(original, bound)
+        fit.fit_twin(original, bound)
         connected = self.connect(fit)
         fit.examine_arrays()
         found = {name: connect(vars(fit.twin)[name], value) for name, value in connected.items()}
         whole = fit.result is fit.twin
         if not whole and self.result is None:
-            fit.refuse(f"what it returns, {describe(fit.result)}, has no derivative here")
+            fit.refuse_fit(f"what it returns, {describe(fit.result)}, has no derivative here")
         take_over(estimator, fit.twin, {**fit.without_derivative(found), **found})
         return estimator if whole or self.result is None else self.result(estimator, fit)
 
@@ -174,55 +167,51 @@ class Statement:
 STATEMENTS: dict[tuple[str, str, str], Statement] = {}  # by module, class and method
 
 
-def fits(
-    module: str,
-    *classes: str,
-    method: str = "fit",
-    examine: Examine | None = None,
-    ignores: Iterable[str] = (),
-    result: Result | None = None,
-    refuses: bool = False,
-) -> Callable[[Connect], Connect]:
-    """The decorated function connects what these classes' fits found: see ``Statement``."""
+def connects_fit(
+    module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
+    ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
+) -> Callable[[Connect], Connect]:  # fmt: skip
+    """Connect the results of these classes' fits by the decorated function: see ``Statement``."""
 
-    def declare(connect: Connect) -> Connect:
+    def declare_fit(connect: Connect) -> Connect:
         for name in classes:
             STATEMENTS[module, name, method] = Statement(connect, examine, ignores, result)
             hooks(module, f"{name}.{method}", refuses=refuses)(entering(module, name, method))
         return connect
 
-    return declare
+    return declare_fit
 
 
 def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
-    """Fits of these classes, or another method, refuse Arrays."""
+    """Let fits of these classes, or another method, refuse Arrays."""
 
-    def examine(fit: Fit) -> None:
-        fit.refuse(why, instead)
+    def refuse_always(fit: Fit) -> None:
+        fit.refuse_fit(why, instead)
 
-    fits(module, *classes, method=method, examine=examine, refuses=True)(lambda fit: {})
+    connects_fit(module, *classes, method=method, examine=refuse_always, refuses=True)(
+        lambda fit: {}
+    )
 
 
 def entering(module: str, name: str, method: str) -> Function:
-    """What runs in place of a class's method when an Array is near."""
+    """Return the function that calls a class's method, on Arrays by its statement."""
 
-    def rule(estimator: Any, *args: Any, **keywords: Any) -> Any:
+    def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
-        concerned = has_array([*args, *keywords.values(), *parameters_of(estimator)])
+        concerned = has_array([*args, *keywords.values(), *estimator_parameters(estimator)])
         if statement is None or not concerned:
             return function(estimator, *args, **keywords)
         bound = signature_of(function).bind(estimator, *args, **keywords)
-        return statement.fit(function, bound)
+        return statement.fit_connected(function, bound)
 
-    return rule
+    return fit_or_run
 
 
 signature_of = functools.cache(inspect.signature)
 
 
 def statement_of(kind: type, method: str) -> Statement | None:
-    """The statement about a class or the nearest of those that it derives from."""
     for base in kind.__mro__:
         found = STATEMENTS.get((base.__module__, base.__qualname__, method))
         if found is not None:
@@ -230,14 +219,13 @@ def statement_of(kind: type, method: str) -> Statement | None:
     return None
 
 
-def parameters_of(estimator: Any) -> list[Any]:
-    """The parameters of an estimator and of those in it."""
+def estimator_parameters(estimator: Any) -> list[Any]:
     return [*estimator.get_params(deep=True).values()]
 
 
 # --- the twin -----------------------------------------------------------------------------------------
 def detached(value: Any) -> Any:
-    """NumPy data in place of Arrays, which the library may write to; what holds none is as it is."""
+    """Return NumPy data, which the library may write to, in place of Arrays."""
     if isinstance(value, Array):
         data = np.array(arraytape.stop_gradient(value))
         return data.item() if data.ndim == 0 else data
@@ -245,18 +233,18 @@ def detached(value: Any) -> Any:
         return type(value)([detached(x) for x in value])
     if type(value) is dict and has_array(value.values()):
         return {key: detached(x) for key, x in value.items()}
-    if is_component(value) and has_array(parameters_of(value)):
+    if is_component(value) and has_array(estimator_parameters(value)):
         return detached_object(value)
     return value
 
 
 def is_component(value: Any) -> bool:
-    """Whether a value is an estimator or a kernel: an object of parameters."""
+    """Return True if a value is an estimator or a kernel: an object of parameters."""
     return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def detached_object(thing: Any) -> Any:
-    """A copy of an object that holds NumPy data in place of Arrays."""
+    """Return a copy of an object that holds NumPy data in place of Arrays."""
     twin = object.__new__(type(thing))
     vars(twin).update({name: detached(value) for name, value in vars(thing).items()})
     return twin
@@ -274,40 +262,42 @@ def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
     vars(estimator).update(state)
 
 
-def arrays_in(values: Iterable[Any]) -> list[Array]:
-    """The Arrays among values, and in lists, tuples, dicts and components among them."""
+def nested_arrays(values: Iterable[Any]) -> list[Array]:
+    """Return the Arrays among values, and in lists, tuples, dicts and components among them."""
     found: list[Array] = []
     for value in values:
         if isinstance(value, Array):
             found.append(value)
         elif type(value) in (list, tuple):
-            found += arrays_in(value)
+            found += nested_arrays(value)
         elif type(value) is dict:
-            found += arrays_in(value.values())
+            found += nested_arrays(value.values())
         elif is_component(value):
-            found += arrays_in(parameters_of(value))
+            found += nested_arrays(estimator_parameters(value))
     return found
 
 
 def is_result(name: str, value: Any) -> bool:
-    """Whether an attribute is public and holds floating-point numbers, which a fit has computed."""
+    """Return True if an attribute is public and holds floating-point numbers of a fit."""
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     return public and (numbers or type(value) is float)
 
 
-def without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
-    """A value as the result of an op of these Arrays that has no rule."""
+def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
+    """Return a value as the result of an op of these Arrays that has no rule."""
 
-    def run(*_: Array) -> tuple[Array, None]:
+    def give_value(*_: Array) -> tuple[Array, None]:
         return arraytape.asarray(np.asarray(value)), None
 
-    found: Array = call_with_rule(name, run, tuple(arrays), {}, signature_of=run, missing=name)
+    found: Array = call_with_rule(
+        name, give_value, tuple(arrays), {}, signature_of=give_value, missing=name
+    )
     return found
 
 
 def connect(value: Any, formula: Any) -> Any:
-    """A value of the library, bit for bit, with the derivatives of a formula; an object as it is."""
+    """Return a value of the library, bit for bit, with a formula's derivatives; an object as it is."""
     if not isinstance(formula, Array):
         return formula
     data = np.asarray(value)
@@ -318,7 +308,7 @@ def connect(value: Any, formula: Any) -> Any:
 
 
 def as_float(value: Any) -> Array:
-    """float64 data of the public namespace, recorded where it was an Array."""
+    """Return float64 data of the public namespace, recorded where it was an Array."""
     if isinstance(value, Array):
         return arraytape.astype(value, arraytape.float64, copy=False)
     if has_array([value]):

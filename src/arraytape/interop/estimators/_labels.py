@@ -9,24 +9,22 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import NumpyData
 from ._fits import Fit, as_float
 
 
-def indicators(labels: Any, groups: Any) -> Any:
-    """(labels, groups): 1 where a label is that of the group, else 0; NumPy data."""
+def indicators(labels: NumpyData, groups: NumpyData) -> Any:
+    """Return 1 where a label equals the group, else 0, shaped (labels, groups)."""
     return (labels[:, None] == groups).astype(np.float64)
 
 
 def onehot(fit: Fit) -> Any:
-    """A column for each class, with 1 where it is the label."""
+    """Return a column for each class, with 1 where it is the label."""
     return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
-def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
-    """By class, from ``class_weight``: given numbers, or those that balance the weights of samples.
-
-    weights : of the samples; without, each counts as one.
-    """
+def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Array:
+    """Return each class's weight: given, or such that the weights of samples (default 1) balance."""
     given, classes = fit.estimator.class_weight, fit.twin.classes_
     fit.asked.add("class_weight")
     if given is None:
@@ -39,6 +37,6 @@ def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
     return xp.stack([as_float(given.get(label, 1.0)) for label in classes.tolist()])
 
 
-def class_weights(fit: Fit, weights: Any = None) -> Array:
-    """By sample, as ``weights_of_classes``."""
+def class_weights(fit: Fit, weights: Array | None = None) -> Array:
+    """Return for each sample the weight of its class; see ``weights_of_classes``."""
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

@@ -1,4 +1,4 @@
-"""Losses of linear predictors: by sample, of the target y and the predictor s."""
+"""Losses of linear predictors for each sample, as functions of the target y and the predictor s."""
 
 from __future__ import annotations
 
@@ -6,49 +6,51 @@ from typing import Any
 
 import arraytape as xp
 
+from ..._array.array import Array
 
-def squared(y: Any, s: Any) -> Any:
-    """Half the square; of several outputs their sum."""
+
+def squared(y: Array, s: Array) -> Any:
+    """Return half the square; of several outputs their sum."""
     square = 0.5 * (y - s) ** 2
     return xp.sum(square, axis=1) if square.ndim == 2 else square
 
 
-def binomial(y: Any, s: Any) -> Any:
-    """y is 0 or 1."""
+def binomial(y: Array, s: Array) -> Any:
+    """Return the logistic loss for y of 0 or 1."""
     return xp.logaddexp(s, xp.zeros_like(s)) - y * s
 
 
-def multinomial(y: Any, s: Any) -> Any:
-    """y has a 1 in the column of its class; s has a column for each."""
+def multinomial(y: Array, s: Array) -> Any:
+    """Return the cross-entropy; y has a 1 in the column of its class, s a column for each."""
     top = xp.stop_gradient(xp.max(s, axis=1, keepdims=True))
     logarithm = xp.log(xp.sum(xp.exp(s - top), axis=1)) + top[:, 0]
     return logarithm - xp.sum(y * s, axis=1)
 
 
-def poisson(y: Any, s: Any) -> Any:
+def poisson(y: Array, s: Array) -> Any:
     return xp.exp(s) - y * s
 
 
-def gamma(y: Any, s: Any) -> Any:
+def gamma(y: Array, s: Array) -> Any:
     return s + y * xp.exp(-s)
 
 
-def tweedie(y: Any, s: Any, power: Any) -> Any:
-    """Half the deviance up to a constant, of a predictor that is the mean's logarithm."""
+def tweedie(y: Array, s: Array, power: Array) -> Any:
+    """Return half the deviance up to a constant, of a predictor that is the mean's logarithm."""
     first, second = 1.0 - power, 2.0 - power
     return xp.exp(second * s) / second - y * xp.exp(first * s) / first
 
 
-def tweedie_identity(y: Any, s: Any, power: Any) -> Any:
-    """Half the deviance up to a constant, of a predictor that is the mean."""
+def tweedie_identity(y: Array, s: Array, power: Array) -> Any:
+    """Return half the deviance up to a constant, of a predictor that is the mean."""
     return s ** (2.0 - power) / (2.0 - power) - y * s ** (1.0 - power) / (1.0 - power)
 
 
-def squared_hinge(y: Any, s: Any) -> Any:
-    """y is 1 or -1."""
+def squared_hinge(y: Array, s: Array) -> Any:
+    """Return the squared hinge loss for y of 1 or -1."""
     return xp.maximum(1.0 - y * s, xp.zeros_like(s)) ** 2
 
 
-def squared_insensitive(y: Any, s: Any, epsilon: Any) -> Any:
-    """The square of what a residual is larger than epsilon."""
+def squared_insensitive(y: Array, s: Array, epsilon: Array) -> Any:
+    """Return the square of the part of a residual that exceeds epsilon."""
     return xp.maximum(xp.abs(y - s) - epsilon, xp.zeros_like(s)) ** 2

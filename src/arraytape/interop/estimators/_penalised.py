@@ -2,14 +2,14 @@
 
     sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
 
-Coefficients that are 0 by the penalty, or by a bound, are held there: around the data the others are a
-smooth function of them, unless a coefficient is about to enter or to leave.
+Coefficients that are 0 because of the penalty or a bound are held there: near the data the others are
+smooth functions of them, unless a coefficient is about to enter or to leave.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ import arraytape as xp
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain
-from ._solutions import Parts, minimum
+from .._plain import NumpyData, plain_data
+from ._solutions import Parts, minimum_of_parts
 
 EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 0 may be
 
@@ -29,10 +29,11 @@ EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 
 class Penalised:
     """A linear model's objective.
 
-    loss : of y, the predictor and ``extra``, by sample.  weights : by sample, with the loss's factor.
-    l1, l2 : of the penalty, of each row of coef or for all.  groups : whether l1 is for the length of
-    each column.  positive : whether coef is bounded below by 0.  chosen : whether its zeros are held.
-    shifts : the attributes that may be shifted alike for all classes: their sum stays what it is.
+    loss : function of y, the predictor and ``extra``, for each sample.  weights : of the samples,
+    with the loss's factor.  l1, l2 : factors of the penalty, of each row of coef or for all.
+    groups : True if l1 is for the length of each column.  positive : True if coef is bounded below
+    by 0.  chosen : True if its zeros are held.  shifts : the attributes that may be shifted alike
+    for all classes: their sum is held.
     """
 
     name: str
@@ -48,20 +49,17 @@ class Penalised:
     shifts: Sequence[str] = ()
     extra: Sequence[Array] = ()
 
-    def solve(self, coef: Any, intercept: Any = None) -> Parts:
-        """coef and intercept as functions of the data, from what the library found.
-
-        coef : (outputs, features) where the predictor has two dimensions, else (features,).
-        """
+    def solve_parts(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
+        """Return coef, (outputs, features) or (features,), and intercept as functions of the data."""
         start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
-        held = self.chosen or self.positive or np.any(plain(self.l1))
+        held = self.chosen or self.positive or np.any(plain_data(self.l1))
         moves = np.asarray(coef) != 0 if held else np.ones(np.shape(coef), dtype=bool)
         if self.groups:
             moves = np.broadcast_to(np.any(moves, axis=0), moves.shape)
         sums = {name: np.sum(start[name], axis=0) for name in self.shifts if name in start}
 
         def smooth(
-            parts: Parts, X: Any, y: Any, weights: Any, l1: Any, l2: Any, *extra: Any
+            parts: Parts, X: Array, y: Array, weights: Array, l1: Array, l2: Array, *extra: Any
         ) -> Array:
             found = xp.sum(weights * self.loss(y, predictor(parts, X), *extra))
             found = found + 0.5 * xp.sum(l2 * parts["coef"] ** 2)
@@ -69,36 +67,33 @@ class Penalised:
                 found = found + 0.5 * xp.sum((xp.sum(parts[name], axis=0) - before) ** 2)
             return found
 
-        def objective(parts: Parts, *theta: Any) -> Array:
+        def penalised_objective(parts: Parts, *theta: Any) -> Array:
             if isinstance(self.l1, float):
                 return smooth(parts, *theta)
             return smooth(parts, *theta) + xp.sum(theta[3] * self.sizes(parts["coef"], moves))
 
         theta = (
-            self.X,
-            self.y,
-            self.weights,
-            xp.asarray(self.l1),
-            xp.asarray(self.l2),
-            *self.extra,
-        )
-        found = minimum(objective, start, *theta, free={"coef": moves})
+            self.X, self.y, self.weights, xp.asarray(self.l1), xp.asarray(self.l2), *self.extra,
+        )  # fmt: skip
+        found = minimum_of_parts(penalised_objective, start, *theta, free={"coef": moves})
         if held and not self.chosen:
-            self.examine(smooth, found, moves, theta)
+            self.examine_active_set(smooth, found, moves, theta)
         return found
 
-    def sizes(self, coef: Array, moves: Any) -> Array:
-        """What l1 is the factor of: the size of each coefficient, or the length of each column."""
+    def sizes(self, coef: Array, moves: NumpyData) -> Array:
+        """Return what l1 multiplies: the size of each coefficient, or the length of each column."""
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
 
-    def examine(self, smooth: Any, found: Parts, moves: Any, theta: Sequence[Array]) -> None:
-        """Refuse where a coefficient is about to enter or to leave: the fit has a kink there."""
+    def examine_active_set(
+        self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
+    ) -> None:
+        """Refuse a fit with a coefficient about to enter or to leave: it has a kink there."""
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}
-        l1 = np.broadcast_to(plain(self.l1), moves.shape)
+        l1 = np.broadcast_to(plain_data(self.l1), moves.shape)
         slopes, largest = (
             np.asarray(xp.grad(lambda x, p=p: smooth({**p, "coef": x}, *theta))(p["coef"]))
             for p in (parts, at_start)
@@ -117,7 +112,7 @@ class Penalised:
         self.refuse_kinks("is about to enter", ~moves & (pull > l1 - margin))
         self.refuse_kinks("is about to leave", leaving)
 
-    def refuse_kinks(self, what: str, at: Any) -> None:
+    def refuse_kinks(self, what: str, at: NumpyData) -> None:
         if np.any(at):
             raise implicit.NotASolution(
                 f"{self.name}.fit: the coefficient at {np.argwhere(at)[0].tolist()} {what} the active "
@@ -127,7 +122,6 @@ class Penalised:
 
 
 def predictor(parts: Parts, X: Array) -> Array:
-    """X @ coef' + intercept"""
     coef = parts["coef"]
     s = xp.matmul(X, xp.matrix_transpose(coef) if coef.ndim == 2 else coef)
     return s + parts["intercept"] if "intercept" in parts else s

@@ -1,8 +1,8 @@
-"""What a solver found as a function of what it was given: minima and roots of several parts.
+"""A solver's result as a function of its inputs: minima and roots of several parts.
 
 A solver stops before its solution, LogisticRegression's at the default tolerance by 1e-2 of it.  The
-value is the library's; the derivative is taken where Newton's method ends from there, which is what
-refits with a tighter tolerance change by.  What is farther from there than ``FAR`` is no solution.
+value is the library's.  The derivative is taken where Newton's method ends from there, and tells how
+refits with a tighter tolerance change.  A value farther from there than ``FAR`` is no solution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import arraytape
 from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import plain
+from .._plain import plain_data
 
 Parts = dict[str, Array]
 Masks = Mapping[str, Any]
@@ -33,8 +33,8 @@ OF_A_FIT = (
 class Packing:
     """Named arrays as one vector of those elements that are free; the others are held.
 
-    start : the arrays, as NumPy data.  free : which elements of an array are free, by name; all of an
-    array that is not named.
+    start : the arrays, as NumPy data.  free : which elements of an array are free, by name; all of
+    an array that is not named.
     """
 
     def __init__(self, start: Mapping[str, Any], free: Masks) -> None:
@@ -43,8 +43,8 @@ class Packing:
         self.all = np.concatenate([np.zeros(0), *[x.reshape(-1) for x in self.start.values()]])
         self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
 
-    def unpacked(self, vector: Array) -> Parts:
-        """The arrays, of which ``vector`` has the free elements."""
+    def unpack_vector(self, vector: Array) -> Parts:
+        """Return the arrays, of which ``vector`` has the free elements."""
         place = np.where(
             self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
         )
@@ -57,63 +57,52 @@ class Packing:
         return parts
 
 
-def minimum(
-    objective: Function,
-    start: Mapping[str, Any],
-    *theta: Array,
-    free: Masks | None = None,
+def minimum_of_parts(
+    objective: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
-) -> Parts:
-    """Where ``objective(parts, *theta)`` is least, by its free elements.
+) -> Parts:  # fmt: skip
+    """Return the parts at which ``objective(parts, *theta)`` is least, moving their free elements.
 
     start : what the library found, by name.  free : as of Packing.  least : the least size of a
     solution, of which its distance is a share.
     """
     packing = Packing(start, free or {})
 
-    def function(vector: Array, *theta: Array) -> Array:
-        return objective(packing.unpacked(vector), *theta)
+    def objective_of_vector(vector: Array, *theta: Array) -> Array:
+        return objective(packing.unpack_vector(vector), *theta)
 
-    return solved(implicit.minimum, function, packing, theta, least)
+    return solve_packed(implicit.minimum, objective_of_vector, packing, theta, least)
 
 
-def root(
-    residual: Function,
-    start: Mapping[str, Any],
-    *theta: Array,
-    free: Masks | None = None,
+def root_of_parts(
+    residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
-) -> Parts:
-    """Where ``residual(parts, *theta)``, a list of Arrays, is zero; the rest as of ``minimum``."""
+) -> Parts:  # fmt: skip
+    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is zero."""
     packing = Packing(start, free or {})
 
-    def function(vector: Array, *theta: Array) -> Array:
-        parts = residual(packing.unpacked(vector), *theta)
+    def residual_of_vector(vector: Array, *theta: Array) -> Array:
+        parts = residual(packing.unpack_vector(vector), *theta)
         return arraytape.concat([arraytape.reshape(part, (-1,)) for part in parts])
 
-    return solved(implicit.root, function, packing, theta, least)
+    return solve_packed(implicit.root, residual_of_vector, packing, theta, least)
 
 
-def solved(
-    solve: Function,
-    function: Function,
-    packing: Packing,
-    theta: Sequence[Array],
-    least: float = 0.0,
-) -> Parts:
-    """The solution that the library was near."""
+def solve_packed(
+    solve: Function, function: Function, packing: Packing, theta: Sequence[Array], least: float = 0.0,
+) -> Parts:  # fmt: skip
     near = packing.all[packing.free]
     if not near.size:
-        return packing.unpacked(arraytape.zeros(0, dtype=arraytape.float64))
+        return packing.unpack_vector(arraytape.zeros(0, dtype=arraytape.float64))
     try:
         found = solve(function, near, *theta, solver=lambda x0, *_: x0, polish=True)
     except implicit.NotASolution as error:
         raise implicit.NotASolution(f"{error}. {OF_A_FIT}") from error
-    data = plain(found)
+    data = plain_data(found)
     distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:
         raise implicit.NotASolution(
             f"the fit stopped {distance:.0%} away from its solution, of which the derivatives are: "
             f"lower tol, or raise max_iter; above {FAR:.0%} it is refused [at {user_line()}]"
         )
-    return packing.unpacked(found)
+    return packing.unpack_vector(found)

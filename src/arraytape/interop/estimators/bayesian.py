@@ -1,4 +1,4 @@
-"""BayesianRidge and ARDRegression: where the updates of their precisions come to rest.
+"""BayesianRidge and ARDRegression: fixed points of the updates of their precisions.
 
 Source: MacKay 1992, "Bayesian interpolation", sec. 4; Tipping 2001, "Sparse Bayesian learning and the
 relevance vector machine", sec. 2.3.
@@ -14,15 +14,15 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from ._fits import Fit, fits
-from ._solutions import root
+from ._fits import Fit, connects_fit
+from ._solutions import Parts, root_of_parts
 
 MODULE = "sklearn.linear_model._bayes"
 PRIORS = ("alpha_1", "alpha_2", "lambda_1", "lambda_2")
 
 
 class Posterior(NamedTuple):
-    """Of the coefficients, with the precisions of the noise and of the coefficients."""
+    """The posterior of the coefficients, with the precisions of the noise and of the coefficients."""
 
     coef: Array
     sigma: Array
@@ -30,7 +30,7 @@ class Posterior(NamedTuple):
     precision: Array
 
 
-def posterior(parts: Any, X: Array, y: Array) -> Posterior:
+def posterior(parts: Parts, X: Array, y: Array) -> Posterior:
     alpha, precision = xp.exp(parts["alpha"]), xp.exp(parts["lambda"])
     eye = np.eye(X.shape[1])
     transposed = xp.matrix_transpose(X)
@@ -39,8 +39,8 @@ def posterior(parts: Any, X: Array, y: Array) -> Posterior:
     return Posterior(coef, sigma, alpha, precision)
 
 
-def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
-    """What the next update would change, of one precision for all coefficients or one for each."""
+def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
+    """Return the change by the next update, of one precision for all coefficients or one for each."""
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
     known = 1.0 - now.precision * xp.linalg.diagonal(now.sigma)
@@ -54,15 +54,15 @@ def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> lis
     ]
 
 
-@fits(MODULE, "BayesianRidge", "ARDRegression")
+@connects_fit(MODULE, "BayesianRidge", "ARDRegression")
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
-    """The precisions at rest, and what follows from them."""
-    twin, X, y, weights = fit.twin, fit.data("X"), fit.data("y"), fit.weights()
+    """Return the precisions at the fixed point, and the attributes computed from them."""
+    twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
     fit.asked |= {"alpha_init", "lambda_init"}  # where the updates start
     one = np.ndim(twin.lambda_) == 0
     kept = np.arange(X.shape[1]) if one else np.flatnonzero(twin.lambda_ < twin.threshold_lambda)
     if not kept.size:
-        fit.refuse("no feature is left: all precisions are above threshold_lambda")
+        fit.refuse_fit("no feature is left: all precisions are above threshold_lambda")
     offset, middle = xp.zeros(X.shape[1], dtype=xp.float64), xp.asarray(0.0)
     if twin.fit_intercept:
         shares = weights / xp.sum(weights)
@@ -75,13 +75,13 @@ def by_evidence(fit: Fit) -> Mapping[str, Any]:
         "lambda": np.log(np.asarray(twin.lambda_)[... if one else kept]),
     }
     theta = [scaled, target, xp.sum(weights), *map(fit.parameter, PRIORS)]
-    found = posterior(root(updates, start, *theta, least=1.0), scaled, target)
+    found = posterior(root_of_parts(updates, start, *theta, least=1.0), scaled, target)
     place = np.eye(X.shape[1])[:, kept]
     coef = xp.matmul(xp.asarray(place), found.coef)
     attributes = {
         "coef_": coef, "alpha_": found.alpha, "sigma_": found.sigma, "X_offset_": offset,
     }  # fmt: skip
-    # A pruned feature's is what it was on the way, when it passed the threshold: NumPy data.
+    # A pruned feature keeps the lambda_ at which it passed the threshold, as NumPy data.
     if one or len(kept) == X.shape[1]:
         attributes["lambda_"] = found.precision
     if twin.fit_intercept:

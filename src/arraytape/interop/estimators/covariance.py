@@ -1,4 +1,4 @@
-"""GraphicalLasso: the slope of its objective is 0 by the elements of its precision that are not."""
+"""GraphicalLasso: the minimum of its objective over the precision's nonzero elements."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._plain import plain
-from ._fits import Fit, fits, refuses
-from ._solutions import Parts, minimum
+from .._plain import plain_data
+from ._fits import Fit, connects_fit, refuses
+from ._solutions import Parts, minimum_of_parts
 
 EDGE = 1e-6  # of the penalty: how near an element that is 0 may be to entering
 
 
-@fits("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
+@connects_fit("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation", eq. 1."""
-    X, alpha, twin = fit.data("X"), fit.parameter("alpha"), fit.twin
+    """Solve Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation", eq. 1."""
+    X, alpha, twin = fit.float_data("X"), fit.parameter("alpha"), fit.twin
     mean = xp.zeros(X.shape[1]) if twin.assume_centered else xp.mean(X, axis=0)
     centered = X - mean
     sample = (
@@ -27,24 +27,24 @@ def graphical_lasso(fit: Fit) -> dict[str, Array]:
     )
     precision, count = twin.precision_, twin.precision_.shape[0]
     active = (precision != 0.0) | (precision.T != 0.0)
-    slope = np.abs(plain(sample) - np.linalg.inv(precision))[~active]
-    penalty = float(plain(alpha))
+    slope = np.abs(plain_data(sample) - np.linalg.inv(precision))[~active]
+    penalty = float(plain_data(alpha))
     if slope.size and np.max(slope) > penalty * (1.0 - EDGE):
-        fit.refuse("an element of the precision is about to enter: the fit has a kink there")
+        fit.refuse_fit("an element of the precision is about to enter: the fit has a kink there")
     free = np.triu(active)
     signs = xp.asarray(np.sign(precision) * (1.0 - np.eye(count)))
 
-    def whole(parts: Parts) -> Array:
+    def whole_precision(parts: Parts) -> Array:
         upper = parts["precision"] * xp.asarray(free.astype(np.float64))
         return upper + xp.matrix_transpose(upper) - upper * xp.asarray(np.eye(count))
 
-    def objective(parts: Parts, sample: Array, alpha: Array) -> Array:
-        theta = whole(parts)
+    def covariance_objective(parts: Parts, sample: Array, alpha: Array) -> Array:
+        theta = whole_precision(parts)
         return xp.sum(sample * theta) - xp.linalg.slogdet(theta)[1] + alpha * xp.sum(signs * theta)
 
-    found = whole(
-        minimum(objective, {"precision": precision}, sample, alpha, free={"precision": free})
-    )
+    start, masks = {"precision": precision}, {"precision": free}
+    parts = minimum_of_parts(covariance_objective, start, sample, alpha, free=masks)
+    found = whole_precision(parts)
     fitted = {"precision_": found, "covariance_": xp.linalg.inv(found)}
     return fitted if twin.covariance == "precomputed" else {**fitted, "location_": mean}
 

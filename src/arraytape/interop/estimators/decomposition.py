@@ -1,4 +1,4 @@
-"""TruncatedSVD: the first singular vectors, by whichever solver.  NMF: its active elements."""
+"""TruncatedSVD: the first singular vectors, by whichever solver. NMF: its active elements."""
 
 from __future__ import annotations
 
@@ -6,37 +6,38 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import shown, user_line
 from .._facades import SoftFloat
-from .._plain import plain
+from .._plain import ArrayInput, NumpyData, Shape, plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
-from ._fits import Fit, as_float, connect, detached, detached_object, fits
-from ._solutions import Parts, root
+from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
+from ._solutions import Parts, root_of_parts
 
 NEAR = 1e-6
 
 
-def transformed(model: Any, fit: Fit) -> Array:
+def transformed_samples(model: BaseEstimator, fit: Fit) -> Array:
     return connect(fit.result, as_float(fit.given["X"]) @ xp.matrix_transpose(model.components_))
 
 
-@fits(
+@connects_fit(
     "sklearn.decomposition._truncated_svd", "TruncatedSVD", method="fit_transform", ignores=("y",),
-    result=transformed,
+    result=transformed_samples,
 )  # fmt: skip
 def truncated_svd(fit: Fit) -> dict[str, Array]:
-    X, twin = fit.data("X"), fit.twin
+    X, twin = fit.float_data("X"), fit.twin
     count = twin.components_.shape[0]
     _, values, vectors = xp.linalg.svd(X, full_matrices=False)
     vectors = vectors[:count, :]
-    along = np.sum(plain(vectors) * twin.components_, axis=1)
+    along = np.sum(plain_data(vectors) * twin.components_, axis=1)
     if not np.all(np.abs(np.abs(along) - 1.0) < NEAR):
-        fit.refuse(
+        fit.refuse_fit(
             "its randomized solver has not found the singular vectors",
             "Raise n_iter, or take algorithm='arpack'",
         )
@@ -49,7 +50,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 
 # --- NMF ----------------------------------------------------------------------------------------------
-def settled(model: Any) -> None:
+def refuse_open_factors(model: BaseEstimator) -> None:
     """Refuse factors that the objective leaves open, or that no coordinate descent found."""
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
@@ -62,16 +63,16 @@ def settled(model: Any) -> None:
         )
 
 
-def penalties(model: Any, alpha_W: Array, alpha_H: Array, shape: Any) -> list[Array]:
-    """By W and by H: the penalty of the sum, and of half the sum of squares."""
+def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape) -> list[Array]:
+    """Return the factors of W's sum and of half its sum of squares, then those of H's."""
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
     return [by_W * model.l1_ratio, by_W * (1.0 - model.l1_ratio),
             by_H * model.l1_ratio, by_H * (1.0 - model.l1_ratio)]  # fmt: skip
 
 
-def mixed(X: Array, H: Array, l1: Array, l2: Array, active: Any) -> Array:
-    """The weights W of each sample, of which the active ones are where the slope is 0."""
+def mixed(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
+    """Return the weights W of each sample that minimise the objective over the active elements."""
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
     gram = H @ xp.matrix_transpose(H) + l2 * xp.asarray(np.eye(count))
@@ -81,31 +82,31 @@ def mixed(X: Array, H: Array, l1: Array, l2: Array, active: Any) -> Array:
     return xp.linalg.solve(system, right[:, :, None])[:, :, 0]
 
 
-def alphas(model: Any) -> tuple[Array, Array]:
+def alphas(model: BaseEstimator) -> tuple[Array, Array]:
     alpha_W = as_float(model.alpha_W)
     return alpha_W, alpha_W if model.alpha_H == "same" else as_float(model.alpha_H)
 
 
-def factors(model: Any, fit: Fit) -> Array:
+def factors(model: BaseEstimator, fit: Fit) -> Array:
     return connect(fit.result, weights_of(model, fit.given["X"], fit.result))
 
 
-def weights_of(model: Any, X: Any, W: Any) -> Array:
+def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     X = as_float(X)
     l1, l2, _, _ = penalties(model, *alphas(model), X.shape)
     return mixed(X, as_float(model.components_), l1, l2, W > 0.0)
 
 
-@fits(
+@connects_fit(
     "sklearn.decomposition._nmf", "NMF", method="fit_transform", ignores=("y", "W", "H"), result=factors,
-    examine=lambda fit: settled(fit.estimator),
+    examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Lee and Seung 1999, with penalties: where neither factor's active elements have a slope."""
-    X, alpha_W, twin, W = fit.data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
+    """Minimise Lee and Seung's objective of 1999, with penalties, over both factors' active elements."""
+    X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
 
-    def slope(parts: Parts, X: Array, alpha_W: Array, alpha_H: Array) -> list[Array]:
+    def factor_slope(parts: Parts, X: Array, alpha_W: Array, alpha_H: Array) -> list[Array]:
         H = parts["H"]
         l1_W, l2_W, l1_H, l2_H = penalties(twin, alpha_W, alpha_H, X.shape)
         by = mixed(X, H, l1_W, l2_W, W > 0.0)
@@ -113,8 +114,13 @@ def nmf(fit: Fit) -> dict[str, Array]:
         return [left[free]]
 
     free = np.nonzero(twin.components_ > 0.0)
-    H = root(
-        slope, {"H": twin.components_}, X, alpha_W, alpha_H, free={"H": twin.components_ > 0.0}
+    H = root_of_parts(
+        factor_slope,
+        {"H": twin.components_},
+        X,
+        alpha_W,
+        alpha_H,
+        free={"H": twin.components_ > 0.0},
     )["H"]
     l1, l2, _, _ = penalties(twin, alpha_W, alpha_H, X.shape)
     error = X - mixed(X, H, l1, l2, W > 0.0) @ H
@@ -122,15 +128,15 @@ def nmf(fit: Fit) -> dict[str, Array]:
 
 
 @answers("sklearn.decomposition._nmf", "NMF.transform")
-def nmf_transform(model: Any, given: Mapping[str, Any]) -> Array:
-    settled(model)
+def nmf_transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+    refuse_open_factors(model)
     W = detached_object(model).transform(detached(given["X"]))
     return weights_of(model, given["X"], W)
 
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
-def sparse_weights(model: Any, given: Mapping[str, Any]) -> Array:
-    """A ridge regression on the components."""
+def sparse_weights(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+    """Return the weights of a ridge regression on the components."""
     X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)
     gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])

@@ -1,6 +1,6 @@
 """Ensembles of fits: they have derivatives where their members have.
 
-Which samples and features a member of a bag gets is drawn, by weights if there are some: constant in
+The samples and features of each member of a bag are drawn, by weights if there are some: constant in
 steps.  Trees, the usual members, refuse for themselves.
 """
 
@@ -16,5 +16,5 @@ for module in ("_bagging", "_stacking", "_voting"):
 @prepares("sklearn.ensemble._bagging", "_generate_bagging_indices")
 @prepares("sklearn.ensemble._bootstrap", "_get_n_samples_bootstrap")
 def plain_weights(given: dict[str, Any]) -> None:
-    """Whole numbers depend on the values of weights: their slope is 0."""
+    """Give the function the values of weights: its whole numbers have the derivative 0."""
     given["sample_weight"] = detached(given["sample_weight"])

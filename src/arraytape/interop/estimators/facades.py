@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape
 
 from ..._array.array import Array
 from .._context import has_array, held_by
-from .._plain import plain
+from .._plain import plain_data
 from .._statements import hooks, keeps_arrays, original, prepares
 
 for module in (
@@ -30,21 +31,20 @@ for module in (
 
 
 @hooks("sklearn.utils.validation", "validate_data")
-def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: Any) -> Any:
-    """Arrays also of NumPy data beside them, or for an estimator that was fitted to Arrays.
-
-    Methods write to it what they compute of both.  A new fit, to NumPy data alone, knows none.
-    """
+def validate_data(
+    _estimator: BaseEstimator, *args: Any, reset: bool = True, **keywords: Any
+) -> Any:
+    """Return Arrays for NumPy data beside Arrays, or for an estimator that was fitted to Arrays."""
     validate = original("sklearn.utils.validation", "validate_data")
     found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)
     if has_array(parts) or (not reset and has_array(held_by("sklearn", _estimator))):
-        parts = tuple([as_array(part) for part in parts])
+        parts = tuple([float_array(part) for part in parts])
     return parts if isinstance(found, tuple) else parts[0]
 
 
-def as_array(data: Any) -> Any:
-    """Floating-point data as an Array; labels and sparse matrices as they are."""
+def float_array(data: Any) -> Any:
+    """Return floating-point data as an Array; labels and sparse matrices as they are."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "f":
         return arraytape.asarray(data)
     return data
@@ -52,22 +52,22 @@ def as_array(data: Any) -> Any:
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
 def all_arrays(given: dict[str, Any]) -> None:
-    """NumPy data beside Arrays becomes Arrays: these methods validate one after the other."""
+    """Convert NumPy data beside Arrays to Arrays, because these methods validate X and y separately."""
     if has_array(given.values()):
-        given.update({name: as_array(given.get(name)) for name in ("X", "y")})
+        given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 
 
 @prepares("sklearn.multiclass", "OneVsRestClassifier.fit", "OutputCodeClassifier.fit")
 def plain_labels(given: dict[str, Any]) -> None:
-    """Labels become NumPy data: they have no derivative, and a method makes a sparse matrix of them."""
+    """Convert labels, of which a method makes a sparse matrix, to NumPy data."""
     y = given.get("y")
     if isinstance(y, Array) and y.dtype.kind in "biu":
-        given["y"] = plain(y)
+        given["y"] = plain_data(y)
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: Any) -> bool:
-    """Where scikit-learn asks for NumPy's arrays, an Array is one."""
+    """Accept an Array where scikit-learn asks for NumPy's arrays."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
     )

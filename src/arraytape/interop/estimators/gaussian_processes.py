@@ -1,7 +1,7 @@
 """Gaussian processes: scikit-learn's own programs on Arrays, at the hyperparameters that it found.
 
-The search is for the largest marginal likelihood.  Its result is a function of the data by the condition
-that the slope is zero there, of scikit-learn's own likelihood; hyperparameters at a bound stay there.
+The search is for the largest marginal likelihood.  Its result is a function of the data because the
+derivative of scikit-learn's own likelihood is zero there; hyperparameters at a bound stay there.
 
 Kernels of a distance have scikit-learn's values, and the derivatives of functions of its square, which
 are smooth where points coincide.
@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import scipy.special
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel
 
 import arraytape as xp
 
@@ -21,29 +23,31 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.blocks import Quiet
 from ..._util.errors import user_line
+from ..._util.protocols import Namespace, RawArray
 from .._context import entered, has_array
 from .._facades import asarray
 from .._hooks import original_of
 from .._ops import library_op
+from .._plain import ArrayInput
 from .._slopes import with_slope
 from .._statements import hooks, keeps_arrays, original
-from ._fits import Fit, connect, detached_object, fits, refuses
-from ._solutions import minimum
+from ._fits import Fit, connect, connects_fit, detached_object, refuses
+from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.gaussian_process"
-EDGE = 1e-9  # of a hyperparameter's logarithm: how near to its bound it is at it
+EDGE = 1e-9  # of a hyperparameter's logarithm: a value this near to its bound counts as at it
 
 for _module in ("_gpr", "kernels"):
     keeps_arrays(f"{HOME}.{_module}")
 
 
-@fits(f"{HOME}._gpr", "GaussianProcessRegressor")
+@connects_fit(f"{HOME}._gpr", "GaussianProcessRegressor")
 def regressor(fit: Fit) -> Mapping[str, Any]:
-    """The kernel that was found, and what the prediction needs."""
+    """Return the kernel that was found, and the attributes that the prediction needs."""
     import sklearn
 
     fit.asked |= {"kernel"}
-    twin, X, y, alpha = fit.twin, fit.data("X"), fit.data("y"), fit.parameter("alpha")
+    twin, X, y, alpha = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha"))
     fixed = fixed_parameters(fit)
     if twin.optimizer is None or not twin.kernel_.n_dims:
         kernel = kernel_with(twin.kernel_, None, fixed)
@@ -72,7 +76,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """The kernel's parameters that are Arrays, but for those from which a search starts."""
+    """Return the kernel's parameters that are Arrays, but for those from which a search starts."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
@@ -85,13 +89,12 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
     }
 
 
-def searched_names(kernel: Any) -> set[str]:
-    """The parameters for which a search looks, by their names in the whole kernel."""
+def searched_names(kernel: Kernel) -> set[str]:
     return {one.name for one in kernel.hyperparameters if not one.fixed}
 
 
-def kernel_with(kernel: Any, theta: Any, fixed: Mapping[str, Array]) -> Any:
-    """A copy of a kernel with other parameters: theta has the logarithms of those searched for."""
+def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array]) -> Any:
+    """Return a copy of a kernel with other parameters: theta has the logarithms of those searched."""
     from sklearn.base import clone
 
     made = clone(kernel)
@@ -102,13 +105,15 @@ def kernel_with(kernel: Any, theta: Any, fixed: Mapping[str, Array]) -> Any:
 
 
 def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Array]) -> Array:
-    """The logarithms of the hyperparameters that were found, as a function of the data."""
+    """Return the logarithms of the hyperparameters that were found, as a function of the data."""
     twin = fit.twin
     start, bounds = twin.kernel_.theta, twin.kernel_.bounds
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
     names = [*fixed]
 
-    def objective(parts: Any, X: Array, y: Array, alpha: Array, *others: Array) -> Array:
+    def negative_likelihood(
+        parts: Parts, X: Array, y: Array, alpha: Array, *others: Array
+    ) -> Array:
         model = detached_object(twin)
         kernel = kernel_with(twin.kernel_, None, dict(zip(names, others, strict=True)))
         model.kernel_, model.alpha, model.X_train_ = kernel, alpha, X
@@ -117,13 +122,13 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
             return -original_of(type(twin).log_marginal_likelihood)(model, parts["theta"])
 
     theta = (X, y, alpha, *fixed.values())
-    found = minimum(
-        objective, {"theta": start}, *theta, free={"theta": ~(below | above)}, least=1.0
+    found = minimum_of_parts(
+        negative_likelihood, {"theta": start}, *theta, free={"theta": ~(below | above)}, least=1.0
     )
     if np.any(below | above):
         still = [xp.stop_gradient(x) for x in theta]
         at = xp.stop_gradient(found["theta"])
-        slope = np.asarray(xp.grad(lambda theta: objective({"theta": theta}, *still))(at))
+        slope = np.asarray(xp.grad(lambda theta: negative_likelihood({"theta": theta}, *still))(at))
         kink = below & (slope <= 0) | above & (slope >= 0)
         if np.any(kink):
             which = int(np.flatnonzero(kink)[0])
@@ -134,8 +139,7 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
     return found["theta"]
 
 
-def normalised(twin: Any, y: Array) -> Array:
-    """The targets as the likelihood takes them."""
+def normalised(twin: BaseEstimator, y: Array) -> Array:
     if not twin.normalize_y:
         return y
     centred = y - xp.mean(y, axis=0)
@@ -155,8 +159,8 @@ def bessel_forward(u: Array, order: float = 0.0) -> Any:
     return np.where(z == 0, 0.0, y)
 
 
-def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
-    """Return what DLMF 10.29.4 says; NaN beyond a slope that is infinite."""
+def bessel_slope(g: RawArray, u: RawArray, order: float, xp: Namespace) -> Any:
+    """Return the cotangent of u by DLMF 10.29.4, or NaN where the derivative at 0 is infinite."""
     lower = bessel_part(u, order - 1.0)
     return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
 
@@ -164,16 +168,19 @@ def bessel_slope(g: Any, u: Any, order: float, xp: Any) -> Any:
 bessel_part = library_op("sklearn.bessel_part", bessel_forward, bessel_slope, cores=(0,))
 
 
-def steps_between(X: Any, Y: Any) -> tuple[Array, Any]:
+def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
     """Return the differences of rows, and where they are those of a row from itself."""
-    rows: Any = np.atleast_2d(asarray(X))
+    given: Any = asarray(X)
+    rows: Any = np.atleast_2d(given)
     X = xp.astype(rows, np.float64)
     other = X if Y is None else xp.astype(asarray(Y), np.float64)
     return X[:, None, :] - other[None, :, :], Y is None and np.eye(X.shape[0], dtype=bool)
 
 
-def with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
-    """Give a kernel, and its gradient by the hyperparameters if it is asked for, their slopes."""
+def kernel_with_slopes(
+    values: Array | tuple[Array, Array], formula: Array, gradients: list[Any]
+) -> Any:
+    """Give a kernel, and its gradient with respect to the hyperparameters, their derivatives."""
     if not isinstance(values, tuple):
         return with_slope(xp.stop_gradient(values), formula)
     value, gradient = map(xp.stop_gradient, map(asarray, values))
@@ -183,8 +190,10 @@ def with_slopes(values: Any, formula: Any, gradients: list[Any]) -> Any:
 
 
 @hooks(f"{HOME}.kernels", "Matern.__call__")
-def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-    """Compute it of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
+def matern(
+    self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
+) -> Any:
+    """Differentiate the kernel of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
     program = original(f"{HOME}.kernels", "Matern.__call__")
     if has_array([self.nu]):
         return program(self, X, Y, eval_gradient)
@@ -198,7 +207,7 @@ def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any
         scale = 2.0 ** (1.0 - self.nu) / scipy.special.gamma(self.nu)
         u = 2.0 * self.nu * u
         formula = scale * bessel_part(u, self.nu)
-        # A kink: the slope is 0, beyond which there is none.
+        # At a kink the derivative is 0, and there is no second one.
         tip = (u == 0) & (self.nu <= 1)
         part = 2.0 * self.nu * scale * bessel_part(xp.where(tip, 1.0, u), self.nu - 1.0)
         part = xp.where(tip, 0.0, part)
@@ -206,12 +215,14 @@ def matern(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any
     gradient = squares * part[..., None]
     if self.nu <= 1:
         gradient = gradient + xp.where(tip, formula, 0.0)[..., None]
-    return with_slopes(values, xp.where(same, 1.0, formula), [gradient])
+    return kernel_with_slopes(values, xp.where(same, 1.0, formula), [gradient])
 
 
 @hooks(f"{HOME}.kernels", "ExpSineSquared.__call__")
-def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-    """Compute it of the squared angle, as the squared sine is: DLMF 10.16.9."""
+def periodic(
+    self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
+) -> Any:
+    """Differentiate the kernel as a function of the squared angle: DLMF 10.16.9."""
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
     values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
     length, period = asarray(self.length_scale), asarray(self.periodicity)
@@ -226,11 +237,11 @@ def periodic(self: Any, X: Any, Y: Any = None, eval_gradient: bool = False) -> A
         )
         if not by.fixed
     ]
-    return with_slopes(values, formula, [part[..., None] for part in gradients])
+    return kernel_with_slopes(values, formula, [part[..., None] for part in gradients])
 
 
 def detached_kernel(given: Any) -> Any:
-    """Return an Array without its past, or a kernel with such parameters."""
+    """Return an Array without its history, or a kernel with such parameters."""
     if isinstance(given, Array):
         return xp.stop_gradient(given)
     if not hasattr(given, "get_params"):

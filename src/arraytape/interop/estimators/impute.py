@@ -1,23 +1,27 @@
-"""Imputers: means of what is there, which scikit-learn computes with NumPy's masked arrays."""
+"""Imputers: means of the values present, which scikit-learn computes with NumPy's masked arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
+from .._plain import ArrayInput, NumpyData
 from .._statements import hooks, original
 from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
 
 
 @hooks("sklearn.impute._base", "SimpleImputer._dense_fit")
-def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_value: Any) -> Any:
-    """The mean or median of each column."""
+def dense_fit(
+    imputer: BaseEstimator, X: ArrayInput, strategy: str, missing_values: float | str | None,
+    fill_value: float | str | None,
+) -> Any:  # fmt: skip
     fit = original("sklearn.impute._base", "SimpleImputer._dense_fit")
     value = fit(imputer, detached(X), strategy, missing_values, fill_value)
     if strategy == "constant":
@@ -32,14 +36,14 @@ def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_val
     return connect(value, xp.stack(columns))
 
 
-def missing_in(data: Any, missing_values: Any) -> Any:
+def missing_in(data: NumpyData, missing_values: float | str | None) -> Any:
     from sklearn.utils._mask import _get_mask
 
     return _get_mask(data, missing_values)
 
 
 def middle(x: Array, strategy: str) -> Array:
-    """The mean or median; of nothing it is constant."""
+    """Return the mean or median; of nothing the constant 0."""
     if not x.shape[0]:
         return xp.asarray(0.0)
     found: Array = xp.mean(x) if strategy == "mean" else np.median(x)  # type: ignore[call-overload]
@@ -48,9 +52,10 @@ def middle(x: Array, strategy: str) -> Array:
 
 @hooks("sklearn.impute._knn", "KNNImputer._calc_impute")
 def calc_impute(
-    imputer: Any, dist_pot_donors: Any, n_neighbors: int, fit_X_col: Any, mask_fit_X_col: Any
-) -> Array:
-    """The mean of the neighbours that have a value, by their weights."""
+    imputer: BaseEstimator, dist_pot_donors: ArrayInput, n_neighbors: int, fit_X_col: ArrayInput,
+    mask_fit_X_col: ArrayInput,
+) -> Array:  # fmt: skip
+    """Return the weighted mean of the neighbours that have a value."""
     calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)
     value = calc(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)

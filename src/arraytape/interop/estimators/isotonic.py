@@ -1,14 +1,16 @@
-"""IsotonicRegression: within a block of samples that share a value, that is their mean."""
+"""IsotonicRegression: samples in a block share a value, which is their mean."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import ArrayInput
 from .._statements import hooks, keeps_arrays, original
 from ._fits import as_float, connect, detached, detached_object
 from ._labels import indicators
@@ -16,8 +18,10 @@ from ._labels import indicators
 keeps_arrays("sklearn.isotonic")
 
 
-def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> Array:
-    """The mean of y in each block; a value at a bound does not move."""
+def at_blocks(
+    y: Array, weights: Array, fitted: Any, y_min: float | None, y_max: float | None
+) -> Array:
+    """Return the mean of y in each block; a value at a bound is constant."""
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
     of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
     mean = ((of @ (weights * y)) / (of @ weights))[block]
@@ -26,8 +30,11 @@ def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> 
 
 
 @hooks("sklearn.isotonic", "IsotonicRegression._build_y")
-def build_y(model: Any, X: Any, y: Any, sample_weight: Any, trim_duplicates: bool = True) -> Any:
-    """The places and values between which the fit interpolates."""
+def build_y(
+    model: BaseEstimator, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None,
+    trim_duplicates: bool = True,
+) -> Any:  # fmt: skip
+    """Return the places and values between which the fit interpolates."""
     build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)

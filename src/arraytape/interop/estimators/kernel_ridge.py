@@ -10,29 +10,29 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from ._fits import Fit, fits
+from ._fits import Fit, connects_fit
 
 
-@fits("sklearn.kernel_ridge", "KernelRidge")
+@connects_fit("sklearn.kernel_ridge", "KernelRidge")
 def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
-    """dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K"""
-    fit.asked |= {"gamma", "coef0"}  # of which the kernel makes use
-    X, y, weights, alpha = fit.data("X"), fit.data("y"), fit.weights(), fit.parameter("alpha")
+    """Return dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K."""
+    fit.asked |= {"gamma", "coef0"}  # which _get_kernel reads
+    X, y, alpha = fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha")
     K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)
-    root = xp.sqrt(weights)
+    root = xp.sqrt(fit.sample_weights())
     scaled = root[:, None] * K * root
     columns = root[:, None] * xp.reshape(y, (K.shape[0], -1))
     eye = np.eye(K.shape[0])
     if alpha.ndim == 0 or alpha.shape[0] == 1:
-        found = solution(scaled + xp.reshape(alpha, ()) * eye, columns)
+        found = solve_kernel(scaled + xp.reshape(alpha, ()) * eye, columns)
     else:
-        each = [solution(scaled + alpha[k] * eye, columns[:, k]) for k in range(alpha.shape[0])]
+        each = [solve_kernel(scaled + alpha[k] * eye, columns[:, k]) for k in range(alpha.shape[0])]
         found = xp.stack(each, axis=1)
     return {"dual_coef_": root[:, None] * found, "X_fit_": X}
 
 
-def solution(K: Array, y: Array) -> Array:
-    """As the fit solves it: of one triangle of K, or where K is not positive by least squares."""
+def solve_kernel(K: Array, y: Array) -> Array:
+    """Solve by one triangle of K, or by least squares where K is not positive, as the fit does."""
     from scipy import linalg
 
     try:

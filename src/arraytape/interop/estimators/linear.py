@@ -1,8 +1,9 @@
-"""scikit-learn's linear models: of each, what its loss, weights and penalties are."""
+"""scikit-learn's linear models: the loss, weights and penalties of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,136 +11,132 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._plain import plain
+from .._plain import ArrayInput, plain_data
 from .._statements import hooks
 from . import _losses
-from ._fits import Fit, fits, refuses
+from ._fits import Fit, connects_fit, refuses
 from ._labels import class_weights, onehot, weights_of_classes
 from ._penalised import Penalised
-from ._solutions import minimum
+from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.linear_model"
 Attributes = Mapping[str, Array]
+Loss = Callable[..., Any]  # of y and the predictor, for each sample
 
 
-def fitted(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """coef_ and intercept_, as the minimum of a penalised loss."""
-    twin, X = fit.twin, fit.data("X")
+def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
+    """Return coef_ and intercept_ at the minimum of a penalised loss."""
+    twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
     several = y.ndim == 2
     coef = np.asarray(twin.coef_).reshape((-1, X.shape[1]) if several else (X.shape[1],))
     intercept = None
     if twin.fit_intercept:
         intercept = np.asarray(twin.intercept_).reshape((coef.shape[0],) if several else ())
-    parts = model.solve(coef, intercept)
+    parts = model.solve_parts(coef, intercept)
     return {f"{name}_": value for name, value in parts.items()}
 
 
 # --- least squares -----------------------------------------------------------------------------------
-@fits(f"{HOME}._base", "LinearRegression")
+@connects_fit(f"{HOME}._base", "LinearRegression")
 def linear_regression(fit: Fit) -> Attributes:
-    """sum(weight * residual^2)"""
-    y = fit.data("y")
-    return fitted(fit, _losses.squared, y, fit.weights(), positive=fit.twin.positive)
+    """Minimise sum(weight * residual^2)."""
+    y = fit.float_data("y")
+    return fit_loss(fit, _losses.squared, y, fit.sample_weights(), positive=fit.twin.positive)
 
 
 def by_output(alpha: Array, y: Array) -> Array:
-    """A penalty of each output, or of all, for coefficients with a row for each."""
+    """Return a penalty of each output, or of all, for coefficients with a row for each."""
     return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
 
 
-@fits(f"{HOME}._ridge", "_BaseRidge", "Ridge")
+@connects_fit(f"{HOME}._ridge", "_BaseRidge", "Ridge")
 def ridge(fit: Fit) -> Attributes:
-    """sum(weight * residual^2) + alpha |coef|^2"""
-    y = fit.data("y")
+    """Minimise sum(weight * residual^2) + alpha |coef|^2."""
+    y = fit.float_data("y")
     l2 = by_output(fit.parameter("alpha"), y)
-    return fitted(fit, _losses.squared, y, fit.weights(), l2=l2, positive=fit.twin.positive)
+    return fit_loss(
+        fit, _losses.squared, y, fit.sample_weights(), l2=l2, positive=fit.twin.positive
+    )
 
 
-@fits(f"{HOME}._ridge", "RidgeClassifier")
+@connects_fit(f"{HOME}._ridge", "RidgeClassifier")
 def ridge_classifier(fit: Fit) -> Attributes:
-    """Of labels that are 1 or -1."""
+    """Minimise the objective of ``ridge`` for labels that are 1 or -1."""
     y = binarized(fit)
     positive = getattr(fit.twin, "positive", False)
     l2 = by_output(fit.parameter("alpha"), y)
-    weights = fit.weights() * class_weights(fit)
-    return fitted(fit, _losses.squared, y, weights, l2=l2, positive=positive)
+    weights = fit.sample_weights() * class_weights(fit)
+    return fit_loss(fit, _losses.squared, y, weights, l2=l2, positive=positive)
 
 
 def binarized(fit: Fit) -> Array:
-    """The labels as RidgeClassifier takes them, a column for each class, or one for two."""
+    """Return the labels as RidgeClassifier takes them, a column for each class, or one for two."""
     return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
 
 
-@fits(f"{HOME}._ridge", "RidgeCV")
+@connects_fit(f"{HOME}._ridge", "RidgeCV")
 def ridge_cv(fit: Fit) -> Attributes:
-    """With the alpha that was chosen."""
-    y, alpha = fit.data("y"), chosen(fit, "alphas", fit.twin.alpha_)
-    found = fitted(fit, _losses.squared, y, fit.weights(), l2=by_output(alpha, y))
+    """Minimise the objective of ``ridge`` with the alpha that was chosen."""
+    y, alpha = fit.float_data("y"), chosen_candidate(fit, "alphas", fit.twin.alpha_)
+    found = fit_loss(fit, _losses.squared, y, fit.sample_weights(), l2=by_output(alpha, y))
     return {**found, "alpha_": alpha}
 
 
-@fits(f"{HOME}._ridge", "RidgeClassifierCV")
+@connects_fit(f"{HOME}._ridge", "RidgeClassifierCV")
 def ridge_classifier_cv(fit: Fit) -> Attributes:
-    """With the alpha that was chosen."""
-    y, alpha = binarized(fit), chosen(fit, "alphas", fit.twin.alpha_)
-    weights = fit.weights() * class_weights(fit)
-    found = fitted(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
+    """Minimise the objective of ``ridge_classifier`` with the alpha that was chosen."""
+    y, alpha = binarized(fit), chosen_candidate(fit, "alphas", fit.twin.alpha_)
+    weights = fit.sample_weights() * class_weights(fit)
+    found = fit_loss(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
     return {**found, "alpha_": alpha}
 
 
-def chosen(fit: Fit, name: str, value: Any) -> Array:
-    """Those of a parameter's numbers that a search chose: around the data it chooses the same."""
+def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
+    """Return the numbers of a parameter that a search chose: near the data it chooses the same."""
     candidates = xp.reshape(fit.parameter(name), (-1,))
-    place = np.argmin(np.abs(plain(candidates) - np.asarray(value)[..., None]), axis=-1)
+    place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
 
 
-# --- the lasso and its kin -----------------------------------------------------------------------------
+# --- the lasso and similar models ----------------------------------------------------------------------
 DESCENT = f"{HOME}._coordinate_descent"
 
 
-@fits(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
+@connects_fit(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
 def elastic_net(fit: Fit) -> Attributes:
-    """Half the mean of squares, and alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)"""
+    """Minimise half the mean of squares + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
 
 
-@fits(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
+@connects_fit(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
 def multi_task(fit: Fit) -> Attributes:
-    """The same with |coef| as the sum of the lengths of coef's columns."""
+    """Minimise the objective of ``elastic_net`` with |coef| as the sum of column lengths."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
-@fits(DESCENT, "LassoCV", "ElasticNetCV")
-def elastic_net_cv(fit: Fit) -> Attributes:
-    """With the alpha and l1_ratio that were chosen."""
-    return searched(fit)
-
-
-@fits(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")
-def multi_task_cv(fit: Fit) -> Attributes:
-    return searched(fit, groups=True)
-
-
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """The fit with the chosen alpha: of those given, or a share of the least that leaves nothing."""
+    """Return the fit with the chosen alpha: a given one, or a share of the largest."""
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
-    ratio = chosen(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
+    ratio = chosen_candidate(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
     if isinstance(twin.alphas, int | np.integer):
         fit.asked.add("alphas")
         largest = largest_alpha(fit, ratio, getattr(twin, "positive", False))
-        alpha = largest * (float(twin.alpha_) / float(plain(largest)))
+        alpha = largest * (float(twin.alpha_) / float(plain_data(largest)))
     else:
-        alpha = chosen(fit, "alphas", twin.alpha_)
+        alpha = chosen_candidate(fit, "alphas", twin.alpha_)
     found = {"alpha_": alpha, **({"l1_ratio_": ratio} if mixed else {})}
     return {**descended(fit, alpha, ratio, groups), **found}
 
 
+connects_fit(DESCENT, "LassoCV", "ElasticNetCV")(searched)
+connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(partial(searched, groups=True))
+
+
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
-    """The least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
-    X, y, weights = fit.data("X"), fit.data("y"), mean_weights(fit)
+    """Return the least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
+    X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
     if fit.twin.fit_intercept:
         X, y = X - xp.matmul(weights, X), y - xp.matmul(weights, y)
@@ -149,18 +146,17 @@ def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
 
 
 def mean_weights(fit: Fit) -> Array:
-    """The weights of a mean; one number for all weights is none."""
-    weights = fit.weights()
+    """Return the weights of a mean: a factor of all sample weights has no effect."""
+    weights = fit.sample_weights()
     return weights / xp.sum(weights)
 
 
 def descended(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
-    """A fit by coordinate descent."""
-    y = fit.data("y")
+    y = fit.float_data("y")
     positive = getattr(fit.twin, "positive", False)
     if y.ndim == 2 and np.ndim(fit.twin.coef_) == 1:
         y = y[:, 0]
-    return fitted(
+    return fit_loss(
         fit, _losses.squared, y, mean_weights(fit),
         l1=alpha * ratio, l2=alpha * (1.0 - ratio), groups=groups, positive=positive,
     )  # fmt: skip
@@ -171,48 +167,46 @@ ANGLES = f"{HOME}._least_angle"
 
 def examine_lars(fit: Fit) -> None:
     if fit.estimator.jitter is not None:
-        fit.refuse("jitter adds random numbers to y")
+        fit.refuse_fit("jitter adds random numbers to y")
 
 
-@fits(ANGLES, "LassoLars", examine=examine_lars)
+@connects_fit(ANGLES, "LassoLars", examine=examine_lars)
 def lasso_lars(fit: Fit) -> Attributes:
-    """That of the lasso."""
     return descended(fit, fit.parameter("alpha"), xp.asarray(1.0))
 
 
-@fits(ANGLES, "Lars", examine=examine_lars)
+@connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Where it has gone all the way, least squares."""
+    """Return least squares at the end of the path; refuse a path that ends before."""
     if not np.all(fit.twin.coef_):
-        fit.refuse(
+        fit.refuse_fit(
             "of a path that ends before all coefficients entered there is no derivative here"
         )
-    return fitted(fit, _losses.squared, fit.data("y"), fit.weights())
+    return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights())
 
 
-@fits(f"{HOME}._omp", "OrthogonalMatchingPursuit")
+@connects_fit(f"{HOME}._omp", "OrthogonalMatchingPursuit")
 def matching_pursuit(fit: Fit) -> Attributes:
-    """Least squares of the features that were chosen."""
+    """Return least squares of the features that were chosen."""
     fit.asked.add("tol")
-    return fitted(fit, _losses.squared, fit.data("y"), fit.weights(), chosen=True)
+    return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True)
 
 
 # --- logistic regression -------------------------------------------------------------------------------
 LOGISTIC = f"{HOME}._logistic"
 
 
-@fits(LOGISTIC, "LogisticRegression")
+@connects_fit(LOGISTIC, "LogisticRegression")
 def logistic(fit: Fit) -> Attributes:
-    """C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|"""
+    """Minimise C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|."""
     return logistic_with(fit, fit.parameter("C"), fit.parameter("l1_ratio"))
 
 
 def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
-    """The fit with one C and l1_ratio."""
     twin, columns = fit.twin, onehot(fit)
-    weights = fit.weights() * class_weights(fit, fit.weights())
+    weights = fit.sample_weights() * class_weights(fit, fit.sample_weights())
     penalty: dict[str, Any] = {}
-    if not np.isinf(plain(C)) and twin.penalty is not None:
+    if not np.isinf(plain_data(C)) and twin.penalty is not None:
         weights = weights * C
         l1 = ratio if twin.penalty in ("deprecated", "elasticnet", "l1") else xp.asarray(0.0)
         penalty = {"l1": l1, "l2": 1.0 - l1}
@@ -220,42 +214,44 @@ def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
         y, weights = xp.asarray(columns[:, 1:]), weights[:, None]
         return liblinear(fit, _losses.binomial, y, weights, **penalty)
     if columns.shape[1] == 2:
-        return fitted(fit, _losses.binomial, xp.asarray(columns[:, 1]), weights, **penalty)
+        return fit_loss(fit, _losses.binomial, xp.asarray(columns[:, 1]), weights, **penalty)
     shifts = ["intercept"] if penalty else ["intercept", "coef"]
-    return fitted(fit, _losses.multinomial, xp.asarray(columns), weights, shifts=shifts, **penalty)
+    return fit_loss(
+        fit, _losses.multinomial, xp.asarray(columns), weights, shifts=shifts, **penalty
+    )
 
 
 def examine_logistic_cv(fit: Fit) -> None:
     if not fit.estimator.refit:
-        fit.refuse("refit=False averages fits of parts of the data", "Say refit=True")
+        fit.refuse_fit("refit=False averages fits of parts of the data", "Say refit=True")
 
 
-@fits(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
+@connects_fit(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
 def logistic_cv(fit: Fit) -> Attributes:
-    """With the C and l1_ratio that were chosen."""
+    """Minimise the objective of ``logistic`` with the C and l1_ratio that were chosen."""
     twin, ratio = fit.twin, xp.asarray(0.0)
     best = [np.ravel(x)[0] for x in (twin.C_, twin.l1_ratio_)]
     fit.asked |= {"Cs", "l1_ratios"}
-    C = xp.asarray(best[0]) if isinstance(twin.Cs, int) else chosen(fit, "Cs", best[0])
+    C = xp.asarray(best[0]) if isinstance(twin.Cs, int) else chosen_candidate(fit, "Cs", best[0])
     if best[1]:
-        ratio = chosen(fit, "l1_ratios", best[1])
+        ratio = chosen_candidate(fit, "l1_ratios", best[1])
     return logistic_with(fit, C, ratio)
 
 
-def liblinear(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """A fit by liblinear, for which the intercept is the coefficient of one feature more, and penalised.
+def liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
+    """Return a fit by liblinear, which penalises the intercept as one more feature's coefficient.
 
     y, weights : a column for each problem.
     """
-    twin, X = fit.twin, fit.data("X")
+    twin, X = fit.twin, fit.float_data("X")
     coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
     if twin.fit_intercept:
         scale = fit.parameter("intercept_scaling")
         X = xp.concat([X, xp.broadcast_to(scale, (X.shape[0], 1))], axis=1)
-        last = np.asarray(twin.intercept_).reshape(-1, 1) / plain(scale)
+        last = np.asarray(twin.intercept_).reshape(-1, 1) / plain_data(scale)
         coef = np.concatenate([coef, last], axis=1)
     rows = [
-        Penalised(fit.name, loss, X, y[:, k], weights[:, k], **penalty).solve(coef[k])["coef"]
+        Penalised(fit.name, loss, X, y[:, k], weights[:, k], **penalty).solve_parts(coef[k])["coef"]
         for k in range(coef.shape[0])
     ]
     found = xp.stack(rows)
@@ -269,41 +265,43 @@ VECTORS = "sklearn.svm._classes"
 
 def examine_linear_svc(fit: Fit) -> None:
     if fit.estimator.multi_class != "ovr":
-        fit.refuse("multi_class='crammer_singer' has no derivative here", "Say multi_class='ovr'")
+        fit.refuse_fit(
+            "multi_class='crammer_singer' has no derivative here", "Say multi_class='ovr'"
+        )
     examine_hinge(fit)
 
 
 def examine_hinge(fit: Fit) -> None:
     if not fit.estimator.loss.startswith("squared"):
         loss, other = fit.estimator.loss, "SVC" if fit.name == "LinearSVC" else "SVR"
-        fit.refuse(
+        fit.refuse_fit(
             f"loss={loss!r} has kinks at its solution, and liblinear does not say at which samples",
             f"Take loss='squared_{loss}', or {other}(kernel='linear')",
         )  # fmt: skip
 
 
-@fits(VECTORS, "LinearSVC", examine=examine_linear_svc)
+@connects_fit(VECTORS, "LinearSVC", examine=examine_linear_svc)
 def linear_svc(fit: Fit) -> Attributes:
-    """C sum(weight * squared hinge), and |coef|^2 / 2 or |coef|; one class against the rest"""
+    """Minimise C sum(weight * squared hinge) + |coef|^2 / 2 or |coef|, one class against the rest."""
     columns = onehot(fit)
-    by_class = weights_of_classes(fit, fit.weights())
+    by_class = weights_of_classes(fit, fit.sample_weights())
     if columns.shape[1] == 2:
         rest = by_class[:1]
         columns, by_class = columns[:, 1:], by_class[1:]
     else:
         rest = xp.ones_like(by_class)
     factors = columns * by_class + (1.0 - columns) * rest
-    weights = fit.parameter("C") * fit.weights()[:, None] * factors
+    weights = fit.parameter("C") * fit.sample_weights()[:, None] * factors
     penalty = {"l1": xp.asarray(1.0)} if fit.twin.penalty == "l1" else {"l2": 1.0}
     y = xp.asarray(2.0 * columns - 1.0)
     return liblinear(fit, _losses.squared_hinge, y, weights, **penalty)
 
 
-@fits(VECTORS, "LinearSVR", examine=examine_hinge)
+@connects_fit(VECTORS, "LinearSVR", examine=examine_hinge)
 def linear_svr(fit: Fit) -> Attributes:
-    """C sum(weight * what the residual exceeds epsilon by, squared) + |coef|^2 / 2"""
-    y, epsilon = xp.reshape(fit.data("y"), (-1, 1)), fit.parameter("epsilon")
-    weights = fit.parameter("C") * fit.weights()[:, None]
+    """Minimise C sum(weight * max(|residual| - epsilon, 0)^2) + |coef|^2 / 2."""
+    y, epsilon = xp.reshape(fit.float_data("y"), (-1, 1)), fit.parameter("epsilon")
+    weights = fit.parameter("C") * fit.sample_weights()[:, None]
     return liblinear(fit, _losses.squared_insensitive, y, weights, l2=1.0, extra=[epsilon])
 
 
@@ -313,30 +311,34 @@ LOSSES = {"HalfPoissonLoss": _losses.poisson, "HalfGammaLoss": _losses.gamma,
           "HalfSquaredError": _losses.squared}  # fmt: skip
 
 
-@fits(GENERALIZED, "_GeneralizedLinearRegressor")
+@connects_fit(GENERALIZED, "_GeneralizedLinearRegressor")
 def generalized(fit: Fit) -> Attributes:
-    """The mean of the loss by weight, and alpha |coef|^2 / 2"""
+    """Minimise the weighted mean of the loss + alpha |coef|^2 / 2."""
     name = type(fit.twin._base_loss).__name__
-    y, weights, alpha = fit.data("y"), mean_weights(fit), fit.parameter("alpha")
+    y, weights, alpha = fit.float_data("y"), mean_weights(fit), fit.parameter("alpha")
     if not name.startswith("HalfTweedieLoss"):
-        return fitted(fit, LOSSES[name], y, weights, l2=alpha)
+        return fit_loss(fit, LOSSES[name], y, weights, l2=alpha)
     identity = name == "HalfTweedieLossIdentity"
     special = {0.0: _losses.squared} if identity else {1.0: _losses.poisson, 2.0: _losses.gamma}
     power = fit.twin.power
     if power in special and not isinstance(fit.estimator.power, Array):
-        return fitted(fit, special[power], y, weights, l2=alpha)
+        return fit_loss(fit, special[power], y, weights, l2=alpha)
     if power in (1.0, 2.0):
-        fit.refuse(f"power={power} is a limit of the loss, which has no derivative by power here")
+        fit.refuse_fit(
+            f"power={power} is a limit of the loss, which has no derivative by power here"
+        )
     loss = _losses.tweedie_identity if identity else _losses.tweedie
-    return fitted(fit, loss, y, weights, l2=alpha, extra=[fit.parameter("power")])
+    return fit_loss(fit, loss, y, weights, l2=alpha, extra=[fit.parameter("power")])
 
 
 POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 
 
 @hooks(GENERALIZED, "_GeneralizedLinearRegressor.score")
-def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-    """The share of the deviance that is explained."""
+def deviance_score(
+    self: Any, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None = None
+) -> Any:
+    """Return the share of the deviance that is explained."""
     from sklearn.metrics import d2_tweedie_score
 
     powers = [POWERS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in POWERS]
@@ -345,15 +347,17 @@ def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
 
 # --- robust regression -----------------------------------------------------------------------------
-@fits(f"{HOME}._huber", "HuberRegressor")
+@connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Huber's loss of residual / scale, which is estimated, too.  Source: scikit-learn's user guide."""
+    """Minimise Huber's loss of residual / scale, where the scale is free: scikit-learn's user guide."""
     twin = fit.twin
     start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
     if twin.fit_intercept:
         start["intercept"] = np.asarray(twin.intercept_)
 
-    def objective(parts: Any, X: Any, y: Any, weights: Any, epsilon: Any, alpha: Any) -> Any:
+    def huber_objective(
+        parts: Parts, X: Array, y: Array, weights: Array, epsilon: Array, alpha: Array
+    ) -> Any:
         scale = parts["scale"]
         size = xp.abs(y - xp.matmul(X, parts["coef"]) - parts.get("intercept", 0.0))
         inner = size**2 / scale
@@ -361,16 +365,22 @@ def huber(fit: Fit) -> Attributes:
         loss = scale + xp.where(size > epsilon * scale, outer, inner)
         return xp.sum(weights * loss) + alpha * xp.sum(parts["coef"] ** 2)
 
-    theta = [fit.data("X"), fit.data("y"), fit.weights(), *map(fit.parameter, ("epsilon", "alpha"))]
-    return {f"{name}_": value for name, value in minimum(objective, start, *theta).items()}
+    theta = [
+        fit.float_data("X"), fit.float_data("y"), fit.sample_weights(),
+        *map(fit.parameter, ("epsilon", "alpha")),
+    ]  # fmt: skip
+    return {
+        f"{name}_": value
+        for name, value in minimum_of_parts(huber_objective, start, *theta).items()
+    }
 
 
-# --- what has no derivative ------------------------------------------------------------------------
-def refused(module: str, *classes: str, why: str, instead: str = "") -> None:
+# --- fits without a derivative ---------------------------------------------------------------------
+def refuse_linear(module: str, *classes: str, why: str, instead: str = "") -> None:
     refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
 
 
-STOCHASTIC: Sequence[tuple[str, tuple[str, ...], str]] = (
+DESCENTS = (
     (
         "_stochastic_gradient",
         ("BaseSGDClassifier", "SGDClassifier"),
@@ -381,21 +391,21 @@ STOCHASTIC: Sequence[tuple[str, tuple[str, ...], str]] = (
     ("_passive_aggressive", ("PassiveAggressiveClassifier",), "LinearSVC"),
     ("_passive_aggressive", ("PassiveAggressiveRegressor",), "LinearSVR"),
 )
-for _module, _classes, _other in STOCHASTIC:
-    refused(
+for _module, _classes, _other in DESCENTS:
+    refuse_linear(
         _module, *_classes,
         why="a stochastic descent stops where its steps left it, not at a solution",
         instead=f"{_other} has derivatives; else give it NumPy data",
     )  # fmt: skip
 for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
-    refused(_module, _class, why="it is a choice among random samples, which jumps",
+    refuse_linear(_module, _class, why="it is a choice among random samples, which jumps",
             instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refused("_quantile", "QuantileRegressor",
+refuse_linear("_quantile", "QuantileRegressor",
         why="it solves a linear program, whose solution jumps from corner to corner",
         instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refused("_omp", "OrthogonalMatchingPursuitCV",
+refuse_linear("_omp", "OrthogonalMatchingPursuitCV",
         why="the number of features it chooses is found by fits of parts",
         instead="OrthogonalMatchingPursuit has derivatives; else give it NumPy data")  # fmt: skip
 for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
-    refused("_least_angle", _class, why="the alpha it chooses is a corner of the path",
+    refuse_linear("_least_angle", _class, why="the alpha it chooses is a corner of the path",
             instead="LassoCV has derivatives, as LassoLars has; else give it NumPy data")  # fmt: skip

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from sklearn.mixture._base import BaseMixture
 
 import arraytape as xp
 
@@ -13,8 +14,8 @@ from ..._array.array import Array
 from .._context import has_array
 from .._facades import SoftFloat
 from .._statements import keeps_arrays, replaces
-from ._fits import Fit, as_float, fits
-from ._solutions import Parts, root
+from ._fits import Fit, as_float, connects_fit
+from ._solutions import Parts, root_of_parts
 
 for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
     keeps_arrays(f"sklearn.mixture.{module}")
@@ -22,18 +23,14 @@ replaces("sklearn.mixture._base", "float", SoftFloat)
 
 GAUSSIAN = ("weights_", "means_", "covariances_")
 BAYESIAN = (
-    "weight_concentration_",
-    "mean_precision_",
-    "means_",
-    "degrees_of_freedom_",
-    "covariances_",
-)
+    "weight_concentration_", "mean_precision_", "means_", "degrees_of_freedom_", "covariances_",
+)  # fmt: skip
 
 DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "covariance_prior_")
 
 
-def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """A model's parameters by name; a pair of them (a Dirichlet process has one) in one array."""
+def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a model's parameters by name; a Dirichlet process's pair of them in one array."""
     parts = {}
     for name in names:
         value = getattr(model, name)
@@ -43,8 +40,8 @@ def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return parts
 
 
-def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
-    """A copy of a fitted model with other parameters, and what follows from them and from the data."""
+def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
+    """Return a copy of a fitted model with other parameters and what they and X determine."""
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
     model = copy.copy(twin)
@@ -59,36 +56,31 @@ def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
     return model
 
 
-def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
-    """The parameters after one step of EM from others."""
+def em_step(twin: BaseMixture, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
     model = with_parts(twin, parts, X)
     _, log_resp = model._e_step(X)
     model._m_step(X, log_resp)
     return as_parts(model, names)
 
 
-@fits("sklearn.mixture._base", "BaseMixture", ignores=("y",))
-@fits(
-    "sklearn.mixture._base",
-    "BaseMixture",
-    ignores=("y",),
-    method="fit_predict",
+@connects_fit("sklearn.mixture._base", "BaseMixture", ignores=("y",))
+@connects_fit(
+    "sklearn.mixture._base", "BaseMixture", ignores=("y",), method="fit_predict",
     result=lambda model, fit: fit.result,
-)
+)  # fmt: skip
 def expectation_maximization(fit: Fit) -> dict[str, Array]:
-    X, twin = fit.data("X"), fit.twin
-    names = (
-        GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN
-    )
+    X, twin = fit.float_data("X"), fit.twin
+    bayesian = hasattr(twin, "mean_precision_") or not hasattr(twin, "weights_")
+    names = BAYESIAN if bayesian else GAUSSIAN
 
-    def residual(parts: Parts, X: Array) -> list[Array]:
-        after = step(twin, parts, X, names)
+    def em_residual(parts: Parts, X: Array) -> list[Array]:
+        after = em_step(twin, parts, X, names)
         return [as_float(after[name]) - parts[name] for name in names]
 
     try:
-        found = root(residual, as_parts(twin, names), X)
+        found = root_of_parts(em_residual, as_parts(twin, names), X)
     except ValueError:  # scikit-learn's: Newton's method has left the positive definite matrices
-        fit.refuse("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
+        fit.refuse_fit("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())
     derived = {name: getattr(model, name) for name in DERIVED if hasattr(model, name)}

@@ -1,4 +1,4 @@
-"""Cross-validation: scores, which scikit-learn takes for numbers, and the tables of them are Arrays."""
+"""Cross-validation: scikit-learn takes scores for numbers; here they and their tables are Arrays."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 import arraytape as xp
 
 from ..._array.array import Array
+from .._plain import ArrayInput
 from .._statements import hooks, keeps_arrays, original
 
 Scores = dict[str, Any] | Any  # by name where there are several metrics
@@ -22,33 +25,29 @@ for module in ("_plot", "_search", "_search_successive_halving", "_validation"):
 
 @hooks(MODULE, "_score")
 def scored(
-    estimator: Any,
-    X_test: Any,
-    y_test: Any,
-    scorer: Callable[..., Scores],
-    *args: Any,
-    **keywords: Any,
-) -> Scores:
-    """What the scorer gave, where that are Arrays: scikit-learn's function asks for numbers."""
+    estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
+    scorer: Callable[..., Scores], *args: Any, **keywords: Any,
+) -> Scores:  # fmt: skip
+    """Return the scorer's Arrays, in whose place scikit-learn's function gets numbers."""
     given: dict[str, Scores] = {}
 
-    def score(*data: Any, **options: Any) -> Scores:
+    def noted_score(*data: Any, **options: Any) -> Scores:
         given["scores"] = found = scorer(*data, **options)
         if isinstance(found, Mapping):
-            return {name: number(value) for name, value in found.items()}
-        return number(found)
+            return {name: score_number(value) for name, value in found.items()}
+        return score_number(found)
 
     scores = original(MODULE, "_score")(
-        estimator, X_test, y_test, like(scorer, score), *args, **keywords
+        estimator, X_test, y_test, like_scorer(scorer, noted_score), *args, **keywords
     )
     found = given.get("scores")
     if isinstance(found, Mapping):
-        return {name: kept(found[name], value) for name, value in scores.items()}
-    return kept(found, scores)
+        return {name: kept_score(found[name], value) for name, value in scores.items()}
+    return kept_score(found, scores)
 
 
-def like(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
-    """A function of the scorer's class, by which scikit-learn tells several metrics from one."""
+def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Callable[..., Scores]:
+    """Return a function of the scorer's class, by which scikit-learn detects several metrics."""
     from sklearn.metrics._scorer import _MultimetricScorer
 
     if not isinstance(scorer, _MultimetricScorer):
@@ -62,13 +61,13 @@ def like(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
     return made
 
 
-def number(score: Any) -> Any:
-    """A number in the place of a score that is an Array; its value is not looked at."""
+def score_number(score: Any) -> Any:
+    """Return the number 0.0 in place of a score that is an Array; nothing reads the number."""
     return 0.0 if is_score(score) else score
 
 
-def kept(score: Any, value: Any) -> Any:
-    """The score, where a number stood in for it; else what scikit-learn made of it."""
+def kept_score(score: Any, value: Any) -> Any:
+    """Return the score if a number stood in for it, else the value that scikit-learn made of it."""
     return score if is_score(score) else value
 
 
@@ -78,7 +77,7 @@ def is_score(score: Any) -> bool:
 
 @hooks(MODULE, "_aggregate_score_dicts")
 def aggregated(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One Array for each name whose scores are some."""
+    """Return one Array for each name with a score that is an Array."""
     found: dict[str, Any] = original(MODULE, "_aggregate_score_dicts")(scores)
     for name in found:
         column = [row[name] for row in scores]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -10,9 +10,12 @@ import sklearn
 
 import arraytape
 
+from ..._array.array import Array
 from ..._record.stack import recorders
 from ..._storage.storage import CARRIED
+from ..._util.protocols import Namespace
 from .._hooks import original_of
+from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._fits import detached
 
@@ -20,7 +23,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return what sets, elsewhere or later, scikit-learn's options of this thread, such as dispatch."""
+    """Return a function that sets scikit-learn's options of this thread elsewhere or later."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -30,18 +33,18 @@ CARRIED.append(note_configuration)
 
 @hooks(MODULE, "get_namespace")
 def get_namespace(*arrays: Any, **options: Any) -> Any:
-    """Ours, wherever an Array is among the arrays."""
+    """Return our namespace, wherever an Array is among the arrays."""
     return arraytape, True
 
 
 @hooks(MODULE, "check_same_namespace")
-def check_same_namespace(X: Any, estimator: Any, **options: Any) -> None:
-    """Arrays and NumPy data go together."""
+def check_same_namespace(X: ArrayInput, estimator: Any, **options: Any) -> None:
+    """Accept Arrays and NumPy data together."""
 
 
 @hooks(MODULE, "device")
-def device(*arrays: Any, **options: Any) -> Any:
-    """That of the Arrays, to which NumPy data beside them is brought."""
+def device_of_arrays(*arrays: Any, **options: Any) -> Any:
+    """Return the device of the Arrays, to which NumPy data beside them is moved."""
     found = {x.device for x in arrays if isinstance(x, arraytape.Array)}
     if len(found) > 1:
         return original(MODULE, "device")(*arrays, **options)
@@ -49,25 +52,25 @@ def device(*arrays: Any, **options: Any) -> Any:
 
 
 @hooks(MODULE, "_expit")
-def expit(x: Any, out: Any = None, xp: Any = None) -> Any:
-    """SciPy's values, where scikit-learn has 1 / (1 + exp(-x)) for other namespaces than NumPy's."""
+def expit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> Any:
+    """Return SciPy's values; scikit-learn has 1 / (1 + exp(-x)) for namespaces other than NumPy."""
     return arraytape.special.expit(x)
 
 
 @hooks(MODULE, "_logit")
-def logit(x: Any, out: Any = None, xp: Any = None) -> Any:
+def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> Any:
     return arraytape.special.logit(x)
 
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: Any) -> bool:
-    """Where scikit-learn asks for a number between bounds, an Array of no dimension is one."""
+    """Accept an Array of no dimension where scikit-learn asks for a number between bounds."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
-def in_this_thread(parallel: Any, iterable: Any) -> Any:
-    """One task after the other where a tape is open, which does not see other threads and processes."""
+def in_this_thread(parallel: Any, iterable: Iterable[Any]) -> Any:
+    """Run the tasks in this thread while a tape is open, because it records no other ones."""
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"
         parallel = type(parallel)(n_jobs=1, verbose=parallel.verbose, return_as=return_as)

@@ -6,27 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import arraytape as xp
 
 from ..._array.array import Array
 from ..._custom.gradient import custom_gradient
 from ..._util.errors import user_line
-from .._plain import plain
+from .._plain import ArrayInput, plain_data
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._distances import distances, weights_by_distance
-from ._fits import Fit, as_float, detached, detached_object, fits, refuses
+from ._fits import Fit, as_float, connects_fit, detached, detached_object, refuses
 from ._labels import indicators
-from ._solutions import Parts, minimum
+from ._solutions import Parts, minimum_of_parts
 
 ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
 
 
-def no_weight_at_all(data: Any, value: Any) -> Any:
-    """Cython's look at weights, of which NumPy data is enough."""
+def no_weight_at_all(data: ArrayInput, value: float) -> Any:
+    """Call Cython's check of weights with NumPy data."""
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
     return _all_with_any_reduction_axis_1(detached(data), value)
@@ -35,20 +36,20 @@ def no_weight_at_all(data: Any, value: Any) -> Any:
 replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", no_weight_at_all)
 
 
-@fits("sklearn.neighbors._base", "NeighborsBase", method="_fit")
+@connects_fit("sklearn.neighbors._base", "NeighborsBase", method="_fit")
 def neighbors(fit: Fit) -> dict[str, Array]:
-    """The data that an estimator keeps, and a continuous target."""
-    kept = {"_fit_X": fit.data("X")}
+    """Return the data that an estimator keeps, and a continuous target."""
+    kept = {"_fit_X": fit.float_data("X")}
     target = getattr(fit.twin, "_y", None)
     if target is not None and target.dtype.kind == "f":
-        kept["_y"] = fit.data("y")
+        kept["_y"] = fit.float_data("y")
     elif fit.given.get("y") is not None:
         fit.labels()
     return kept
 
 
 @answers("sklearn.neighbors._base", "KNeighborsMixin.kneighbors")
-def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | None:
+def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, None] | None:
     if not given["return_distance"]:
         return None
     X = queries(model, given)
@@ -59,16 +60,16 @@ def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | Non
     return length(model, apart), None
 
 
-def queries(model: Any, given: Mapping[str, Any]) -> Any:
-    """The samples that a method is asked about: those of the fit where it is given none."""
+def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
+    """Return the samples that a method is asked about: those of the fit where it is given none."""
     return model._fit_X if given["X"] is None else given["X"]
 
 
 METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
-def length(model: Any, apart: Array) -> Array:
-    """The length of each difference by the model's metric; one of 0 has the gradient 0."""
+def length(model: BaseEstimator, apart: Array) -> Array:
+    """Return the length of each difference by the model's metric; one of 0 has the gradient 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
@@ -81,21 +82,21 @@ def length(model: Any, apart: Array) -> Array:
 
 
 # --- within a radius ----------------------------------------------------------------------------------
-def weights_within(model: Any, given: Mapping[str, Any]) -> Array:
-    """(queries, samples): the weights of the samples within the radius, which sum to 1."""
+def weights_within(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+    """Return the weights, which sum to 1, of the samples within the radius: (queries, samples)."""
     X = queries(model, given)
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
-    weights = weights_by_distance(model, apart, plain(apart) <= model.radius)
+    weights = weights_by_distance(model, apart, plain_data(apart) <= model.radius)
     return weights / xp.sum(weights, axis=1)[:, None]
 
 
 @answers("sklearn.neighbors._regression", "RadiusNeighborsRegressor.predict")
-def radius_regression(model: Any, given: Mapping[str, Any]) -> Array:
+def radius_regression(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     return weights_within(model, given) @ as_float(model._y)
 
 
 @answers("sklearn.neighbors._classification", "RadiusNeighborsClassifier.predict_proba")
-def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
+def radius_classification(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
     if model.outputs_2d_ or model.outlier_label_ is not None:
         raise TypeError(
             "RadiusNeighborsClassifier.predict_proba with several targets or an outlier_label has no "
@@ -109,17 +110,17 @@ def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
     "sklearn.neighbors._classification", "KNeighborsClassifier.predict",
     "RadiusNeighborsClassifier.predict",
 )  # fmt: skip
-def classes(model: Any, given: Mapping[str, Any]) -> None:
-    """Labels."""
+def classes(model: BaseEstimator, given: Mapping[str, Any]) -> None:
+    """Return no formula, because labels have no derivative."""
 
 
 # --- kernel density -----------------------------------------------------------------------------------
-@fits("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
+@connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """The tree holds NumPy data; the samples that it stands for are kept beside it."""
-    X, weights = fit.data("X"), fit.weights()
+    """Return the samples in the fit's tree, which holds NumPy data, as attributes beside it."""
+    X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
-        fit.refuse(f"only {DENSITY} has a derivative here")
+        fit.refuse_fit(f"only {DENSITY} has a derivative here")
     fit.twin._samples, fit.twin._sample_weights = detached(X), detached(weights)
     kept = {"_samples": X, "_sample_weights": weights}
     if not isinstance(fit.twin.bandwidth, str):
@@ -128,25 +129,22 @@ def kernel_density(fit: Fit) -> dict[str, Array]:
 
 
 KERNELS = {
-    "gaussian": lambda u: -0.5 * u * u,
-    "exponential": lambda u: -u,
-    "epanechnikov": lambda u: xp.log(1.0 - u * u),
-    "linear": lambda u: xp.log(1.0 - u),
-    "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)),
-    "tophat": lambda u: 0.0 * u,
-}
+    "gaussian": lambda u: -0.5 * u * u, "exponential": lambda u: -u,
+    "epanechnikov": lambda u: xp.log(1.0 - u * u), "linear": lambda u: xp.log(1.0 - u),
+    "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)), "tophat": lambda u: 0.0 * u,
+}  # fmt: skip
 
 
 DENSITY = "metric='euclidean' with atol=0 and rtol=0"
 
 
-def has_density(model: Any) -> bool:
-    """Whether the sum below is what the tree computes."""
+def has_density(model: BaseEstimator) -> bool:
+    """Return True if ``log_density`` is what the tree computes."""
     return model.metric == "euclidean" and not model.rtol and not model.atol
 
 
-def samples_of(model: Any) -> tuple[Array, Array]:
-    """The samples and their weights: of a fit to Arrays, or of the tree that one to NumPy data made."""
+def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
+    """Return the samples and weights of a fit to Arrays, or of the tree of a fit to NumPy data."""
     if hasattr(model, "_samples"):
         return as_float(model._samples), as_float(model._sample_weights)
     if not has_density(model):
@@ -160,8 +158,8 @@ def samples_of(model: Any) -> tuple[Array, Array]:
 
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
-def log_density(model: Any, given: Mapping[str, Any]) -> Array:
-    """The logarithm of a sum of kernels, but for a constant that no derivative needs."""
+def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+    """Return the logarithm of a sum of kernels, but for a constant that no derivative needs."""
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])
     u = distances(X, samples) / h
@@ -178,18 +176,19 @@ refuses(
 
 
 # --- neighbourhood components -------------------------------------------------------------------------
-@fits("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
+@connects_fit("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
-    """Goldberger, Roweis, Hinton and Salakhutdinov 2004, "Neighbourhood components analysis", eq. 4.
+    """Minimise the objective of Goldberger, Roweis, Hinton and Salakhutdinov 2004, eq. 4.
 
-    Rotated components give the same distances and so the same objective; which ones the fit ends at has
-    no derivative.  A term that holds the rotation still leaves that of all else.
+    Rotated components give the same distances and so the same objective; which ones the fit ends at
+    has no derivative.  A term that holds the rotation leaves the derivatives of all else as they
+    are.  Source: "Neighbourhood components analysis".
     """
-    X, y, components = fit.data("X"), fit.labels(), fit.twin.components_
+    X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))
     others = xp.asarray(~np.eye(X.shape[0], dtype=bool))
 
-    def objective(parts: Parts, X: Array) -> Array:
+    def neighborhood_objective(parts: Parts, X: Array) -> Array:
         Z = X @ xp.matrix_transpose(parts["components"])
         squares = xp.sum((Z[:, None, :] - Z[None, :, :]) ** 2, axis=2)
         logits = xp.where(others, -squares, -np.inf)
@@ -198,16 +197,16 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
         rotation = turned - xp.matrix_transpose(turned)
         return 0.25 * xp.sum(rotation * rotation) - xp.sum(near * same)
 
-    found = minimum(objective, {"components": components}, X)["components"]
+    found = minimum_of_parts(neighborhood_objective, {"components": components}, X)["components"]
     return {"components_": up_to_rotation(found)}
 
 
 @custom_gradient
 def up_to_rotation(components: Array) -> tuple[Array, Any]:
-    """The components; a gradient that asks how they rotate is an error."""
+    """Return the components; a gradient that depends on their rotation is an error."""
 
-    def pull(g: Array) -> Array:
-        turning = plain(g @ xp.matrix_transpose(components))
+    def pull_unrotated(g: Array) -> Array:
+        turning = plain_data(g @ xp.matrix_transpose(components))
         if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
             raise ValueError(
                 "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "
@@ -216,4 +215,4 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
             )
         return g
 
-    return components, pull
+    return components, pull_unrotated

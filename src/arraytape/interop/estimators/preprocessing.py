@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..._array.array import Array
+from .._plain import ArrayInput
 from .._power import box_cox, yeo_johnson
 from .._statements import hooks, original
 from ._fits import as_float, connect, detached, refuses
-from ._solutions import minimum
+from ._solutions import minimum_of_parts
 
 DATA = "sklearn.preprocessing._data"
 
 
-def searched(name: str, log_likelihood: Any) -> None:
-    """The method of PowerTransformer that finds a column's lambda by Brent's method."""
+def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
+    """Hook the method of PowerTransformer that finds a column's lambda by Brent's method."""
 
     @hooks(DATA, f"PowerTransformer.{name}")
-    def optimize(transformer: Any, x: Any) -> Array:
+    def optimize(transformer: BaseEstimator, x: ArrayInput) -> Array:
         value = original(DATA, f"PowerTransformer.{name}")(transformer, detached(x))
         x = as_float(x)
         x = x[np.flatnonzero(~np.isnan(detached(x)))]
-        found = minimum(
+        found = minimum_of_parts(
             lambda parts, x: -log_likelihood(parts["lambda"], x), {"lambda": np.asarray(value)}, x
         )
         return connect(value, found["lambda"])
@@ -35,11 +38,8 @@ refuses(
     "sklearn.preprocessing._discretization", "KBinsDiscretizer",
     why="bins are numbered, and a number of a bin is constant in steps",
 )  # fmt: skip
-refuses(
-    "sklearn.preprocessing._target_encoder", "TargetEncoder",
-    why="its table of categories is written in compiled code that has no rule here",
-)  # fmt: skip
-refuses(
-    "sklearn.preprocessing._target_encoder", "TargetEncoder", method="fit_transform",
-    why="its table of categories is written in compiled code that has no rule here",
-)  # fmt: skip
+for _method in ("fit", "fit_transform"):
+    refuses(
+        "sklearn.preprocessing._target_encoder", "TargetEncoder", method=_method,
+        why="its table of categories is written in compiled code that has no rule here",
+    )  # fmt: skip

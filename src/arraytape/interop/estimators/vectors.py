@@ -24,23 +24,23 @@ from ... import implicit
 from ..._array.array import Array
 from ..._util.errors import user_line
 from .._hooks import original_of
-from .._plain import plain
+from .._plain import ArrayInput, NumpyData, plain_data
 from .._statements import hooks
-from ._fits import Fit, as_float, connect, detached, detached_object, fits
+from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._labels import indicators, weights_of_classes
-from ._solutions import root
+from ._solutions import Parts, root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
 EDGE = 1e-6  # of the limit, or the margin: how near to a change of its state a candidate may be
-ROUNDS = 50  # in which candidates find their states
+ROUNDS = 50  # of changes of the candidates' states, at most
 
 
 @dataclasses.dataclass
 class Dual:
     """The dual problem of one machine.
 
-    rows, signs, targets, limits : by candidate.  alpha : what libsvm found.  b : its constant.
+    rows, signs, targets, limits : of each candidate.  alpha : libsvm's solution.  b : its constant.
     total, mass : of the sums of alpha.  free : what else is solved for: nothing, the "width" of the
     tube, by which targets are lowered in the sign's direction, or the "scale" of limits and mass.
     """
@@ -57,18 +57,20 @@ class Dual:
     mass: Any = None
     free: str = ""
 
-    def solve(self) -> tuple[Any, Array, Array]:
-        """The candidates whose alpha is not 0, their alpha and b, as functions of the data."""
+    def solve_machine(self) -> tuple[Any, Array, Array]:
+        """Return the candidates whose alpha is not 0, their alpha and b, as functions of the data."""
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
         there = np.concatenate([inner, outer])
-        K = self.kernel.between(self.rows[inner], self.rows[there])
+        K = self.kernel.between_rows(self.rows[inner], self.rows[there])
         signs, count = self.signs[there], len(inner)
         start: dict[str, Any] = {"alpha": self.alpha[inner], "b": np.asarray(self.b)}
         if self.free:
             start["extra"] = np.asarray(self.extra(found))
 
-        def residual(parts: Any, K: Any, targets: Any, limits: Any, total: Any, *mass: Any) -> Any:
+        def machine_residual(
+            parts: Parts, K: Array, targets: Array, limits: Array, total: Array, *mass: Any
+        ) -> Any:
             extra = parts.get("extra")
             alpha = xp.concat([parts["alpha"], limits * extra if self.free == "scale" else limits])
             at = xp.matmul(K, signs * alpha) + parts["b"] - targets
@@ -81,33 +83,36 @@ class Dual:
 
         theta = [K, self.targets[inner], self.limits[outer], xp.asarray(self.total)]
         theta += [] if self.mass is None else [self.mass]
-        parts = root(residual, start, *theta)
+        parts = root_of_parts(machine_residual, start, *theta)
         bound = self.limits[outer] * parts["extra"] if self.free == "scale" else self.limits[outer]
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
     # --- which candidates are at a bound, on plain numbers ------------------------------------------
-    def extra(self, states: Any) -> Any:
-        """The width or the scale at libsvm's solution."""
+    def extra(self, states: NumpyData | None) -> Any:
+        """Return the width or the scale at libsvm's solution."""
         if self.free == "scale":
-            return float(np.sum(self.alpha)) / float(plain(self.mass))
+            return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
-        f = self.kernel.plain(self.rows[inner], self.rows) @ (self.signs * self.alpha) + self.b
-        return float(np.mean(self.signs[inner] * (plain(self.targets)[inner] - f)))
+        K = self.kernel.plain_between(self.rows[inner], self.rows)
+        f = K @ (self.signs * self.alpha) + self.b
+        return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """-1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
+        """Return -1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
 
         libsvm stops before its solution: candidates change their state until all conditions hold.
         """
-        limits = plain(self.limits)
+        limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
         states = np.where(
             self.alpha <= 0, -1, np.where(self.alpha >= limits * scale * (1 - 1e-9), 1, 0)
         )
         for _ in range(ROUNDS):
             if not np.any(states == 0):
-                self.refuse("no support vector lies on the margin, and the constant is one of many")
-            alpha, slack, scale = self.at(states)
+                self.refuse_kink(
+                    "no support vector lies on the margin, and the constant is one of many"
+                )
+            alpha, slack, scale = self.conditions_at(states)
             after = np.where(
                 states == 0, np.where(alpha < 0, -1, np.where(alpha > limits * scale, 1, 0)), states
             )
@@ -115,35 +120,35 @@ class Dual:
             if np.array_equal(after, states):
                 break
             states = after
-        self.examine(states, alpha / (limits * scale), slack)
+        self.examine_states(states, alpha / (limits * scale), slack)
         return states
 
-    def at(self, states: Any) -> tuple[Any, Any, float]:
-        """alpha, by how much f falls short of each target in its sign's direction, and the scale."""
+    def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
+        """Return alpha, each target's slack (target - f, in its sign's direction), and the scale."""
         inner, outer = states == 0, states > 0
-        K = self.kernel.plain(self.rows, self.rows)
-        signs, limits, targets = self.signs, plain(self.limits), plain(self.targets)
+        K = self.kernel.plain_between(self.rows, self.rows)
+        signs, limits, targets = self.signs, plain_data(self.limits), plain_data(self.targets)
         width, scale = self.free == "width", self.free == "scale"
         count = np.count_nonzero(inner)
         by_limit = K[:, outer] @ (signs * limits)[outer]
         columns = [K[:, inner] * signs[inner], np.ones((len(signs), 1))]
         sums = [np.append(signs[inner], 0.0)]
-        values = [float(plain(self.total)) - (signs * limits)[outer].sum()]
+        values = [float(plain_data(self.total)) - (signs * limits)[outer].sum()]
         if self.mass is not None:
             sums.append(np.append(np.ones(count), 0.0))
-            values.append(float(plain(self.mass)) - limits[outer].sum())
+            values.append(float(plain_data(self.mass)) - limits[outer].sum())
         known = targets - by_limit
         if width:
             columns.append(signs[:, None] * 1.0)
             sums = [np.append(row, 0.0) for row in sums]
-        if scale:  # what is at its limit, and the mass, grow with the factor
+        if scale:  # the limits and the mass are multiplied by the factor
             columns.append(by_limit[:, None])
             sums = [np.append(row, -value) for row, value in zip(sums, values, strict=True)]
             values, known = [0.0, 0.0], targets
         table = np.concatenate(columns, axis=1)
         matrix = np.concatenate([table[inner], np.asarray(sums)])
         if not np.linalg.cond(matrix) < 1e14:
-            self.refuse(
+            self.refuse_kink(
                 "its conditions are singular: support vectors on the margin depend on each other"
             )
         found = np.linalg.solve(matrix, np.append(known[inner], values))
@@ -152,19 +157,19 @@ class Dual:
         alpha[inner] = found[:count]
         return alpha, signs * (known - table @ found), float(factor)
 
-    def examine(self, states: Any, share: Any, slack: Any) -> None:
-        """Refuse where a candidate is about to change its state, or one left out would enter."""
-        margin = EDGE * max(1.0, float(np.max(np.abs(plain(self.targets)))))
+    def examine_states(self, states: NumpyData, share: NumpyData, slack: NumpyData) -> None:
+        """Refuse a fit with a candidate about to change its state, or one left out about to enter."""
+        margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
         unsure = inner & ((share < EDGE) | (share > 1.0 - EDGE))
         unsure |= (states < 0) & (slack > -margin) | (states > 0) & (slack < margin)
         if np.any(unsure):
             sample = int(self.rows[np.flatnonzero(unsure)[0]])
-            self.refuse(
+            self.refuse_kink(
                 f"sample {sample} is about to become a support vector, to be none, or to reach its limit"
             )
 
-    def refuse(self, why: str) -> None:
+    def refuse_kink(self, why: str) -> None:
         raise implicit.NotASolution(
             f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to "
             f"tell. Change the parameters, or lower tol [at {user_line()}]"
@@ -182,20 +187,19 @@ class Kernel:
     coef0: Any = 0.0
     degree: int = 3
 
-    def between(self, rows: Any, others: Any) -> Array:
-        """The kernel of samples by their numbers."""
+    def between_rows(self, rows: NumpyData, others: NumpyData) -> Array:
         if self.name == "precomputed":
             return self.X[rows, :][:, others]
-        return self.of(self.X[rows, :], self.X[others, :])
+        return self.between_samples(self.X[rows, :], self.X[others, :])
 
-    def plain(self, rows: Any, others: Any) -> Any:
+    def plain_between(self, rows: NumpyData, others: NumpyData) -> Any:
         still = dataclasses.replace(
-            self, X=xp.stop_gradient(self.X), gamma=plain(self.gamma), coef0=plain(self.coef0)
-        )
-        return np.asarray(still.between(rows, others))
+            self, X=xp.stop_gradient(self.X), gamma=plain_data(self.gamma),
+            coef0=plain_data(self.coef0),
+        )  # fmt: skip
+        return np.asarray(still.between_rows(rows, others))
 
-    def of(self, A: Array, B: Array) -> Array:
-        """The kernel of the rows of A and B."""
+    def between_samples(self, A: Array, B: Array) -> Array:
         if callable(self.name):
             return as_float(self.name(A, B))
         product = xp.matmul(A, xp.matrix_transpose(B))
@@ -209,7 +213,7 @@ class Kernel:
 
 
 def kernel_of(fit: Fit) -> Kernel:
-    name, X = fit.estimator.kernel, fit.data("X")
+    name, X = fit.estimator.kernel, fit.float_data("X")
     if name == "precomputed" or name == "linear" or callable(name):
         return Kernel(name, X)
     given = fit.estimator.gamma
@@ -223,26 +227,27 @@ def kernel_of(fit: Fit) -> Kernel:
 
 
 # --- fits ------------------------------------------------------------------------------------------
-def examine(fit: Fit) -> None:
+def examine_vectors(fit: Fit) -> None:
     if getattr(fit.estimator, "probability", False) is True:
-        fit.refuse(
+        fit.refuse_fit(
             "probability=True fits the probabilities to a random cross-validation",
             "Take decision_function",
         )
     if hasattr(fit.given["X"], "tocsr"):
-        fit.refuse("sparse X has no derivative here", "Give it X.toarray()")
+        fit.refuse_fit("sparse X has no derivative here", "Give it X.toarray()")
 
 
-@fits(BASE, "BaseLibSVM", examine=examine)
+@connects_fit(BASE, "BaseLibSVM", examine=examine_vectors)
 def support_vectors(fit: Fit) -> Mapping[str, Array]:
-    """The coefficients of all machines, with the support vectors and the kernel's width."""
+    """Return the coefficients of all machines, with the support vectors and the kernel's width."""
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
     for machine in machines(fit, kernel):
-        found, alpha, b = machine.dual.solve()
+        found, alpha, b = machine.dual.solve_machine()
         for row, places in machine.places:
-            rows[row] = rows[row] + spread(twin.support_, places, machine.dual, found, alpha)
+            added = spread_weights(twin.support_, places, machine.dual, found, alpha)
+            rows[row] = rows[row] + added
         constants.append(b)
     found_coef, found_b = xp.stack(rows), xp.stack(constants)
     flip = -1.0 if twin._impl in ("c_svc", "nu_svc") and len(twin.classes_) == 2 else 1.0
@@ -259,8 +264,10 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
     return attributes
 
 
-def spread(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> Array:
-    """The signed weights in a row of dual_coef_, at those of the support vectors that it is about."""
+def spread_weights(
+    support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
+) -> Array:
+    """Return the signed weights in a row of dual_coef_, at the support vectors of its machine."""
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
         at = np.flatnonzero(support == dual.rows[candidate])
@@ -271,14 +278,13 @@ def spread(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> A
 
 @dataclasses.dataclass
 class Machine:
-    """A machine of a fit, and where its weights are: rows of dual_coef_, each with a mask of vectors."""
+    """A machine of a fit, with the rows of dual_coef_ that hold its weights, each with a mask."""
 
     dual: Dual
     places: list[tuple[int, Any]]
 
 
 def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
-    """The machines of a fit: one, or one for each pair of classes."""
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
         return [
@@ -286,7 +292,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
             for i in range(len(twin.classes_))
             for j in range(i + 1, len(twin.classes_))
         ]
-    weights, beta = fit.weights(), np.zeros(fit.twin.shape_fit_[0])
+    weights, beta = fit.sample_weights(), np.zeros(fit.twin.shape_fit_[0])
     beta[twin.support_] = twin._dual_coef_[0]
     everywhere = [(0, np.ones(len(twin.support_), dtype=bool))]
     rows, ones = np.arange(len(beta)), np.ones(len(beta))
@@ -297,7 +303,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
         targets = xp.zeros(len(beta), dtype=xp.float64)
         dual = Dual(fit.name, kernel, rows, ones, targets, weights, beta, b, total)
         return [Machine(dual, everywhere)]
-    limits, y = fit.parameter("C") * weights, xp.reshape(fit.data("y"), (-1,))
+    limits, y = fit.parameter("C") * weights, xp.reshape(fit.float_data("y"), (-1,))
     tube: dict[str, Any] = {}
     if twin._impl == "nu_svr":
         width: Any = 0.0
@@ -313,7 +319,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
 
 
 def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
-    """The machine of two classes, of which the first has the sign 1."""
+    """Return the machine of two classes, of which the first has the sign 1."""
     twin = fit.twin
     labels = fit.labels().reshape(-1)
     rows = np.concatenate([np.flatnonzero(labels == twin.classes_[k]) for k in (first, second)])
@@ -327,7 +333,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     for i in range(first):
         number += count - 1 - i
     b = float(twin._intercept_[number + second - first - 1])
-    weights = fit.weights()[rows]
+    weights = fit.sample_weights()[rows]
     more: dict[str, Any] = {}
     if twin._impl == "nu_svc":
         fit.asked.add("class_weight")  # which libsvm ignores
@@ -342,9 +348,9 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     return Machine(dual, places)
 
 
-# --- what a fitted machine says --------------------------------------------------------------------
-def decision(self: Any, X: Any) -> Array:
-    """f of each machine, by row."""
+# --- methods of a fitted machine -------------------------------------------------------------------
+def decision(self: Any, X: ArrayInput) -> Array:
+    """Return f of each machine, in a row for each sample."""
     X = as_float(X)
     kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
     if self.kernel == "precomputed":
@@ -352,7 +358,7 @@ def decision(self: Any, X: Any) -> Array:
     elif callable(self.kernel):
         K = as_float(self.kernel(X, self._BaseLibSVM__Xfit))[:, self.support_]
     else:
-        K = kernel.of(X, as_float(self.support_vectors_))
+        K = kernel.between_samples(X, as_float(self.support_vectors_))
     coef, b = as_float(self._dual_coef_), as_float(self._intercept_)
     if self._impl not in ("c_svc", "nu_svc"):
         return xp.matmul(K, xp.matrix_transpose(coef)) + b
@@ -369,39 +375,38 @@ def decision(self: Any, X: Any) -> Array:
     return -columns[0] if len(classes) == 2 else xp.stack(columns, axis=1)
 
 
-def of_plain(self: Any, method: str, X: Any) -> Any:
-    """What the library says of NumPy data."""
+def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
+    """Return what the library's method gives for NumPy data."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
 
 @hooks(BASE, "BaseLibSVM._decision_function")
-def decision_function(self: Any, X: Any) -> Array:
-    """libsvm's values."""
+def decision_function(self: Any, X: ArrayInput) -> Array:
     found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
     return found
 
 
 @hooks(CLASSES, "OneClassSVM.predict")
 @hooks(BASE, "BaseSVC.predict")
-def predict_label(self: Any, X: Any) -> Any:
-    """Labels have no derivative."""
+def predict_label(self: Any, X: ArrayInput) -> Any:
+    """Return labels, which have no derivative."""
     return of_plain(self, "predict", X)
 
 
 @hooks(BASE, "BaseLibSVM.predict")
-def predict(self: Any, X: Any) -> Any:
-    """Of a regression: f."""
+def predict(self: Any, X: ArrayInput) -> Any:
+    """Return f of a regression."""
     return connect(of_plain(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
-def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
-    """Votes, and confidences that decide between equal ones."""
+def by_class(predictions: Array, confidences: Array, n_classes: int) -> Array:
+    """Return votes, and confidences that decide between equal ones."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     k = 0
-    wins = plain(predictions)
+    wins = plain_data(predictions)
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
@@ -413,7 +418,7 @@ def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
 
 @hooks(BASE, "BaseLibSVM.coef_.fget")
 def coefficients(self: Any) -> Array:
-    """Without setting a flag that Arrays have not."""
+    """Return coef_ without setting a flag that Arrays lack."""
     if self.kernel != "linear":
         raise AttributeError("coef_ is only available when using a linear kernel")
     return self._get_coef()

@@ -1,6 +1,6 @@
 """The functions of scipy.linalg: SciPy computes the values, the rules are ours."""
 
-from .._recorded import refused
+from .._recorded import refused_functions
 from . import _arrangements as _arrangements
 from . import _banded as _banded
 from . import _equations as _equations
@@ -15,4 +15,4 @@ REFUSED = (  # without a rule so far
     "matrix_balance", "ordqz", "qr_delete", "qr_insert", "qr_multiply", "qr_update", "qz",
     "rsf2csf", "schur", "subspace_angles",
 )  # fmt: skip
-refused(*[f"scipy.linalg.{name}" for name in REFUSED])
+refused_functions(*[f"scipy.linalg.{name}" for name in REFUSED])

@@ -1,4 +1,4 @@
-"""Matrices of scipy.linalg that hold elements of their arguments: where each goes, SciPy says itself.
+"""Matrices of scipy.linalg that hold elements of their arguments: SciPy itself tells where each goes.
 
 The function is run on the numbers of the elements; the result is the same arrangement of Arrays.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ import numpy as np
 import arraytape as xp
 
 from .._ops import at_users_line
-from .._recorded import arguments, data, of_path
+from .._recorded import bind_arguments, of_path, operand_of
 from .._statements import hooks, keeps_arrays
 
 
-def arranged(name: str, *arrays: str, conjugated: bool = False) -> None:
+def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
     """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
 
-    conjugated : the second array is, if it is not given, the conjugate of the first.
+    conjugated : True if the second array is by default the conjugate of the first.
     """
     path = f"scipy.linalg.{name}"
     function = of_path(path)
@@ -30,30 +31,32 @@ def arranged(name: str, *arrays: str, conjugated: bool = False) -> None:
     options = [p for p in signature.parameters if p not in arrays]
 
     @functools.wraps(function)
-    def rule(*args: Any, **keywords: Any) -> Any:
+    def arrange_arguments(*args: Any, **keywords: Any) -> Any:
         bound = signature.bind(*args, **keywords)
         given = dict(bound.arguments)
         if conjugated and given.get(arrays[1]) is None:
-            given[arrays[1]] = xp.conj(data(given[arrays[0]]))
-        given = arguments(path, signature, (), given, [x for x in arrays if x in given], options)
-        parts = {x: data(given[x]) for x in arrays if given.get(x) is not None}
+            given[arrays[1]] = xp.conj(xp.asarray(operand_of(given[arrays[0]])))
+        given = bind_arguments(
+            path, signature, (), given, [x for x in arrays if x in given], options
+        )
+        parts = {x: operand_of(given[x]) for x in arrays if given.get(x) is not None}
         return arrange(function, parts, {x: given[x] for x in options if x in given})
 
-    hooks("scipy.linalg", name)(rule)
+    hooks("scipy.linalg", name)(arrange_arguments)
 
 
-def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> Any:
-    """The arrays' elements, and 0, where the function puts their numbers."""
+def arrange(function: Callable[..., Any], parts: dict[str, Any], options: dict[str, Any]) -> Any:
+    """Return the arrays' elements, and 0, where the function puts their numbers."""
     numbers, start = {}, 1
     for name, part in parts.items():
         count = math.prod(part.shape)
         numbers[name] = np.arange(start, start + count).reshape(part.shape)
         start += count
-    return gathered([*parts.values()], at_users_line(function)(**numbers, **options))
+    return gather_elements([*parts.values()], at_users_line(function)(**numbers, **options))
 
 
-def gathered(parts: list[Any], places: Any) -> Any:
-    """The elements at these places of all of the parts; 0 where the place is 0."""
+def gather_elements(parts: list[Any], places: Any) -> Any:
+    """Return the elements at these places of all of the parts; 0 where the place is 0."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)
@@ -62,25 +65,25 @@ def gathered(parts: list[Any], places: Any) -> Any:
     return found if (places > 0).all() else xp.where(places > 0, found, xp.zeros_like(found))
 
 
-arranged("circulant", "c")
-arranged("convolution_matrix", "a")
-arranged("diagsvd", "s")
-arranged("hankel", "c", "r")
-arranged("leslie", "f", "s")
-arranged("toeplitz", "c", "r", conjugated=True)
+state_arrangement("circulant", "c")
+state_arrangement("convolution_matrix", "a")
+state_arrangement("diagsvd", "s")
+state_arrangement("hankel", "c", "r")
+state_arrangement("leslie", "f", "s")
+state_arrangement("toeplitz", "c", "r", conjugated=True)
 
 
 @hooks("scipy.linalg", "block_diag")
 def block_diag(*arrs: Any) -> Any:
-    parts = [data(part) for part in arrs]
+    parts = [operand_of(part) for part in arrs]
     numbers, start = [], 1
     for part in parts:
         count = math.prod(part.shape)
         numbers.append(np.arange(start, start + count).reshape(part.shape))
         start += count
-    return gathered(parts, of_path("scipy.linalg.block_diag")(*numbers))
+    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*numbers))
 
 
-# Their NumPy code runs on Arrays as it stands.
+# The NumPy code of these modules runs on Arrays as it stands.
 keeps_arrays("scipy.linalg._special_matrices")  # companion, fiedler, fiedler_companion
 keeps_arrays("scipy.linalg._matfuncs")  # khatri_rao

@@ -14,18 +14,19 @@ import arraytape
 from ..._array.paths import sum_to
 from ..._record.plan import Later
 from ..._storage.storage import conjugate, is_complex
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops._factorisations import diagonal_matrix, diagonal_part
 from .._facades import no_rule
 from .._ops import library_op
-from .._recorded import data, recorded
+from .._plain import ArrayInput
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
-from ._right_sides import as_columns, as_given
-from ._structures import given_back
+from ._structures import as_columns, as_given, given_back
 
 
-def shifted(x: Any, k: int, xp: Any) -> Any:
-    """Row i of the result is row i + k of x; 0 where there is none."""
+def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
+    """Return x with row i + k in place of row i; 0 where there is none."""
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -34,25 +35,27 @@ def shifted(x: Any, k: int, xp: Any) -> Any:
     return xp.concat(parts, axis=-2)
 
 
-def along_band(u: Any, y: Any, k: int, xp: Any) -> Any:
-    """The elements (j + k, j) of ``u @ y^H``, by j; 0 where there are none."""
-    return xp.sum(shifted(u, k, xp) * conjugate(y, xp), axis=-1)
+def along_band(u: RawArray, y: RawArray, k: int, xp: Namespace) -> Any:
+    """Return the elements (j + k, j) of ``u @ y^H``, in the order of j; 0 where there are none."""
+    return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
 # --- banded -----------------------------------------------------------------------------------------
-def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
-    """The conjugate transpose of a banded matrix, whose bands are (upper, lower)."""
+def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
+    """Return the conjugate transpose of a banded matrix, as a band with ``upper`` lower diagonals."""
     # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
     # column i.
     rows = [
-        shifted(ab[..., upper + lower - row, :, None], row - lower, xp)[..., 0]
+        shift_rows(ab[..., upper + lower - row, :, None], row - lower, xp)[..., 0]
         for row in range(lower + upper + 1)
     ]
     return conjugate(xp.stack(rows, axis=-2), xp)
 
 
-def solve_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: int, upper: int, xp: Any) -> Any:
-    """u, the solution of the adjoint system, goes back to b, and -u y^H, where there is a band, to ab"""
+def solve_banded_rule(
+    g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
+) -> Any:
+    """Return -u y^H on the bands for ab, and u, which solves the adjoint system, for b."""
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
@@ -74,15 +77,19 @@ solve_banded_op = library_op(
 
 @hooks("scipy.linalg", "solve_banded")
 def solve_banded(
-    l_and_u: Any, ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False,
-    check_finite: Any = True,
+    l_and_u: tuple[int, int], ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     lower, upper = (int(k) for k in l_and_u)
-    return solve_banded_op(data(ab), data(b), lower=lower, upper=upper, check_finite=check_finite)
+    return solve_banded_op(
+        operand_of(ab), operand_of(b), lower=lower, upper=upper, check_finite=check_finite
+    )
 
 
-def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """u, the solution for g, goes back to b, and -(u y^H + y u^H), where there is a band, to ab"""
+def solveh_banded_rule(
+    g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
+) -> Any:
+    """Return the cotangents of ab and b: -(u y^H + y u^H) on the bands, and u, the solution for g."""
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
@@ -110,17 +117,19 @@ solveh_banded_op = library_op(
 
 @hooks("scipy.linalg", "solveh_banded")
 def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False, lower: Any = False,
-    check_finite: Any = True,
+    ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False, overwrite_b: bool = False,
+    lower: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    return solveh_banded_op(data(ab), data(b), lower=bool(lower), check_finite=check_finite)
+    return solveh_banded_op(
+        operand_of(ab), operand_of(b), lower=bool(lower), check_finite=check_finite
+    )
 
 
 # --- Toeplitz ---------------------------------------------------------------------------------------
-def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
-    """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each diagonal,
-    to the elements of c and r; r[0] is not read
-    """
+def solve_toeplitz_rule(
+    g: RawArray, c: RawArray, r: RawArray, b: RawArray, y: RawArray, xp: Namespace
+) -> Any:
+    """Return -u y^H summed along each diagonal for c and r, and u, the adjoint system's solution."""
     g, y = as_columns(b, g, y)
     first = c[..., :1]
     u = solve_toeplitz_op(
@@ -134,13 +143,13 @@ def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
     )
 
 
-def diagonal_sums(u: Any, y: Any, offsets: range, xp: Any) -> list[Any]:
-    """The sums along the diagonals of ``u @ y^H`` that stand so far below the main one."""
+def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> list[Any]:
+    """Return the sums along the diagonals of ``u @ y^H`` at these offsets below the main one."""
     return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
 
 
-def to_row(sums: list[Any], c: Any, xp: Any) -> Any:
-    """What goes back to a first row from the sums of the diagonals; its first element is not read."""
+def to_row(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of a first row, whose first element is not read, from diagonal sums."""
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
 
@@ -154,28 +163,30 @@ solve_toeplitz_op = library_op(
 
 
 @hooks("scipy.linalg", "solve_toeplitz")
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
+def solve_toeplitz(
+    c_or_cr: ArrayInput | tuple[ArrayInput, ArrayInput], b: ArrayInput, check_finite: bool = True
+) -> Any:
     c, r = column_and_row(c_or_cr)
-    return solve_toeplitz_op(c, r, data(b), check_finite=check_finite)
+    return solve_toeplitz_op(c, r, operand_of(b), check_finite=check_finite)
 
 
-def column_and_row(given: Any) -> tuple[Any, Any]:
-    """The first column and the first row, which is by default the column's conjugate."""
+def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[Any, Any]:
+    """Return the first column and the first row, which is by default the column's conjugate."""
     if isinstance(given, tuple):
-        return data(given[0]), data(given[1])
-    c = data(given)
+        return operand_of(given[0]), operand_of(given[1])
+    c = operand_of(given)
     return c, arraytape.conj(arraytape.asarray(c))
 
 
-def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
-    """the adjoint matrix times g goes back to x; g x^H, summed along each diagonal, to c and r"""
+def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp: Namespace) -> Any:
+    """Return g x^H summed along each diagonal for c and r, and the adjoint matrix times g for x."""
     given = x
     g, x = as_columns(given, g, x)
     first = c[..., :1]
     across = conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp)
     second = matmul_toeplitz_op(across, conjugate(c, xp), g)
     m, n = c.shape[-1], r.shape[-1]
-    g, x = filled(g, max(m, n), xp), filled(x, max(m, n), xp)
+    g, x = fill_rows(g, max(m, n), xp), fill_rows(x, max(m, n), xp)
     return (
         Later(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
         Later(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
@@ -183,8 +194,8 @@ def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
     )
 
 
-def filled(x: Any, n: int, xp: Any) -> Any:
-    """With rows of 0 below, up to n."""
+def fill_rows(x: RawArray, n: int, xp: Namespace) -> Any:
+    """Return x with rows of 0 below, up to n."""
     more = n - x.shape[-2]
     if not more:
         return x
@@ -202,16 +213,17 @@ matmul_toeplitz_op = library_op(
 
 
 @hooks("scipy.linalg", "matmul_toeplitz")
-def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: Any = False, workers: Any = None) -> Any:
+def matmul_toeplitz(
+    c_or_cr: ArrayInput | tuple[ArrayInput, ArrayInput], x: ArrayInput, check_finite: bool = False,
+    workers: int | None = None,
+) -> Any:  # fmt: skip
     c, r = column_and_row(c_or_cr)
-    return matmul_toeplitz_op(c, r, data(x), check_finite=check_finite, workers=workers)
+    return matmul_toeplitz_op(c, r, operand_of(x), check_finite=check_finite, workers=workers)
 
 
 # --- circulant --------------------------------------------------------------------------------------
-def solve_circulant_rule(g: Any, c: Any, b: Any, y: Any, xp: Any) -> Any:
-    """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each wrapped
-    diagonal, to c
-    """
+def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return -u y^H summed along each wrapped diagonal, and u, the adjoint system's solution."""
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
     left, right = as_columns(b, u, y)
     back = conjugate(right, xp)
@@ -232,10 +244,10 @@ solve_circulant_op = library_op(
 
 @hooks("scipy.linalg", "solve_circulant")
 def solve_circulant(
-    c: Any, b: Any, singular: Any = "raise", tol: Any = None, caxis: Any = -1, baxis: Any = 0,
-    outaxis: Any = 0,
+    c: ArrayInput, b: ArrayInput, singular: str = "raise", tol: float | None = None, caxis: int = -1,
+    baxis: int = 0, outaxis: int = 0,
 ) -> Any:  # fmt: skip
-    c, b = data(c), data(b)
+    c, b = operand_of(c), operand_of(b)
     if singular != "raise" or tol is not None or (caxis, baxis, outaxis) != (-1, 0, 0):
         raise no_rule("scipy.linalg.solve_circulant", "singular=, tol= or axes")
     if c.ndim != 1 or b.ndim > 2:
@@ -244,38 +256,38 @@ def solve_circulant(
 
 
 # --- Cholesky factors of bands ----------------------------------------------------------------------
-def in_full(band: Any, lower: bool, xp: Any) -> Any:
-    """The triangular matrix of which the rows of ``band`` are the diagonals."""
+def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the triangular matrix of which the rows of ``band`` are the diagonals."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
-        total = total + shifted(diagonal_matrix(band[..., row, :], xp), -k, xp)
+        total = total + shift_rows(diagonal_matrix(band[..., row, :], xp), -k, xp)
     return total
 
 
-def as_band(x: Any, like: Any, lower: bool, xp: Any) -> Any:
-    """The diagonals of a matrix, as rows of a band like another: the transpose of ``in_full``."""
-    rows = [xp.sum(diagonal_part(shifted(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
+def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the diagonals of a matrix as rows of a band like another: the transpose of ``in_full``."""
+    rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
-def cholesky_banded_rule(g: Any, ab: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cholesky``, to the diagonals; the corners beside them hold elements of ab, as they
-    were
-    """
+def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of ``cholesky`` at the diagonals; the corners hold ab unchanged."""
     factor, pull = (in_full(x, lower, xp) for x in (y, g))
     half = rules.cholesky_vjp(pull, factor, not lower, xp)
     corners = g - as_band(pull, ab, lower, xp)
     return as_band(given_back(half, "hermitian", lower, xp), ab, lower, xp) + corners
 
 
-recorded(
+recorded_function(
     "scipy.linalg.cholesky_banded", cholesky_banded_rule, arrays=["ab"], options=["lower"],
     cores=[2],
 )  # fmt: skip
 
 
-def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cho_solve``, to the diagonals"""
+def cho_solve_banded_rule(
+    g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
+) -> Any:
+    """Return the cotangents of ``cho_solve``, for c at the diagonals."""
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 
@@ -289,18 +301,18 @@ def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) 
     return Later(to_c), as_given(u, b, xp)
 
 
-def offsets(band: Any, lower: bool) -> range:
-    """How far below the diagonal each row of a triangular band stands."""
+def offsets(band: RawArray, lower: bool) -> range:
+    """Return how far below the diagonal each row of a triangular band is."""
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 
 
-def times_factor(band: Any, x: Any, lower: bool, xp: Any) -> Any:
-    """``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
+def times_factor(band: RawArray, x: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return ``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):
         line = band[..., row, :, None]
-        part = conjugate(line, xp) * shifted(x, k, xp) if lower else shifted(line * x, -k, xp)
+        part = conjugate(line, xp) * shift_rows(x, k, xp) if lower else shift_rows(line * x, -k, xp)
         total = total + part
     return total
 
@@ -316,7 +328,10 @@ cho_solve_banded_op = library_op(
 
 @hooks("scipy.linalg", "cho_solve_banded")
 def cho_solve_banded(
-    cb_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True
-) -> Any:
+    cb_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     c, lower = cb_and_lower
-    return cho_solve_banded_op(data(c), data(b), lower=bool(lower), check_finite=check_finite)
+    return cho_solve_banded_op(
+        operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite
+    )

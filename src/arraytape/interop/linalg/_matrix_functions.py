@@ -1,4 +1,4 @@
-"""Functions of square matrices in scipy.linalg: each is its own derivative, of a block matrix.
+"""Functions of square matrices in scipy.linalg: the function of a block matrix holds the derivative.
 
     f([[a, e], [0, a]]) = [[f(a), derivative of f at a along e], [0, f(a)]]
 
@@ -12,33 +12,38 @@ from typing import Any
 
 import scipy.linalg
 
+from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint
 from .._ops import LibraryOp, library_op
-from .._recorded import data, recorded
+from .._plain import ArrayInput, Cotangents
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 
 
-def along(function: Callable[[Any], Any], a: Any, direction: Any, xp: Any) -> Any:
-    """The derivative of a function of matrices at ``a`` along a direction."""
+def derivative_along(
+    function: Callable[[Any], Any], a: RawArray, direction: RawArray, xp: Namespace
+) -> Any:
+    """Return the derivative of a function of matrices at ``a`` along a direction."""
     n = a.shape[-1]
     upper = xp.concat([a + 0.0 * direction, direction], axis=-1)
     lower = xp.concat([xp.zeros_like(direction), a + 0.0 * direction], axis=-1)
     return function(xp.concat([upper, lower], axis=-2))[..., :n, n:]
 
 
-def transposed(function: Callable[[Any], Any], g: Any, a: Any, xp: Any) -> Any:
-    """Its transpose: along g^H at the same place, so that no branch of the function is crossed."""
-    return adjoint(along(function, a, adjoint(g, xp), xp), xp)
+def transposed_derivative(
+    function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
+) -> Any:
+    """Return the adjoint derivative: along g^H at the same ``a``, so that no branch is crossed."""
+    return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
-    """A function of one matrix with no options."""
+    """Return the op of a function of one matrix without options."""
 
-    def rule(g: Any, A: Any, xp: Any) -> Any:
-        """the upper right block of the function of [[x, g^H], [0, x]], its conjugate transpose"""
-        return transposed(op, g, A, xp)
+    def matrix_function_rule(g: RawArray, A: RawArray, xp: Namespace) -> Any:
+        return transposed_derivative(op, g, A, xp)
 
-    op = recorded(f"scipy.linalg.{name}", rule, arrays=["A"], cores=cores)
+    op = recorded_function(f"scipy.linalg.{name}", matrix_function_rule, arrays=["A"], cores=cores)
     return op
 
 
@@ -48,26 +53,26 @@ NAMES = (
 OPS = {name: function_of_matrices(name, [2]) for name in NAMES}
 
 
-def power_rule(g: Any, A: Any, t: float, xp: Any) -> Any:
-    """as that of the other functions of matrices"""
-    return transposed(lambda x: power_op(x, t=t), g, A, xp)
+def power_rule(g: RawArray, A: RawArray, t: float, xp: Namespace) -> Any:
+    return transposed_derivative(lambda x: power_op(x, t=t), g, A, xp)
 
 
-power_op = recorded(
+power_op = recorded_function(
     "scipy.linalg.fractional_matrix_power", power_rule, arrays=["A"], options=["t"], cores=[2]
 )
 
 
 @hooks("scipy.linalg", "expm_frechet")
 def expm_frechet(
-    A: Any, E: Any, method: Any = None, compute_expm: Any = True, check_finite: Any = True
-) -> Any:
-    found = frechet_op(data(A), data(E), method=method, check_finite=check_finite)
+    A: ArrayInput, E: ArrayInput, method: str | None = None, compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    found = frechet_op(operand_of(A), operand_of(E), method=method, check_finite=check_finite)
     return tuple(found) if compute_expm else found[1]
 
 
-def frechet_joint(g: Any, A: Any, E: Any, xp: Any) -> Any:
-    """through the exponential of the block matrix, whose upper blocks are the results"""
+def frechet_joint(g: Cotangents, A: RawArray, E: RawArray, xp: Namespace) -> Any:
+    """Return the cotangents through the exponential of a block matrix, which holds both results."""
     to_value, to_slope = g
     n = A.shape[-1]
     zero = xp.zeros_like(A)
@@ -76,7 +81,7 @@ def frechet_joint(g: Any, A: Any, E: Any, xp: Any) -> Any:
     to_slope = xp.zeros_like(E) if to_slope is None else to_slope
     pull = xp.concat([to_value, to_slope], axis=-1)
     pull = xp.concat([pull, xp.zeros_like(pull)], axis=-2)
-    back = transposed(OPS["expm"], pull, block, xp)
+    back = transposed_derivative(OPS["expm"], pull, block, xp)
     return back[..., :n, :n] + back[..., n:, n:], back[..., :n, n:]
 
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import scipy.linalg
 
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from .._ops import library_op
-from .._recorded import data
+from .._plain import ArrayInput, Shape
+from .._recorded import operand_of
 from .._statements import hooks
 
 
-def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: Any) -> Any:
-    """as that of the array API's norm of vectors or matrices"""
-    axes = axes_of(axis, len(a.shape))
+def norm_rule(
+    g: RawArray, a: RawArray, y: RawArray, ord: float | str | None, axis: int | Shape | None,
+    keepdims: bool, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of the array API's norm of vectors or matrices."""
+    given = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = [i % a.ndim for i in given]
     if len(axes) != 2 or ord in (None, "fro", "f"):
-        order = 2 if ord in (None, "fro", "f") else ord
+        order: Any = 2 if ord in (None, "fro", "f") else ord
         return rules.vector_norm(g, a, y, tuple(axes), keepdims, order, xp)
     if not keepdims:
         for i in sorted(axes):
@@ -27,15 +34,8 @@ def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: A
     return xp.moveaxis(matrix_norm_rule(g, matrix, y, ord, xp), last, axes)
 
 
-def axes_of(axis: Any, ndim: int) -> list[int]:
-    """The axes of a norm, from the first one."""
-    if axis is None:
-        return list(range(ndim))
-    return [i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))]
-
-
-def matrix_norm_rule(g: Any, a: Any, y: Any, ord: Any, xp: Any) -> Any:
-    """The gradient of matrices for that of a norm that is no sum of squares, shaped (..., 1, 1)."""
+def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
+    """Return the cotangent of matrices, for a norm that is no sum of squares, shaped (..., 1, 1)."""
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)
         if ord == "nuc":
@@ -66,7 +66,10 @@ norm_op = library_op(
 
 @hooks("scipy.linalg", "norm")
 def norm(
-    a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, check_finite: Any = True
-) -> Any:
+    a: ArrayInput, ord: float | str | None = None, axis: int | Sequence[int] | None = None,
+    keepdims: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
     axis = tuple(axis) if isinstance(axis, list) else axis
-    return norm_op(data(a), ord=ord, axis=axis, keepdims=bool(keepdims), check_finite=check_finite)
+    return norm_op(
+        operand_of(a), ord=ord, axis=axis, keepdims=bool(keepdims), check_finite=check_finite
+    )

@@ -10,27 +10,30 @@ import scipy.linalg
 import arraytape
 
 from ..._util.errors import shown
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest_abs
 from .._facades import no_rule
 from .._ops import library_op
-from .._recorded import data, recorded
+from .._plain import ArrayInput, Cotangents, NumpyData
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
 
 
-def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
-    """NaN where something depends on what is no function of the matrix: columns that fill a basis."""
+def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
+    """Return NaN where a gradient uses ``extra``: columns that are no function of the matrix."""
     if extra is None or 0 in extra.shape[-2:]:
         return found
     return xp.where(largest_abs(extra, (-2, -1), xp) > 0, NAN, found)
 
 
 # --- QR -------------------------------------------------------------------------------------------
-def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
-    """as that of the array API's ``qr``, of the columns in their order; the columns of Q beyond those of
-    a are no function of it
-    """
+def qr_joint(
+    g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of ``qr`` with a's column order; columns of Q beyond a's have none."""
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
     extra = None if gQ is None else gQ[..., :, k:]
@@ -49,8 +52,8 @@ def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
     return (xp.take_along_axis(found, back, axis=-1),)
 
 
-def qr_with_order(a: Any, mode: str, pivoting: bool, check_finite: bool) -> Any:
-    """Q, R and the order of a's columns in Q R."""
+def qr_with_order(a: NumpyData, mode: str, pivoting: bool, check_finite: bool) -> Any:
+    """Return Q, R and the order of a's columns in Q R."""
     found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
     if pivoting:
         return found
@@ -72,30 +75,29 @@ qr_op = library_op(
 
 @hooks("scipy.linalg", "qr")
 def qr(
-    a: Any, overwrite_a: Any = False, lwork: Any = None, mode: Any = "full", pivoting: Any = False,
-    check_finite: Any = True,
+    a: ArrayInput, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full",
+    pivoting: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.qr", f"mode={shown(mode)}")
     Q, R, order = qr_op(
-        data(a), mode="full" if mode == "r" else mode, pivoting=pivoting, check_finite=check_finite
-    )
+        operand_of(a), mode="full" if mode == "r" else mode, pivoting=pivoting,
+        check_finite=check_finite,
+    )  # fmt: skip
     if mode == "r" and not pivoting and R.ndim > 2:
-        return R  # of stacks, SciPy gives a single result without a tuple around it
+        return R  # for stacks SciPy returns no tuple of one result
     found = (R,) if mode == "r" else (Q, R)
     return (*found, order) if pivoting else found
 
 
-def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
-    """as that of ``qr``, of the rows from the last to the first: a = R Q is, with rows and columns
-    reversed and transposed, a QR factorisation
-    """
+def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent: with rows and columns reversed and transposed, a = R Q is a QR."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
     both = adjoint(Q, xp)[..., :, Q.shape[-2] - k :], R[..., :, R.shape[-1] - k :]
 
-    def reversed_(x: Any) -> Any:
+    def reversed_(x: RawArray | None) -> Any:
         return None if x is None else xp.flip(x, axis=-1)
 
     gQ = None if gQ is None else adjoint(gQ, xp)[..., :, Q.shape[-2] - k :]
@@ -110,38 +112,31 @@ def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
 
 rq_op = library_op(
     "scipy.linalg.rq",
-    lambda a, mode="full", check_finite=True: scipy.linalg.rq(
-        a, mode=mode, check_finite=check_finite
-    ),
-    joint=rq_joint,
-    outputs=("R", "Q"),
-    cores=[2],
-)
+    lambda a, mode="full", check_finite=True: scipy.linalg.rq(a, mode=mode, check_finite=check_finite),
+    joint=rq_joint, outputs=("R", "Q"), cores=[2],
+)  # fmt: skip
 
 
 @hooks("scipy.linalg", "rq")
 def rq(
-    a: Any,
-    overwrite_a: Any = False,
-    lwork: Any = None,
-    mode: Any = "full",
-    check_finite: Any = True,
-) -> Any:
+    a: ArrayInput, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full",
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
         raise no_rule("scipy.linalg.rq", f"mode={shown(mode)}")
-    R, Q = rq_op(data(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
+    R, Q = rq_op(operand_of(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
     return R if mode == "r" else (R, Q)
 
 
 # --- singular values ------------------------------------------------------------------------------
-def svd_joint(g: Any, U: Any, S: Any, Vh: Any, unread: Any, xp: Any) -> Any:
-    """as that of the array API's ``svd``; what fills U and Vh to square matrices is no function of a"""
+def svd_joint(
+    g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of the array API's ``svd``; columns that fill U or Vh have none."""
     gU, gS, gVh = g
     k = S.shape[-1]
-    extras = [
-        None if gU is None else gU[..., :, k:],
-        None if gVh is None else gVh[..., k:, :],
-    ]
+    extras = [None if gU is None else gU[..., :, k:], None if gVh is None else gVh[..., k:, :]]
     g = (
         None if gU is None else gU[..., :, :k], gS, None if gVh is None else gVh[..., :k, :]
     )  # fmt: skip
@@ -178,40 +173,42 @@ svdvals_op = library_op(
 
 @hooks("scipy.linalg", "svd")
 def svd(
-    a: Any, full_matrices: Any = True, compute_uv: Any = True, overwrite_a: Any = False,
-    check_finite: Any = True, lapack_driver: Any = "gesdd",
+    a: ArrayInput, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
+    check_finite: bool = True, lapack_driver: str = "gesdd",
 ) -> Any:  # fmt: skip
     how = {"check_finite": check_finite, "lapack_driver": lapack_driver}
     if not compute_uv:
-        return svdvals_op(data(a), **how)
-    return tuple(svd_op(data(a), full_matrices=bool(full_matrices), **how))
+        return svdvals_op(operand_of(a), **how)
+    return tuple(svd_op(operand_of(a), full_matrices=bool(full_matrices), **how))
 
 
 @hooks("scipy.linalg", "svdvals")
-def svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    return svdvals_op(data(a), check_finite=check_finite)
+def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return svdvals_op(operand_of(a), check_finite=check_finite)
 
 
-# --- spaces ---------------------------------------------------------------------------------------
-def within(g: Any, Q: Any, xp: Any) -> Any:
-    """NaN, beside the cotangent, where a function of a space's basis depends on the choice of it."""
+# --- bases of null spaces and ranges --------------------------------------------------------------
+def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent, or NaN where it depends on the choice of the space's basis."""
     turn = adjoint(Q, xp) @ g
     turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest_abs(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
 
 
-def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
-    """-A^+^H g y^H, for a function of the space that does not depend on its basis"""
+def null_space_rule(
+    g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace
+) -> Any:
+    """Return -A^+^H g y^H, for a function of the space that does not depend on its basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
     return -(adjoint(pseudo, xp) @ within(g, y, xp) @ adjoint(y, xp))
 
 
-recorded("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
+recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
 
 
-def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
-    """(1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis"""
+def orth_rule(g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace) -> Any:
+    """Return (1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
     g = within(g, y, xp)
@@ -219,21 +216,21 @@ def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
     return outside @ adjoint(pseudo @ y, xp)
 
 
-recorded("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"])
+recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"])
 
 
-# --- polar ----------------------------------------------------------------------------------------
-def polar_joint(g: Any, a: Any, u: Any, p: Any, side: str, xp: Any) -> Any:
-    """for a = u p with z, p z + z p = the Hermitian part of gp - u^H gu p^-1, 2 a z + gu p^-1 goes
-    back; of wide matrices, and for side='left', by the conjugate transpose
-    """
+# --- polar decompositions -------------------------------------------------------------------------
+def polar_joint(
+    g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
+) -> Any:
+    """Return 2 a z + gu p^-1, for a = u p, where p z + z p is the Hermitian part of gp - u^H gu p^-1."""
     gu, gp = g
     gu = xp.zeros_like(u) if gu is None else gu
     gp = xp.zeros_like(p) if gp is None else gp
     tall = a.shape[-2] >= a.shape[-1]
     more: Any = 0.0
     if tall != (side == "right") and a.shape[-2] != a.shape[-1]:
-        # The singular one of both factors is a product of a and the other: p = u^H a, or a u^H.
+        # The factor that is singular is a product of a and the other factor: p = u^H a, or a u^H.
         right = side == "right"
         more = u @ gp if right else gp @ u
         gu = gu + (a @ adjoint(gp, xp) if right else adjoint(gp, xp) @ a)
@@ -245,7 +242,9 @@ def polar_joint(g: Any, a: Any, u: Any, p: Any, side: str, xp: Any) -> Any:
     return (adjoint(polar_right(gu, gp, a, u, p, xp), xp) + more,)
 
 
-def polar_right(gu: Any, gp: Any, a: Any, u: Any, p: Any, xp: Any) -> Any:
+def polar_right(
+    gu: RawArray, gp: RawArray, a: RawArray, u: RawArray, p: RawArray, xp: Namespace
+) -> Any:
     from ._equations import sylvester_op
 
     over = adjoint(xp.linalg.solve(p, adjoint(gu, xp)), xp)  # gu p^-1
@@ -253,16 +252,16 @@ def polar_right(gu: Any, gp: Any, a: Any, u: Any, p: Any, xp: Any) -> Any:
     return over + 2.0 * (a @ rules.symmetric(sylvester_op(p, p, inner), xp))
 
 
-recorded(
+recorded_function(
     "scipy.linalg.polar", arrays=["a"], options=["side"], joint=polar_joint, outputs=("u", "p"),
     cores=[2],
 )  # fmt: skip
 
 
 @hooks("scipy.linalg", "orthogonal_procrustes")
-def orthogonal_procrustes(A: Any, B: Any, check_finite: Any = True) -> Any:
-    """By the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
-    A, B = arraytape.asarray(data(A)), arraytape.asarray(data(B))
+def orthogonal_procrustes(A: ArrayInput, B: ArrayInput, check_finite: bool = True) -> Any:
+    """Compute the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
+    A, B = arraytape.asarray(operand_of(A)), arraytape.asarray(operand_of(B))
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
     product = arraytape.matrix_transpose(arraytape.matrix_transpose(B) @ arraytape.conj(A))

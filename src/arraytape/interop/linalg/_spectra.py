@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,29 +10,32 @@ import scipy.linalg
 
 from ..._record.plan import Later
 from ..._util.errors import shown
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NONE_UNREAD, adjoint
 from .._facades import no_rule
 from .._ops import LibraryOp, library_op
-from .._recorded import data
+from .._plain import ArrayInput, Cotangents, NumpyData
+from .._recorded import operand_of
 from .._statements import hooks
 from ._banded import as_band, in_full
-from ._structures import given_back, read
+from ._structures import given_back, read_structure
 
 
 # --- Hermitian matrices, also with b --------------------------------------------------------------
-def reduced(a: Any, b: Any, lower: bool, xp: Any) -> tuple[Any, Any]:
-    """L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
-    factor = xp.linalg.cholesky(read(b, "hermitian", lower, xp))
-    half = xp.linalg.solve(factor, read(a, "hermitian", lower, xp))
+def reduced(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, Any]:
+    """Return L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
+    factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
+    half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
     return factor, rules.symmetric(adjoint(xp.linalg.solve(factor, adjoint(half, xp)), xp), xp)
 
 
 def eigh_back(
-    g: Any, values: Any, vectors: Any, matrix: Any, first: Any, unread: Any, xp: Any
-) -> Any:
-    """The gradient of a matrix for that of some of its values and vectors, from ``first`` on.
+    g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
+    unread: tuple[Any, ...] | None, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of a matrix for that of some of its values and vectors, from ``first`` on.
 
     The rule of all values and vectors needs all: the others are those of the same matrix.
     """
@@ -44,35 +48,37 @@ def eigh_back(
     inside = (at >= 0) & (at < k)
     at = xp.where(inside, at, 0)
 
-    def spread(x: Any, other: Any, vector: bool) -> Any:
+    def place_selected(x: RawArray, other: RawArray, vector: bool) -> Any:
         shape = (*other.shape[:-1], n)
         index = xp.broadcast_to(at[..., None, :] if vector else at, shape)
         chosen = xp.take_along_axis(x, index, axis=-1)
         return xp.where(inside[..., None, :] if vector else inside, chosen, other)
 
     gw, gV = g
-    gw = None if gw is None else spread(gw, xp.zeros_like(everything), False)
-    gV = None if gV is None else spread(gV, xp.zeros_like(all_vectors), True)
-    values = spread(values, everything, False)
-    vectors = spread(vectors, all_vectors, True)
+    gw = None if gw is None else place_selected(gw, xp.zeros_like(everything), False)
+    gV = None if gV is None else place_selected(gV, xp.zeros_like(all_vectors), True)
+    values = place_selected(values, everything, False)
+    vectors = place_selected(vectors, all_vectors, True)
     return spectral.eigh_vjp((gw, gV), values, vectors, None if unread != () else (), xp)[0]
 
 
 def eigh_joint(
-    g: Any, a: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
-) -> Any:
-    """as that of the array API's ``eigh``, to the triangle that is read"""
+    g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
+    unread: tuple[Any, ...] | None, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of the array API's ``eigh``, for the triangle that is read."""
     g = g[:2]
-    matrix = read(a, "hermitian", lower, xp)
+    matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
     found = eigh_back(g, values, vectors, matrix, first, unread, xp)
     return (given_back(found, "hermitian", lower, xp),)
 
 
 def generalised_joint(
-    g: Any, a: Any, b: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
-) -> Any:
-    """through L^-1 a L^-H with b = L L^H, whose vectors are L^H times these"""
+    g: Cotangents, a: RawArray, b: RawArray, values: RawArray, vectors: RawArray, first: RawArray,
+    lower: bool, unread: tuple[Any, ...] | None, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangents through L^-1 a L^-H with b = L L^H, whose vectors are L^H times ours."""
     gw, gV, _ = g
     factor, matrix = reduced(a, b, lower, xp)
     turned = adjoint(factor, xp) @ vectors
@@ -82,7 +88,7 @@ def generalised_joint(
     back = adjoint(factor, xp)
     half = xp.linalg.solve(back, inner)
 
-    def to_a() -> Any:
+    def to_hermitian() -> Any:
         return adjoint(xp.linalg.solve(back, adjoint(half, xp)), xp)
 
     def to_b() -> Any:
@@ -92,15 +98,18 @@ def generalised_joint(
         return rules.cholesky_vjp(xp.tril(to_factor), factor, False, xp)
 
     return (
-        Later(lambda: given_back(to_a(), "hermitian", lower, xp)),
+        Later(lambda: given_back(to_hermitian(), "hermitian", lower, xp)),
         Later(lambda: given_back(to_b(), "hermitian", lower, xp)),
     )
 
 
-def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
-    """The op of ``eigh`` with or without b; its third result is the place of the first value."""
+def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
+    """Return the op of ``eigh`` with or without b; its third result is the index of the first value."""
 
-    def compute(arrays: Any, lower: bool, selection: Any, check_finite: bool, driver: Any) -> Any:
+    def compute_eigh(
+        arrays: tuple[NumpyData, ...], lower: bool, selection: tuple[Any, Any], check_finite: bool,
+        driver: str | None,
+    ) -> Any:  # fmt: skip
         index, value = selection
         options = {"lower": lower, "check_finite": check_finite}
         values, vectors = scipy.linalg.eigh(
@@ -112,21 +121,14 @@ def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
             first = int(np.sum(every <= value[0]))
         return values, vectors, np.full(values.shape[:-1], first)
 
-    def of_one(
-        a: Any, lower: bool = True, selection: Any = (None, None), check_finite: bool = True,
-        driver: Any = None,
-    ) -> Any:  # fmt: skip
-        return compute((a,), lower, selection, check_finite, driver)
-
-    def of_two(
-        a: Any, b: Any, lower: bool = True, selection: Any = (None, None), check_finite: bool = True,
-        driver: Any = None,
-    ) -> Any:  # fmt: skip
-        return compute((a, b), lower, selection, check_finite, driver)
-
     return library_op(
-        name, of_two if generalised else of_one, joint=joint, outputs=("values", "vectors", "first"),
-        cores=[2, 2] if generalised else [2], saves=NONE_UNREAD,
+        name,
+        (lambda a, b, lower=True, selection=(None, None), check_finite=True, driver=None:
+            compute_eigh((a, b), lower, selection, check_finite, driver)) if generalised else
+        (lambda a, lower=True, selection=(None, None), check_finite=True, driver=None:
+            compute_eigh((a,), lower, selection, check_finite, driver)),
+        joint=joint, outputs=("values", "vectors", "first"), cores=[2, 2] if generalised else [2],
+        saves=NONE_UNREAD,
     )  # fmt: skip
 
 
@@ -134,9 +136,9 @@ EIGH = eigh_of("scipy.linalg.eigh", False, eigh_joint)
 EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
-def values_rule(g: Any, a: Any, lower: bool, xp: Any) -> Any:
-    """as that of the array API's ``eigvalsh``, to the triangle that is read"""
-    matrix = read(a, "hermitian", lower, xp)
+def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of the array API's ``eigvalsh``, for the triangle that is read."""
+    matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
 
@@ -158,29 +160,30 @@ eigvalsh_b_op = library_op(
 )
 
 
-def generalised_values(g: Any, a: Any, b: Any, lower: bool, xp: Any) -> Any:
-    """with b-orthonormal v, v diag(g) v^H goes back to a, -v diag(g w) v^H to b"""
+def generalised_values(g: RawArray, a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return v diag(g) v^H for a and -v diag(g w) v^H for b, with b-orthonormal v."""
     factor, matrix = reduced(a, b, lower, xp)
     values, turned = xp.linalg.eigh(matrix)
     vectors = xp.linalg.solve(adjoint(factor, xp), turned)
     g = spectral.beside_values(g, values)
 
-    def between(weights: Any) -> Any:
+    def between_vectors(weights: RawArray) -> Any:
         whole = rules.symmetric((vectors * weights[..., None, :]) @ adjoint(vectors, xp), xp)
         return given_back(whole, "hermitian", lower, xp)
 
-    return Later(lambda: between(g)), Later(lambda: -between(g * values))
+    return Later(lambda: between_vectors(g)), Later(lambda: -between_vectors(g * values))
 
 
 @hooks("scipy.linalg", "eigh")
 def eigh(
-    a: Any, b: Any = None, *, lower: Any = True, eigvals_only: Any = False, overwrite_a: Any = False,
-    overwrite_b: Any = False, type: Any = 1, check_finite: Any = True, subset_by_index: Any = None,
-    subset_by_value: Any = None, driver: Any = None,
+    a: ArrayInput, b: ArrayInput | None = None, *, lower: bool = True, eigvals_only: bool = False,
+    overwrite_a: bool = False, overwrite_b: bool = False, type: int = 1, check_finite: bool = True,
+    subset_by_index: tuple[int, int] | None = None, subset_by_value: tuple[float, float] | None = None,
+    driver: str | None = None,
 ) -> Any:  # fmt: skip
     if type != 1 and b is not None:
         raise no_rule("scipy.linalg.eigh", f"type={type}")
-    arrays = [data(a)] if b is None else [data(a), data(b)]
+    arrays = [operand_of(a)] if b is None else [operand_of(a), operand_of(b)]
     how = {"lower": bool(lower), "check_finite": check_finite, "driver": driver}
     if subset_by_index is None and subset_by_value is None:
         if eigvals_only:
@@ -196,11 +199,11 @@ def eigh(
 
 
 @hooks("scipy.linalg", "eigvalsh")
-def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
+def eigvalsh(a: ArrayInput, b: ArrayInput | None = None, **options: Any) -> Any:
     return eigh(a, b, eigvals_only=True, **options)
 
 
-# --- any matrices ---------------------------------------------------------------------------------
+# --- general matrices -----------------------------------------------------------------------------
 eig_op = library_op(
     "scipy.linalg.eig",
     lambda a, check_finite=True: scipy.linalg.eig(a, check_finite=check_finite),
@@ -219,29 +222,30 @@ eigvals_op = library_op(
 )
 
 
-def complex_vectors(vectors: Any, xp: Any) -> Any:
-    """Eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
+def complex_vectors(vectors: RawArray, xp: Namespace) -> Any:
+    """Return eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
     return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
 
 
 @hooks("scipy.linalg", "eig")
 def eig(
-    a: Any, b: Any = None, left: Any = False, right: Any = True, overwrite_a: Any = False,
-    overwrite_b: Any = False, check_finite: Any = True, homogeneous_eigvals: Any = False,
+    a: ArrayInput, b: ArrayInput | None = None, left: bool = False, right: bool = True,
+    overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
 ) -> Any:  # fmt: skip
     for option, given in (("b=", b is not None), ("left=True", left),
                           ("homogeneous_eigvals=True", homogeneous_eigvals)):  # fmt: skip
         if given:
             raise no_rule("scipy.linalg.eig", option)
     if not right:
-        return eigvals_op(data(a), check_finite=check_finite)
-    return tuple(eig_op(data(a), check_finite=check_finite))
+        return eigvals_op(operand_of(a), check_finite=check_finite)
+    return tuple(eig_op(operand_of(a), check_finite=check_finite))
 
 
 @hooks("scipy.linalg", "eigvals")
 def eigvals(
-    a: Any, b: Any = None, overwrite_a: Any = False, check_finite: Any = True,
-    homogeneous_eigvals: Any = False,
+    a: ArrayInput, b: ArrayInput | None = None, overwrite_a: bool = False, check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
 ) -> Any:  # fmt: skip
     return eig(
         a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals
@@ -250,16 +254,17 @@ def eigvals(
 
 # --- banded and tridiagonal matrices ----------------------------------------------------------------
 def banded_joint(
-    g: Any, band: Any, values: Any, vectors: Any, lower: bool, unread: Any, xp: Any
-) -> Any:
-    """as that of ``eigh``, to the diagonals"""
+    g: Cotangents, band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
+    unread: tuple[Any, ...] | None, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of ``eigh`` at the diagonals."""
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     return (as_band(given_back(found, "hermitian", lower, xp), band, lower, xp),)
 
 
-def banded_values(g: Any, band: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``eigvalsh``, to the diagonals"""
-    matrix = read(in_full(band, lower, xp), "hermitian", lower, xp)
+def banded_values(g: RawArray, band: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of ``eigvalsh`` at the diagonals."""
+    matrix = read_structure(in_full(band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
     return as_band(found, band, lower, xp)
 
@@ -286,39 +291,38 @@ eigvals_banded_op = library_op(
 
 @hooks("scipy.linalg", "eig_banded")
 def eig_banded(
-    a_band: Any, lower: Any = False, eigvals_only: Any = False, overwrite_a_band: Any = False,
-    select: Any = "a", select_range: Any = None, max_ev: Any = 0, check_finite: Any = True,
+    a_band: ArrayInput, lower: bool = False, eigvals_only: bool = False, overwrite_a_band: bool = False,
+    select: str | int = "a", select_range: tuple[float, float] | None = None, max_ev: int = 0,
+    check_finite: bool = True,
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
         raise no_rule("scipy.linalg.eig_banded", f"select={shown(select)}")
     how = {"lower": bool(lower), "check_finite": check_finite}
     if eigvals_only:
-        return eigvals_banded_op(data(a_band), **how)
-    return tuple(eig_banded_op(data(a_band), **how))
+        return eigvals_banded_op(operand_of(a_band), **how)
+    return tuple(eig_banded_op(operand_of(a_band), **how))
 
 
 @hooks("scipy.linalg", "eigvals_banded")
-def eigvals_banded(a_band: Any, *args: Any, **options: Any) -> Any:
+def eigvals_banded(a_band: ArrayInput, *args: Any, **options: Any) -> Any:
     names = ("lower", "overwrite_a_band", "select", "select_range", "check_finite")
     given = dict(zip(names, args, strict=False)) | options
     return eig_banded(a_band, eigvals_only=True, **given)
 
 
-def tridiagonal(d: Any, e: Any, xp: Any) -> Any:
-    """The lower band of a matrix with these diagonals."""
+def tridiagonal(d: RawArray, e: RawArray, xp: Namespace) -> Any:
     return xp.stack([d, xp.concat([e, xp.zeros_like(d[..., :1])], axis=-1)], axis=-2)
 
 
 def tridiagonal_joint(
-    g: Any, d: Any, e: Any, values: Any, vectors: Any, unread: Any, xp: Any
-) -> Any:
-    """as that of ``eig_banded``"""
+    g: Cotangents, d: RawArray, e: RawArray, values: RawArray, vectors: RawArray,
+    unread: tuple[Any, ...] | None, xp: Namespace,
+) -> Any:  # fmt: skip
     (band,) = banded_joint(g, tridiagonal(d, e, xp), values, vectors, True, unread, xp)
     return band[..., 0, :], band[..., 1, :-1]
 
 
-def tridiagonal_values(g: Any, d: Any, e: Any, xp: Any) -> Any:
-    """as that of ``eigvals_banded``"""
+def tridiagonal_values(g: RawArray, d: RawArray, e: RawArray, xp: Namespace) -> Any:
     band = banded_values(g, tridiagonal(d, e, xp), True, xp)
     return band[..., 0, :], band[..., 1, :-1]
 
@@ -347,19 +351,20 @@ tridiagonal_values_op = library_op(
 
 @hooks("scipy.linalg", "eigh_tridiagonal")
 def eigh_tridiagonal(
-    d: Any, e: Any, eigvals_only: Any = False, select: Any = "a", select_range: Any = None,
-    check_finite: Any = True, tol: Any = 0.0, lapack_driver: Any = "auto",
+    d: ArrayInput, e: ArrayInput, eigvals_only: bool = False, select: str | int = "a",
+    select_range: tuple[float, float] | None = None, check_finite: bool = True, tol: float = 0.0,
+    lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
         raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={shown(select)}")
     how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
     if eigvals_only:
-        return tridiagonal_values_op(data(d), data(e), **how)
-    return tuple(tridiagonal_op(data(d), data(e), **how))
+        return tridiagonal_values_op(operand_of(d), operand_of(e), **how)
+    return tuple(tridiagonal_op(operand_of(d), operand_of(e), **how))
 
 
 @hooks("scipy.linalg", "eigvalsh_tridiagonal")
-def eigvalsh_tridiagonal(d: Any, e: Any, *args: Any, **options: Any) -> Any:
+def eigvalsh_tridiagonal(d: ArrayInput, e: ArrayInput, *args: Any, **options: Any) -> Any:
     names = ("select", "select_range", "check_finite", "tol", "lapack_driver")
     given = dict(zip(names, args, strict=False)) | options
     return eigh_tridiagonal(d, e, eigvals_only=True, **given)

@@ -1,17 +1,19 @@
 """The matrix that SciPy takes from an argument of which it reads a part, and the way back.
 
-``read`` gives the matrix; ``given_back`` is its transpose: to elements that are not read it gives 0, to
-those that are read for two places the sum of both.
+``read_structure`` returns the matrix.  ``given_back`` is its transpose: it gives 0 to elements that are
+not read, and the sum of both to those that are read for two places.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..._array.paths import sum_to
 from ..._storage.storage import is_complex
+from ..._util.protocols import Namespace, RawArray
 from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
 
-# What ``assume_a`` may say, and the structure.
+# The structure for each value of ``assume_a``.
 ASSUMED = {
     None: "general", "gen": "general", "general": "general", "banded": "general",
     "diagonal": "diagonal", "tridiagonal": "tridiagonal",
@@ -21,35 +23,34 @@ ASSUMED = {
 }  # fmt: skip
 
 
-def read(a: Any, structure: str, lower: bool, xp: Any) -> Any:
-    """The matrix of a structure that is read from ``a``; ``lower``: from its lower triangle."""
+def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
+    """Return the matrix of a structure that is read from ``a``, with ``lower`` from that triangle."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
         half = xp.tril(a, k=-1) if lower else xp.triu(a, k=1)
         other = xp.triu(across, k=1) if lower else xp.tril(across, k=-1)
         return half + other + own_diagonal(a, structure, xp)
-    return taken(a, structure, xp)
+    return structured_elements(a, structure, xp)
 
 
-def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
-    """What a gradient of the matrix that was read is for the argument."""
+def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of the argument for that of the matrix that was read."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
         return both + own_diagonal(g, structure, xp)
-    return taken(g, structure, xp)
+    return structured_elements(g, structure, xp)
 
 
-def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
-    """The diagonal that is read: of a Hermitian matrix its real part."""
+def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
+    """Return the diagonal that is read: of a Hermitian matrix its real part."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j
     return diagonal
 
 
-def taken(x: Any, structure: str, xp: Any) -> Any:
-    """The elements of a structure, 0 elsewhere."""
+def structured_elements(x: RawArray, structure: str, xp: Namespace) -> Any:
     if structure == "general":
         return x
     if structure == "diagonal":
@@ -59,9 +60,20 @@ def taken(x: Any, structure: str, xp: Any) -> Any:
     return xp.tril(x) if structure == "lower" else xp.triu(x)
 
 
-def with_unit_diagonal(x: Any, xp: Any) -> Any:
+def with_unit_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 1.0, x)
 
 
-def without_diagonal(x: Any, xp: Any) -> Any:
+def without_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 0.0, x)
+
+
+# --- right-hand sides: for the rules, a vector is a matrix of one column ---------------------------
+def as_columns(b: RawArray, *values: Any) -> list[Any]:
+    """Return values with vectors as columns if the right-hand side b is a vector."""
+    return [x[..., None] if len(b.shape) == 1 else x for x in values]
+
+
+def as_given(u: RawArray, b: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of b from that of its columns, summed over broadcast axes."""
+    return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

@@ -11,27 +11,37 @@ from ..._array.paths import sum_to
 from ..._define.define_op import stop_gradient
 from ..._record.plan import Later
 from ..._storage.storage import conjugate
+from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest_abs
 from ...ops.indexing_functions import is_at_hand
-from .._ops import LibraryOp, hidden, library_op
-from .._recorded import data, recorded
+from .._ops import LibraryOp, hide_from_warnings, library_op
+from .._plain import ArrayInput, Cotangents, NumpyData
+from .._recorded import operand_of, recorded_function
 from .._statements import hooks
-from ._right_sides import as_columns, as_given
-from ._structures import ASSUMED, given_back, read, with_unit_diagonal, without_diagonal
+from ._structures import (
+    ASSUMED,
+    as_columns,
+    as_given,
+    given_back,
+    read_structure,
+    with_unit_diagonal,
+    without_diagonal,
+)  # fmt: skip
 
 
 # --- dense systems --------------------------------------------------------------------------------
 def solve_rule(
-    g: Any, a: Any, b: Any, y: Any, lower: bool, assume_a: Any, transposed: bool, xp: Any
-) -> Any:
-    """as that of the array API's ``solve``, with the matrix that is read from a"""
+    g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
+    transposed: bool, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangents of the array API's ``solve``, with the matrix that is read from a."""
     structure = ASSUMED[assume_a]
-    matrix = read(a, structure, lower, xp)
+    matrix = read_structure(a, structure, lower, xp)
     if transposed:
         matrix = xp.matrix_transpose(matrix)
     if matrix.shape[-1] == 1 and b.shape[-2 if len(b.shape) > 1 else -1] != 1:
-        ones = (1, 1) if len(b.shape) > 1 else (1,)  # one number divides all
+        ones = (1, 1) if len(b.shape) > 1 else (1,)  # a 1 x 1 matrix broadcasts over the rows of b
         second = g / conjugate(xp.reshape(matrix, matrix.shape[:-2] + ones), xp)
         axes = tuple(range(-len(ones), 0))
 
@@ -51,39 +61,40 @@ def solve_rule(
     return Later(to_a), second
 
 
-recorded(
+recorded_function(
     "scipy.linalg.solve", arrays=["a", "b"], options=["lower", "assume_a", "transposed"],
     joint=solve_rule,
 )  # fmt: skip
 
 
-def inv_rule(g: Any, y: Any, assume_a: Any, lower: bool, xp: Any) -> Any:
-    """as that of the array API's ``inv``, to the elements that are read"""
+def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of the array API's ``inv``, for the elements that are read."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
-recorded(
+recorded_function(
     "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
-    # SciPy 1.17 gives a's elements back beside the diagonal.
+    # SciPy 1.17 returns a's elements unchanged off the diagonal.
     refuses={"assume_a": ["diagonal"]},
 )  # fmt: skip
-recorded("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
+recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
 
 
 # --- triangular systems, factors ------------------------------------------------------------------
-def turned(x: Any, trans: Any, xp: Any) -> Any:
-    """A matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
+def turned(x: RawArray, trans: int | str, xp: Namespace) -> Any:
+    """Return a matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
     if trans in (0, "N"):
         return x
     return xp.matrix_transpose(x) if trans in (1, "T") else adjoint(x, xp)
 
 
 def solve_triangular_rule(
-    g: Any, a: Any, b: Any, y: Any, trans: Any, lower: bool, unit_diagonal: bool, xp: Any
-) -> Any:
-    """as that of ``solve``, with the triangle"""
+    g: RawArray, a: RawArray, b: RawArray, y: RawArray, trans: int | str, lower: bool,
+    unit_diagonal: bool, xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangents of ``solve``, with the triangle."""
     structure = "lower" if lower else "upper"
-    matrix = read(a, structure, lower, xp)
+    matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
         matrix = with_unit_diagonal(matrix, xp)
     to_matrix, second = rules.solve_vjp(g, turned(matrix, trans, xp), y, b, xp)
@@ -95,27 +106,29 @@ def solve_triangular_rule(
     return Later(to_a), second
 
 
-recorded(
+recorded_function(
     "scipy.linalg.solve_triangular", arrays=["a", "b"],
     options=["trans", "lower", "unit_diagonal"], joint=solve_triangular_rule,
 )  # fmt: skip
 
 
-def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of the array API's ``cholesky``, to the triangle that is read"""
+def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of the array API's ``cholesky``, for the triangle that is read."""
     half = rules.cholesky_vjp(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
 
-recorded("scipy.linalg.cholesky", cholesky_rule, arrays=["a"], options=["lower"], cores=[2])
+recorded_function(
+    "scipy.linalg.cholesky", cholesky_rule, arrays=["a"], options=["lower"], cores=[2]
+)
 
 
-# From SciPy 1.18 on the factor has zeros there.
+# Before SciPy 1.18 the factor has elements of a in its other triangle, from then on zeros.
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
-def cho_factor_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cholesky``; the other triangle holds elements of a, as they were, or zeros"""
+def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of ``cholesky``; the other triangle is a's, unchanged, or zero."""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
     return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
@@ -133,13 +146,15 @@ cho_factor_op = library_op(
 
 @hooks("scipy.linalg", "cho_factor")
 def cho_factor(
-    a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+    a: ArrayInput, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    return cho_factor_op(data(a), lower=bool(lower), check_finite=check_finite), lower
+    return cho_factor_op(operand_of(a), lower=bool(lower), check_finite=check_finite), lower
 
 
-def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """u = solve(L L^H, g) goes back to b, and -(u y^H + y u^H) L to the factor L"""
+def cho_solve_rule(
+    g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
+) -> Any:
+    """Return -(u y^H + y u^H) L for the factor L, and u = solve(L L^H, g) for b."""
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
 
@@ -161,14 +176,17 @@ cho_solve_op = library_op(
 
 
 @hooks("scipy.linalg", "cho_solve")
-def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+def cho_solve(
+    c_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     c, lower = c_and_lower
-    return cho_solve_op(data(c), data(b), lower=bool(lower), check_finite=check_finite)
+    return cho_solve_op(operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite)
 
 
 # --- LU -------------------------------------------------------------------------------------------
-def permutations(pivots: Any) -> Any:
-    """Where LAPACK's interchanges of rows put each: row i of the factors is row p[i] of the matrix."""
+def permutations(pivots: NumpyData) -> Any:
+    """Return the rows after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
         found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
@@ -178,21 +196,19 @@ def permutations(pivots: Any) -> Any:
     return found
 
 
-def put_back(x: Any, rows: Any, xp: Any) -> Any:
-    """Rows in the order of the matrix: row i of x is row ``rows[i]``."""
+def to_matrix_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
+    """Return rows in the order of the matrix: row i of x is its row ``rows[i]``."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
-def in_order(x: Any, rows: Any, xp: Any) -> Any:
-    """Rows in the order of the factors: row ``rows[i]`` of x is row i."""
+def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
+    """Return rows in the order of the factors: row ``rows[i]`` of x is their row i."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
-def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
-    """the strictly lower part of L^H gL and the upper one of gU U^H, between L^-H and U^-H; rows and
-    columns beyond the square part follow from it
-    """
+def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of a: L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H for a square matrix."""
     gL, gU = g
     k = lower.shape[-1]
     gL, gU = xp.tril(gL, k=-1), xp.triu(gU)
@@ -212,10 +228,10 @@ def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
         found = xp.concat([found, side], axis=-1)
     if below:
         found = xp.concat([found, foot], axis=-2)
-    return (put_back(found, rows, xp),)
+    return (to_matrix_order(found, rows, xp),)
 
 
-def lu_joint(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
+def lu_joint(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
     gL, gU, _ = g
     gL = xp.zeros_like(lower) if gL is None else gL
     gU = xp.zeros_like(upper) if gU is None else gU
@@ -223,60 +239,49 @@ def lu_joint(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
 
 
 lu_op = library_op(
-    "scipy.linalg.lu",
-    lambda a, check_finite=True: lu_with_rows(a, check_finite),
-    joint=lu_joint,
-    outputs=("lower", "upper", "rows"),
-    cores=[2],
-)
+    "scipy.linalg.lu", lambda a, check_finite=True: lu_with_rows(a, check_finite), joint=lu_joint,
+    outputs=("lower", "upper", "rows"), cores=[2],
+)  # fmt: skip
 
 
-@hidden
-def lu_with_rows(a: Any, check_finite: bool) -> Any:
-    """L, U, and for each of their rows that of a: SciPy's indices are the other way round."""
+@hide_from_warnings
+def lu_with_rows(a: NumpyData, check_finite: bool) -> Any:
+    """Return L, U, and for each of their rows that of a, which is the inverse of SciPy's indices."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
 
 
 @hooks("scipy.linalg", "lu")
 def lu(
-    a: Any, permute_l: Any = False, overwrite_a: Any = False, check_finite: Any = True,
-    p_indices: Any = False,
+    a: ArrayInput, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True,
+    p_indices: bool = False,
 ) -> Any:  # fmt: skip
     import arraytape as xp
 
-    lower, upper, rows = lu_op(data(a), check_finite=check_finite)
+    lower, upper, rows = lu_op(operand_of(a), check_finite=check_finite)
     if permute_l:
-        return put_back(lower, rows, xp), upper
+        return to_matrix_order(lower, rows, xp), upper
     indices = xp.argsort(rows, axis=-1)
     if p_indices:
         return indices, lower, upper
-    one = xp.eye(rows.shape[-1], dtype=real_dtype(lower.dtype))
-    return put_back(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp), lower, upper
+    one = xp.eye(rows.shape[-1], dtype=np.zeros(0, lower.dtype).real.dtype)
+    ones = xp.broadcast_to(one, rows.shape + rows.shape[-1:])
+    return to_matrix_order(ones, rows, xp), lower, upper
 
 
-def real_dtype(dtype: Any) -> Any:
-    """The real dtype of the precision of a dtype."""
-    return np.zeros(0, dtype).real.dtype
-
-
-def lu_factor_joint(g: Any, lu: Any, rows: Any, xp: Any) -> Any:
+def lu_factor_joint(g: Cotangents, lu: RawArray, rows: RawArray, xp: Namespace) -> Any:
     gLU, *_ = g
     if gLU is None:
         return (xp.zeros_like(lu),)
     k = min(lu.shape[-2:])
-    lower = with_unit_diagonal_of(xp.tril(lu, k=-1)[..., :, :k], xp)
+    lower = xp.tril(lu, k=-1)[..., :, :k]
+    lower = lower + xp.eye(*lower.shape[-2:], dtype=lower.dtype, device=lower.device)
     upper = xp.triu(lu)[..., :k, :]
     return lu_rule((gLU[..., :, :k], gLU[..., :k, :]), lower, upper, rows, xp)
 
 
-def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
-    """1 on the diagonal of matrices that may be taller than wide."""
-    return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
-
-
-@hidden
-def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
+@hide_from_warnings
+def lu_factor_with_rows(a: NumpyData, check_finite: bool) -> Any:
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=check_finite)
     n = a.shape[-2]
     swaps = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
@@ -285,24 +290,22 @@ def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
 
 
 lu_factor_op = library_op(
-    "scipy.linalg.lu_factor",
-    lambda a, check_finite=True: lu_factor_with_rows(a, check_finite),
-    joint=lu_factor_joint,
-    outputs=("lu", "pivots", "rows"),
-    cores=[2],
-)
+    "scipy.linalg.lu_factor", lambda a, check_finite=True: lu_factor_with_rows(a, check_finite),
+    joint=lu_factor_joint, outputs=("lu", "pivots", "rows"), cores=[2],
+)  # fmt: skip
 
 
 @hooks("scipy.linalg", "lu_factor")
-def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    lu, pivots, _ = lu_factor_op(data(a), check_finite=check_finite)
+def lu_factor(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    lu, pivots, _ = lu_factor_op(operand_of(a), check_finite=check_finite)
     return lu, pivots
 
 
 def lu_solve_joint(
-    g: Any, lu: Any, pivots: Any, b: Any, y: Any, rows: Any, trans: int, xp: Any
-) -> Any:
-    """u, the solution of the adjoint system for g, goes back to b; -u y^H to the matrix"""
+    g: Cotangents, lu: RawArray, pivots: RawArray, b: RawArray, y: RawArray, rows: RawArray, trans: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return -u y^H for the matrix and u for b, where u solves the adjoint system for g."""
     g, y = as_columns(b, g[0], y)
     if trans == 1:
         u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
@@ -313,7 +316,7 @@ def lu_solve_joint(
         to_matrix = -(y @ adjoint(u, xp) if trans == 2 else u @ adjoint(y, xp))
         if trans == 1:
             to_matrix = xp.matrix_transpose(to_matrix)
-        moved = in_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
+        moved = to_factor_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
         lower = with_unit_diagonal(xp.tril(lu), xp)
         first = xp.tril(moved @ adjoint(xp.triu(lu), xp), k=-1)
         first = first + xp.triu(adjoint(lower, xp) @ moved)
@@ -335,24 +338,29 @@ lu_solve_op = library_op(
 
 @hooks("scipy.linalg", "lu_solve")
 def lu_solve(
-    lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True
-) -> Any:
+    lu_and_piv: tuple[ArrayInput, ArrayInput], b: ArrayInput, trans: int = 0, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
     lu, pivots = lu_and_piv
-    return lu_solve_op(data(lu), data(pivots), data(b), trans=trans, check_finite=check_finite)[0]
+    return lu_solve_op(
+        operand_of(lu), operand_of(pivots), operand_of(b), trans=trans, check_finite=check_finite
+    )[0]
 
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
-def unless_cut(found: Any, a: Any, pseudo: Any, xp: Any) -> Any:
-    """NaN where the pseudo-inverse left out singular values that are not 0: it moves with them, too."""
+def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
+    """Return NaN where the pseudo-inverse left out nonzero singular values, as it moves with them."""
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
-def pinv_joint(g: Any, a: Any, y: Any, xp: Any) -> Any:
-    """as that of the array API's ``pinv``; NaN where singular values that are not 0 were left out"""
-    g, _ = g
-    return (xp.zeros_like(a) if g is None else unless_cut(rules.pinv_vjp(g, a, y, xp), a, y, xp),)
+def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of the array API's ``pinv``; NaN where nonzero singular values were cut."""
+    pull, _ = g
+    return (
+        xp.zeros_like(a) if pull is None else unless_cut(rules.pinv_vjp(pull, a, y, xp), a, y, xp),
+    )
 
 
 pinv_op = library_op(
@@ -368,24 +376,20 @@ pinv_op = library_op(
 
 @hooks("scipy.linalg", "pinv")
 def pinv(
-    a: Any,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    return_rank: Any = False,
-    check_finite: Any = True,
-) -> Any:
-    y, rank = pinv_op(data(a), atol=atol, rtol=rtol, check_finite=check_finite)
+    a: ArrayInput, *, atol: float | None = None, rtol: float | None = None, return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    y, rank = pinv_op(operand_of(a), atol=atol, rtol=rtol, check_finite=check_finite)
     return (y, rank) if return_rank else y
 
 
-def pinvh_joint(g: Any, a: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``pinv``, to the triangle that is read"""
-    g, _ = g
-    if g is None:
+def pinvh_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of ``pinv``, for the triangle that is read."""
+    pull, _ = g
+    if pull is None:
         return (xp.zeros_like(a),)
-    matrix = read(a, "hermitian", lower, xp)
-    found = unless_cut(rules.pinv_vjp(g, matrix, y, xp), matrix, y, xp)
+    matrix = read_structure(a, "hermitian", lower, xp)
+    found = unless_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
     return (given_back(found, "hermitian", lower, xp),)
 
 
@@ -402,16 +406,20 @@ pinvh_op = library_op(
 
 @hooks("scipy.linalg", "pinvh")
 def pinvh(
-    a: Any, atol: Any = None, rtol: Any = None, lower: Any = True, return_rank: Any = False,
-    check_finite: Any = True,
+    a: ArrayInput, atol: float | None = None, rtol: float | None = None, lower: bool = True,
+    return_rank: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    y, rank = pinvh_op(data(a), atol=atol, rtol=rtol, lower=lower, check_finite=check_finite)
+    y, rank = pinvh_op(operand_of(a), atol=atol, rtol=rtol, lower=lower, check_finite=check_finite)
     return (y, rank) if return_rank else y
 
 
-def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: Any) -> Any:
-    """through x = P b with the pseudo-inverse P, whose differential is that of Golub & Pereyra 1973,
-    eq. (4.12); the residues |b - a x|^2 do not move with x, which is where they are least
+def lstsq_joint(
+    g: Cotangents, a: RawArray, b: RawArray, x: RawArray, residues: RawArray, cond: float | None,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangents through x = P b: Golub and Pereyra 1973, eq. (4.12).
+
+    The residues |b - a x|^2 are least at x, so their derivative with respect to x is 0.
     """
     gx, to_residues, _, *to_values = g
     right, x = as_columns(b, b, x)
@@ -425,7 +433,7 @@ def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: An
         u = adjoint(pseudo, xp) @ gx
         to_b = to_b + u
     if to_residues is not None and residues.shape[-1:] != (0,):
-        if xp.isdtype(to_residues.dtype, "complex floating"):  # in SciPy 1.18, of real numbers
+        if xp.isdtype(to_residues.dtype, "complex floating"):  # real, in SciPy 1.18
             to_residues = xp.real(to_residues)
         (to_residues,) = as_columns(b, to_residues)
         pull = 2.0 * left * to_residues[..., None, :]
@@ -448,7 +456,7 @@ def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: An
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """The op of ``lstsq`` with the first of its results: not all drivers give singular values."""
+    """Return the op of ``lstsq`` with its first results: not all drivers give singular values."""
     return library_op(
         "scipy.linalg.lstsq",
         lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(
@@ -467,12 +475,14 @@ LSTSQ = {
 
 @hooks("scipy.linalg", "lstsq")
 def lstsq(
-    a: Any, b: Any, cond: Any = None, overwrite_a: Any = False, overwrite_b: Any = False,
-    check_finite: Any = True, lapack_driver: Any = None,
+    a: ArrayInput, b: ArrayInput, cond: float | None = None, overwrite_a: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True, lapack_driver: str | None = None,
 ) -> Any:  # fmt: skip
     driver = lapack_driver or scipy.linalg.lstsq.default_lapack_driver
     op = LSTSQ["gelsy" if driver == "gelsy" else "others"]
-    found = op(data(a), data(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver)
+    found = op(
+        operand_of(a), operand_of(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver,
+    )  # fmt: skip
     x, residues, rank = found[:3]
     rank = stop_gradient(rank)
     if rank.ndim == 0 and is_at_hand(rank._data):

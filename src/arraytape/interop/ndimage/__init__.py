@@ -1,7 +1,7 @@
 """The functions of scipy.ndimage: filters, by weighted sums and by selection, and interpolation.
 
-SciPy's Python code runs as it stands on Arrays; what stands behind its C functions is stated here, and
-C functions without a statement refuse Arrays.
+SciPy's Python code runs as it stands on Arrays.  The C functions that it calls have their rules here; C
+functions without a rule refuse Arrays.
 """
 
 import sys
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import _ni_support
 
+from .._borders import Output
 from .._context import is_active
 from .._facades import asarray, computes_with_arrays
-from .._recorded import refused
+from .._recorded import refused_functions
 from .._statements import keeps_arrays, replaces, stands_in
 from . import _filters, _interpolation
 
@@ -28,15 +29,15 @@ stands_in("scipy.ndimage._filters", "_nd_image")
 stands_in("scipy.ndimage._measurements", "_nd_image")
 stands_in("scipy.ndimage._measurements", "_ni_label")
 stands_in("scipy.ndimage._morphology", "_nd_image")
-refused(*[f"scipy.ndimage._filters.{name}" for name in ("generic_filter", "generic_filter1d")])
+refused_functions(
+    *[f"scipy.ndimage._filters.{name}" for name in ("generic_filter", "generic_filter1d")]
+)
 
 data_for_results = _ni_support._get_output
 
 
-def get_output(output: Any, *args: Any, **keywords: Any) -> Any:
-    """What a function writes its result into: an Array also where the image is NumPy's, but the
-    coordinates or another argument are Arrays.
-    """
+def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
+    """Return the array for a result: an Array also where only another argument than the image is."""
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):
         return made

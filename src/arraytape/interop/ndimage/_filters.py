@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.ndimage
 from scipy._lib._util import normalize_axis_index
-from scipy.ndimage import _filters, _fourier, _ni_support
+from scipy.ndimage import _filters, _fourier, _nd_image, _ni_support
 
 import arraytape
 
 from ..._array.array import Array
 from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
-from .._borders import extended, folded, into, padded_after, window
+from ..._util.protocols import Namespace, RawArray
+from .._borders import Output, extend_lines, fold_lines, into, padded_after, window
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
+from .._plain import ArrayInput, DTypeInput, NumpyData, Shape
 from .._statements import hooks, stands_in
 
 Function = Callable[..., Any]
@@ -28,39 +30,44 @@ Function = Callable[..., Any]
 # --- correlations ------------------------------------------------------------------------------------
 # y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent
 # with the weights in reverse, and folds what goes to the continuation back to where it came from.
-def spread(g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any) -> tuple[Any, list[int]]:
-    """A cotangent padded for the filter in reverse, and the origins that it has there."""
+def pad_cotangent(
+    g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
+) -> tuple[Any, list[int]]:
+    """Return a cotangent padded for the filter in reverse, and the filter's origins there."""
     for axis, size in zip(axes, sizes, strict=True):
         g = padded_after(g, axis, size - 1, xp)
     return g, [(size - 1) // 2 for size in sizes]
 
 
 def all_folded(
-    full: Any, shape: Any, sizes: Any, axes: Any, modes: Any, origins: Any, xp: Any
-) -> Any:
+    full: RawArray, shape: Shape, sizes: Sequence[int], axes: Sequence[int], modes: Sequence[str],
+    origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
-        full = folded(full, axis, shape[axis], mode, size // 2 + origin, xp)
+        full = fold_lines(full, axis, shape[axis], mode, size // 2 + origin, xp)
     return full
 
 
 def all_extended(
-    x: Any, sizes: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
-) -> Any:
+    x: RawArray, sizes: Sequence[int], axes: Sequence[int], modes: Sequence[str], cval: complex,
+    origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         before = size // 2 + origin
-        x = extended(x, axis, mode, before, size - 1 - before, cval, xp)
+        x = extend_lines(x, axis, mode, before, size - 1 - before, cval, xp)
     return x
 
 
-def reverse(w: Any, xp: Any) -> Any:
-    """Weights in reverse; SciPy conjugates complex ones again."""
+def reverse(w: RawArray, xp: Namespace) -> Any:
+    """Return weights in reverse; SciPy conjugates complex ones again."""
     return conjugate(xp.flip(w), xp)
 
 
 def weights_adjoint(
-    g: Any, x: Any, shape: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
-) -> Any:
-    """The cotangent's inner product with what each weight multiplies."""
+    g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
+    origins: Sequence[int], xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent's inner product with the elements that each weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
@@ -70,24 +77,20 @@ def weights_adjoint(
     return xp.reshape(xp.stack(found), shape)
 
 
-def correlate1d_forward(
-    x: Array, w: Array, axis: Any = -1, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0,
-    output: Any = None,
-) -> Any:  # fmt: skip
-    return scipy.ndimage.correlate1d(x, w, axis, output, mode, cval, origin)
-
-
 def correlate1d_image(
-    g: Any, w: Any, shape: Any, axis: int, mode: str, origin: int, xp: Any
+    g: RawArray, w: RawArray, shape: Shape, axis: int, mode: str, origin: int, xp: Namespace
 ) -> Any:
     at, size = (axis % len(shape),), w.shape
-    wide, (middle,) = spread(g, size, at, xp)
+    wide, (middle,) = pad_cotangent(g, size, at, xp)
     full = correlate1d_op(wide, reverse(w, xp), at[0], "constant", 0.0, middle)
     return all_folded(full, shape, size, at, (mode,), (origin,), xp)
 
 
 correlate1d_op = library_op(
-    "scipy.ndimage.correlate1d", correlate1d_forward,
+    "scipy.ndimage.correlate1d",
+    lambda x, w, axis=-1, mode="reflect", cval=0.0, origin=0, output=None: (
+        scipy.ndimage.correlate1d(x, w, axis, output, mode, cval, origin)
+    ),
     correlate1d_image,
     lambda g, x, shape, axis, mode, cval, origin, xp: weights_adjoint(
         g, x, shape, (axis % len(x.shape),), (mode,), cval, (origin,), xp
@@ -97,33 +100,27 @@ correlate1d_op = library_op(
 
 @hooks("scipy.ndimage._filters", "correlate1d")
 def correlate1d(
-    input: Any, weights: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0,
+    input: ArrayInput, weights: ArrayInput, axis: int = -1, output: Output = None,
+    mode: str = "reflect", cval: complex = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
     x, w = asarray(input), asarray(weights)
     return into(output, lambda dtype: correlate1d_op(x, w, axis, mode, cval, origin, dtype))
 
 
-def correlate_forward(
-    x: Array,
-    w: Array,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origins: Any = (),
-    output: Any = None,
+def correlate_image(
+    g: RawArray, w: RawArray, shape: Shape, mode: str, origins: Sequence[int], xp: Namespace
 ) -> Any:
-    return scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
-
-
-def correlate_image(g: Any, w: Any, shape: Any, mode: str, origins: Any, xp: Any) -> Any:
     axes = range(len(shape))
-    wide, middle = spread(g, w.shape, axes, xp)
+    wide, middle = pad_cotangent(g, w.shape, axes, xp)
     full = correlate_op(wide, reverse(w, xp), "constant", 0.0, middle)
     return all_folded(full, shape, w.shape, axes, [mode] * len(shape), origins, xp)
 
 
 correlate_op = library_op(
-    "scipy.ndimage.correlate", correlate_forward,
+    "scipy.ndimage.correlate",
+    lambda x, w, mode="reflect", cval=0.0, origins=(), output=None: (
+        scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
+    ),
     correlate_image,
     lambda g, x, shape, mode, cval, origins, xp: weights_adjoint(
         g, x, shape, range(len(shape)), [mode] * len(shape), cval, origins, xp
@@ -133,10 +130,11 @@ correlate_op = library_op(
 
 @hooks("scipy.ndimage._filters", "_correlate_or_convolve")
 def correlate(
-    input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool,
-    axes: Any,
+    input: ArrayInput, weights: ArrayInput, output: Output, mode: str | Sequence[str], cval: complex,
+    origin: int | Sequence[int], convolution: bool, axes: int | Sequence[int] | None,
 ) -> Any:  # fmt: skip
-    x, w = asarray(input), asarray(weights)
+    x = asarray(input)
+    w: Any = asarray(weights)
     at = _ni_support._check_axes(axes, x.ndim)
     if w.ndim != len(at):
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(at)})")
@@ -148,27 +146,28 @@ def correlate(
     return into(output, lambda dtype: correlate_op(x, w, mode, cval, origins, dtype))
 
 
-def uniform_forward(
-    x: Array, size: Any = 1, axis: Any = -1, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0,
-    output: Any = None,
-) -> Any:  # fmt: skip
-    return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
-
-
-def uniform_image(g: Any, shape: Any, size: int, axis: int, mode: str, origin: int, xp: Any) -> Any:
+def uniform_image(
+    g: RawArray, shape: Shape, size: int, axis: int, mode: str, origin: int, xp: Namespace
+) -> Any:
     at = (axis % len(shape),)
-    wide, (middle,) = spread(g, (size,), at, xp)
+    wide, (middle,) = pad_cotangent(g, (size,), at, xp)
     full = uniform_op(wide, size, at[0], "constant", 0.0, middle)
     return all_folded(full, shape, (size,), at, (mode,), (origin,), xp)
 
 
-uniform_op = library_op("scipy.ndimage.uniform_filter1d", uniform_forward, uniform_image)
+uniform_op = library_op(
+    "scipy.ndimage.uniform_filter1d",
+    lambda x, size=1, axis=-1, mode="reflect", cval=0.0, origin=0, output=None: (
+        scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
+    ),
+    uniform_image,
+)
 
 
 @hooks("scipy.ndimage._filters", "uniform_filter1d")
 def uniform_filter1d(
-    input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0,
+    input: ArrayInput, size: int, axis: int = -1, output: Output = None, mode: str = "reflect",
+    cval: complex = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
     x = asarray(input)
     return into(output, lambda dtype: uniform_op(x, size, axis, mode, cval, origin, dtype))
@@ -176,10 +175,7 @@ def uniform_filter1d(
 
 @hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
-    """A derivative of a Gaussian by sigma, too: a polynomial times the Gaussian.
-
-    SciPy's code has the same steps, but takes the polynomial into a method of NumPy's.
-    """
+    """Compute SciPy's kernel by the same steps, but as a differentiable function of sigma."""
     if order < 0:
         raise ValueError("order must be non-negative")
     places, powers = np.arange(-radius, radius + 1), np.arange(order + 1)
@@ -198,10 +194,11 @@ def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
 
 @hooks("scipy.ndimage._filters", "generic_gradient_magnitude")
 def gradient_magnitude(
-    input: Any, derivative: Function, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
+    input: ArrayInput, derivative: Function, output: Output = None,
+    mode: str | Sequence[str] = "reflect", cval: complex = 0.0, extra_arguments: Sequence[Any] = (),
+    extra_keywords: Mapping[str, Any] | None = None, *, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    """SciPy's steps, but for the root, whose slope is 0 where there is no gradient."""
+    """Take SciPy's steps, except that the root has the derivative 0 where there is no gradient."""
     x = asarray(input)
     made = _ni_support._get_output(output, x)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -219,23 +216,16 @@ def gradient_magnitude(
         square = square + slope * slope
     some = square != 0
     apart: Any = arraytape.where(some, square, 1)
-    root = arraytape.where(some, np.sqrt(apart), 0)  # of integers, too
+    root = arraytape.where(some, np.sqrt(apart), 0)  # a float for integers, too
     return into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
 
 
 # --- selections --------------------------------------------------------------------------------------
-def selection_forward(
-    x: Array, function: Any = "", given: Any = (), footprint: Any = None, heights: Any = None,
-    modes: Any = (), cval: Any = 0.0, origins: Any = (),
-) -> Any:  # fmt: skip
-    return getattr(_filters, function)(x, *given)
-
-
 def selection_adjoint(
-    g: Any, x: Any, y: Any, footprint: Any, heights: Any, modes: Any, cval: Any, origins: Any,
-    shape: Any, xp: Any,
+    g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
+    modes: Sequence[str], cval: complex, origins: Sequence[int], shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Shared evenly by the elements under the footprint that are the one selected, as max does it."""
+    """Share g evenly among the elements under the footprint that equal the selected one."""
     axes, sizes = range(len(shape)), footprint.shape
     wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
@@ -248,7 +238,9 @@ def selection_adjoint(
     return all_folded(sum(parts[1:], parts[0]), shape, sizes, axes, modes, origins, xp)
 
 
-def is_selected(x: Any, y: Any, heights: Any, tap: Any, xp: Any) -> Any:
+def is_selected(
+    x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
+) -> Any:
     """Return where y is the element x under one tap, raised by a structure's height there."""
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
@@ -260,16 +252,23 @@ def is_selected(x: Any, y: Any, heights: Any, tap: Any, xp: Any) -> Any:
     return xp.abs(raised - y) <= rounding * (xp.abs(raised) + abs(float(heights[tap])))
 
 
-selection_op = library_op("scipy.ndimage.rank_filter", selection_forward, selection_adjoint)
+selection_op = library_op(
+    "scipy.ndimage.rank_filter",
+    lambda x, function="", given=(), footprint=None, heights=None, modes=(), cval=0.0, origins=(): (
+        getattr(_filters, function)(x, *given)
+    ),
+    selection_adjoint,
+)
 
 
 def selected(
-    name: str, given: Function, x: Any, output: Any, footprint: Any, mode: Any, cval: Any, origin: Any,
-    axes: Sequence[int], heights: Any = None,
+    name: str, given: Function, x: Array, output: Output, footprint: NumpyData,
+    mode: str | Sequence[str], cval: complex, origin: int | Sequence[int], axes: Sequence[int],
+    heights: NumpyData | None = None,
 ) -> Any:  # fmt: skip
-    """What SciPy's function selects under a footprint that spans some of the axes.
+    """Return what SciPy's function selects under a footprint that spans some of the axes.
 
-    given : by the output's dtype, the arguments that SciPy's function takes after x.
+    given : returns, for the output's dtype, the arguments that SciPy's function takes after x.
     """
     others = [axis for axis in range(x.ndim) if axis not in axes]
     modes = ["constant"] * x.ndim
@@ -279,16 +278,15 @@ def selected(
     whole = np.expand_dims(footprint, others)
     tall = None if heights is None else np.expand_dims(heights, others)
     return into(
-        output,
-        lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins),
+        output, lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins)
     )
 
 
 def state_line_filter(name: str) -> None:
     @hooks("scipy.ndimage._filters", name)
     def line_filter(
-        input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
-        cval: Any = 0.0, origin: Any = 0,
+        input: ArrayInput, size: int, axis: int = -1, output: Output = None, mode: str = "reflect",
+        cval: complex = 0.0, origin: int = 0,
     ) -> Any:  # fmt: skip
         x, footprint = asarray(input), np.ones(max(size, 0), bool)
         at = (normalize_axis_index(axis, x.ndim),)
@@ -302,13 +300,14 @@ state_line_filter("minimum_filter1d")
 state_line_filter("maximum_filter1d")
 
 
-def constant(given: Any) -> Any:
-    """A size or footprint, which have no slope, as NumPy data."""
+def plain_size(given: ArrayInput | None) -> Any:
+    """Return a size or footprint, which have no derivative, as NumPy data."""
     return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
 
 
-def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
-    """The footprint that SciPy makes of these arguments."""
+def footprint_of(
+    size: ArrayInput | None, footprint: ArrayInput | None, structure: NumpyData | None, count: int
+) -> Any:
     if footprint is not None:
         return np.asarray(footprint, bool)
     if structure is not None:
@@ -320,12 +319,13 @@ def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
 
 @hooks("scipy.ndimage._filters", "_min_or_max_filter")
 def min_or_max_filter(
-    input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
-    origin: Any, minimum: Any, axes: Any = None,
+    input: ArrayInput, size: ArrayInput | None, footprint: ArrayInput | None,
+    structure: ArrayInput | None, output: Output, mode: str | Sequence[str], cval: complex,
+    origin: int | Sequence[int], minimum: bool, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     if has_array((structure,)):
         raise no_rule("scipy.ndimage's grey morphology", "its structure as an Array")
-    size, footprint = constant(size), constant(footprint)
+    size, footprint = plain_size(size), plain_size(footprint)
     x = asarray(input)
     at = _ni_support._check_axes(axes, x.ndim)
     tall = None if structure is None else np.asarray(structure, np.float64)
@@ -339,11 +339,11 @@ def min_or_max_filter(
 
 @hooks("scipy.ndimage._filters", "_rank_filter")
 def rank_filter(
-    input: Any, rank: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, operation: Any = "rank",
-    axes: Any = None,
+    input: ArrayInput, rank: int, size: ArrayInput | None = None, footprint: ArrayInput | None = None,
+    output: Output = None, mode: str | Sequence[str] = "reflect", cval: complex = 0.0,
+    origin: int | Sequence[int] = 0, operation: str = "rank", axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    x, size, footprint = asarray(input), constant(size), constant(footprint)
+    x, size, footprint = asarray(input), plain_size(size), plain_size(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     return selected(
         "_rank_filter",
@@ -355,24 +355,18 @@ def rank_filter(
 # --- filters of transformed images -------------------------------------------------------------------
 # Each element is multiplied by a number of its own: real, or of absolute value 1 for a shift.
 def fourier_forward(
-    x: Array, function: Any = "", parameters: Any = (), n: Any = -1, axis: Any = -1,
-    kind_of_filter: Any = (), output: Any = None,
+    x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
+    n: int = -1, axis: int = -1, kind_of_filter: Shape = (), output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(x.shape, output)
-    getattr(real_nd_image(), function)(x, parameters, n, axis, found, *kind_of_filter)
+    getattr(_nd_image, function)(x, parameters, n, axis, found, *kind_of_filter)
     return found
 
 
 def fourier_adjoint(
-    g: Any,
-    function: str,
-    parameters: Any,
-    n: int,
-    axis: int,
-    kind_of_filter: Any,
-    dtype: Any,
-    xp: Any,
-) -> Any:
+    g: RawArray, function: str, parameters: np.ndarray[Any, Any], n: int, axis: int,
+    kind_of_filter: Shape, dtype: np.dtype[Any], xp: Namespace,
+) -> Any:  # fmt: skip
     parameters = -parameters if function == "fourier_shift" else parameters
     back = fourier_op(g, function, parameters, n, axis, kind_of_filter, g.dtype)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
@@ -383,21 +377,15 @@ fourier_op = library_op(
 )
 
 
-def real_nd_image() -> Any:
-    """SciPy's extension, whatever stands in for it in a module."""
-    from scipy.ndimage import _nd_image
-
-    return _nd_image
-
-
 def parameters_refused(function: str) -> TypeError:
     return no_rule(f"scipy.ndimage.{function}", "its parameters as an Array")
 
 
 def fourier_rule(function: str) -> Function:
-    def rule(
-        input: Any, parameters: Any, n: Any, axis: Any, output: Any, *kind_of_filter: Any
-    ) -> None:
+    def filter_image(
+        input: ArrayInput, parameters: ArrayInput, n: int, axis: int, output: Output,
+        *kind_of_filter: Any,
+    ) -> None:  # fmt: skip
         if has_array((parameters,)):
             raise parameters_refused(function)
         x = asarray(input)
@@ -406,7 +394,7 @@ def fourier_rule(function: str) -> Function:
             lambda dtype: fourier_op(x, function, parameters, n, axis, kind_of_filter, dtype),
         )
 
-    return rule
+    return filter_image
 
 
 stands_in(
@@ -418,7 +406,7 @@ stands_in(
 def state_fourier_filter(name: str, parameter: str) -> None:
     @hooks("scipy.ndimage._fourier", name)
     def fourier_filter(*args: Any, **keywords: Any) -> Any:
-        """SciPy's own code asks for the memory of its parameter, and fails without saying why."""
+        """Refuse a parameter that is an Array, on which SciPy's code fails without a reason."""
         if has_array((*args[1:2], keywords.get(parameter))):
             raise parameters_refused(name)
         return original_of(getattr(_fourier, name))(*args, **keywords)

@@ -1,45 +1,49 @@
-"""Interpolation: the spline filter, and sums of B-splines by coefficients and by coordinates."""
+"""Interpolation: the spline filter, and B-splines as functions of coefficients and coordinates."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.ndimage
-from scipy.ndimage import _interpolation, _ni_support
+from scipy.ndimage import _interpolation, _nd_image, _ni_support
 
 import arraytape
 
 from ..._array.array import Array
 from ..._record.plan import Later
-from .._borders import into
+from ..._util.protocols import Namespace, RawArray
+from .._borders import Output, into
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
+from .._plain import ArrayInput, DTypeInput, NumpyData, Shape
 from .._statements import hooks, stands_in
-from .._wanted import used
-from ._filters import real_nd_image
+from .._wanted import used_by
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
 
 
 # --- the spline filter -------------------------------------------------------------------------------
 def spline_forward(
-    x: Array, order: Any = 3, axis: Any = -1, border: Any = MIRROR, output: Any = None
+    x: Array, order: int = 3, axis: int = -1, border: int = MIRROR, output: DTypeInput = None
 ) -> Any:
     found = np.zeros(x.shape, output)
-    real_nd_image().spline_filter1d(x, order, axis, found, border)
+    _nd_image.spline_filter1d(x, order, axis, found, border)
     return found
 
 
-def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: Any) -> Any:
-    """The filter inverts a symmetric matrix, but where lines are mirrored about their ends: there the
-    ends count half.  For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
+def spline_adjoint(
+    g: RawArray, order: int, axis: int, border: int, shape: Shape, xp: Namespace
+) -> Any:
+    """Return the adjoint: the filter inverts a symmetric matrix, but for mirrored ends that weigh half.
+
+    For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -57,7 +61,6 @@ def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: A
 
 @functools.lru_cache(16)
 def spline_matrix(length: int, order: int, border: int) -> Any:
-    """The filter of a line as a matrix."""
     lines: Any = np.eye(length)
     return spline_forward(lines, order, 0, border, np.float64)
 
@@ -67,14 +70,16 @@ spline_op = library_op(
 )
 
 
-def spline_filter1d(input: Any, order: Any, axis: Any, output: Any, border: Any) -> None:
+def spline_filter1d(
+    input: ArrayInput, order: int, axis: int, output: Array | NumpyData, border: int
+) -> None:
     x = asarray(input)
     into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
 
 
-# --- which coefficients a coordinate reads, and with which weights -----------------------------------
-def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, Any]:
-    """A coordinate where the border's rule takes it, and 1 or -1: how fast it moves there."""
+# --- the coefficients that a coordinate reads, and their weights -------------------------------------
+def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
+    """Return a coordinate moved into the line by the border's rule, and its derivative, 1 or -1."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
         return at, one
@@ -94,8 +99,8 @@ def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, A
     return xp.where(back, last - at, at), xp.where(back, -one, one)
 
 
-def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
-    """An index where the border's rule takes it."""
+def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
+    """Return an index within the line, as the border's rule moves it."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -109,11 +114,8 @@ def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
     return xp.where(place >= length, 2 * length - 2 - place, place)
 
 
-def basis(u: Any, degree: int, xp: Any) -> list[Any]:
-    """The B-splines of a degree that are not 0 at u, between two of their equidistant knots.
-
-    Source: Piegl and Tiller 1997, "The NURBS book", algorithm A2.2.
-    """
+def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
+    """Return the nonzero B-splines at u between equidistant knots: Piegl and Tiller 1997, A2.2."""
     found = [xp.ones(u.shape, dtype=u.dtype, device=u.device)]
     for j in range(1, degree + 1):
         saved, raised = 0.0, []
@@ -126,13 +128,16 @@ def basis(u: Any, degree: int, xp: Any) -> list[Any]:
 
 
 class Taps:
-    """Along one axis: the coefficients that coordinates read, and their weights.
+    """The coefficients that coordinates along one axis read, and their weights.
 
-    places : indices.  weights : of each.  slopes : their derivatives by the coordinate.  inside : where
-    a place is one of the axis, None where all are.
+    places : indices.  weights : of each.  slopes : their derivatives with respect to the
+    coordinate.  inside : where a place is on the axis, None where all are.  within : where a
+    coordinate is, or None.
     """
 
-    def __init__(self, at: Any, length: int, order: int, border: int, npad: int, xp: Any) -> None:
+    def __init__(
+        self, at: RawArray, length: int, order: int, border: int, npad: int, xp: Namespace
+    ) -> None:
         at = at + npad
         self.within = (at >= 0) & (at <= length - 1) if border == CONSTANT else None
         if self.within is not None:
@@ -154,13 +159,15 @@ class Taps:
         self.slopes = [step * speed for step in steps]
 
 
-def taps_of(at: Any, shape: Any, order: int, border: int, npad: int, xp: Any) -> list[Taps]:
-    at = in_double(at, xp)
+def taps_of(
+    at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
+) -> list[Taps]:
+    at = image_in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
 
-def each_tap(taps: Sequence[Taps], shape: Any, xp: Any) -> Any:
-    """For each combination of taps along the axes: the numbers, the flat index, and what is inside."""
+def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
+    """Yield the numbers, flat index and inside mask of each combination of taps along the axes."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
         chosen = [*zip(taps, numbers, strides, strict=True)]
@@ -170,30 +177,30 @@ def each_tap(taps: Sequence[Taps], shape: Any, xp: Any) -> Any:
 
 
 def all_of(masks: Sequence[Any]) -> Any:
-    """Where all masks hold; None without any."""
+    """Return where all masks hold; None without any."""
     found = None
     for mask in masks:
         found = mask if found is None else found & mask
     return found
 
 
-def kept(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
-    """The cotangent of what is not the constant beyond the border."""
+def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
+    """Return the cotangent, 0 where the result is the constant beyond the border."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
 
-def in_double(x: Any, xp: Any) -> Any:
+def image_in_double(x: RawArray, xp: Namespace) -> Any:
     """Return x in double precision, in which SciPy interpolates data and coordinates of any dtype."""
     return xp.astype(x, xp.float64, copy=False)
 
 
 def by_coefficients(
-    g: Any, at: Any, shape: Any, order: int, border: int, npad: int, xp: Any
+    g: RawArray, at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> Any:
-    """The adjoint by the coefficients of the sum of B-splines at coordinates."""
+    """Return the cotangent of the coefficients of the sum of B-splines at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
-    g, found = kept(in_double(g, xp), taps, xp), []
+    g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
         part = g
         for axis, k in zip(taps, numbers, strict=True):
@@ -204,12 +211,13 @@ def by_coefficients(
 
 
 def by_coordinates(
-    g: Any, c: Any, at: Any, order: int, border: int, cval: float, npad: int, xp: Any
-) -> Any:
-    """The adjoint by the coordinates: the slopes of the sum along each axis."""
+    g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the cotangent of the coordinates, from the derivative of the sum along each axis."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
-    g, flat = kept(in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
+    g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
     found = [xp.zeros_like(g) for _ in shape]
     for numbers, index, inside in each_tap(taps, shape, xp):
         value = flat[index]
@@ -222,13 +230,13 @@ def by_coordinates(
     return xp.stack(found)
 
 
-# --- at coordinates ----------------------------------------------------------------------------------
+# --- interpolation at coordinates --------------------------------------------------------------------
 def interpolate_forward(
-    c: Array, coordinates: Array, order: Any = 3, border: Any = CONSTANT, cval: Any = 0.0, npad: Any = 0,
-    output: Any = None,
+    c: Array, coordinates: Array, order: int = 3, border: int = CONSTANT, cval: complex = 0.0,
+    npad: int = 0, output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(coordinates.shape[1:], output)
-    real_nd_image().geometric_transform(
+    _nd_image.geometric_transform(
         c, None, coordinates, None, None, found, order, border, cval, npad, None, None
     )
     return found
@@ -245,66 +253,65 @@ interpolate = library_op(
 )  # fmt: skip
 
 
-def grid(shape: Any, at: Any, xp: Any) -> Any:
-    """The indices of all elements of an array."""
+def grid(shape: Shape, at: RawArray, xp: Namespace) -> Any:
     return xp.asarray(np.indices(shape).astype(float), dtype=at.dtype, device=at.device)
 
 
-# --- at an affine function of the indices ------------------------------------------------------------
+# --- interpolation at an affine function of the indices ----------------------------------------------
 def affine_forward(
-    c: Array, matrix: Array, offset: Array, shape_out: Any = (), order: Any = 3,
-    border: Any = CONSTANT, cval: Any = 0.0, npad: Any = 0, output: Any = None,
+    c: Array, matrix: Array, offset: Array, shape_out: Shape = (), order: int = 3,
+    border: int = CONSTANT, cval: complex = 0.0, npad: int = 0, output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
     given = [np.ascontiguousarray(x) for x in (matrix, offset)]
-    real_nd_image().geometric_transform(
+    _nd_image.geometric_transform(
         c, None, None, *given, found, order, border, cval, npad, None, None
     )
     return found
 
 
-def affine_coordinates(matrix: Any, offset: Any, shape: Any, xp: Any) -> Any:
+def affine_coordinates(matrix: RawArray, offset: RawArray, shape: Shape, xp: Namespace) -> Any:
     at = xp.tensordot(matrix, grid(shape, matrix, xp), axes=((1,), (0,)))
     return at + xp.reshape(offset, (-1,) + (1,) * len(shape))
 
 
 def affine_joint(
-    g: Any, c: Any, matrix: Any, offset: Any, shape_out: Any, order: int, border: int, cval: float,
-    npad: int, xp: Any,
+    g: RawArray, c: RawArray, matrix: RawArray, offset: RawArray, shape_out: Shape, order: int,
+    border: int, cval: float, npad: int, xp: Namespace,
 ) -> Any:  # fmt: skip
     at = affine_coordinates(matrix, offset, shape_out, xp)
     every = tuple(range(1, len(shape_out) + 1))
 
     @functools.cache
-    def slopes() -> Any:
+    def affine_slopes() -> Any:
         return by_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
         Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
-        Later(lambda: xp.tensordot(slopes(), grid(shape_out, at, xp), axes=(every, every))),
-        Later(lambda: xp.sum(slopes(), axis=every)),
+        Later(lambda: xp.tensordot(affine_slopes(), grid(shape_out, at, xp), axes=(every, every))),
+        Later(lambda: xp.sum(affine_slopes(), axis=every)),
     )
 
 
 affine = library_op("scipy.ndimage.affine_transform", affine_forward, joint=affine_joint)
 
 
-# --- at indices that are shifted and scaled ----------------------------------------------------------
+# --- interpolation at shifted and scaled indices -----------------------------------------------------
 def zoom_forward(
-    c: Array, zoom: Array, shift: Array, shape_out: Any = (), order: Any = 3, border: Any = CONSTANT,
-    cval: Any = 0.0, npad: Any = 0, grid_mode: Any = False, given: Any = (True, True),
-    output: Any = None,
+    c: Array, zoom: Array, shift: Array, shape_out: Shape = (), order: int = 3, border: int = CONSTANT,
+    cval: complex = 0.0, npad: int = 0, grid_mode: bool = False,
+    given: tuple[bool, bool] = (True, True), output: DTypeInput = None,
 ) -> Any:  # fmt: skip
     found = np.zeros(shape_out, output)
     both = [np.ascontiguousarray(x) if is_given else None
             for x, is_given in zip((zoom, shift), given, strict=True)]  # fmt: skip
-    real_nd_image().zoom_shift(c, *both, found, order, border, cval, npad, grid_mode)
+    _nd_image.zoom_shift(c, *both, found, order, border, cval, npad, grid_mode)
     return found
 
 
 def zoom_joint(
-    g: Any, c: Any, zoom: Any, shift: Any, shape_out: Any, order: int, border: int, cval: float,
-    npad: int, grid_mode: bool, xp: Any,
+    g: RawArray, c: RawArray, zoom: RawArray, shift: RawArray, shape_out: Shape, order: int,
+    border: int, cval: float, npad: int, grid_mode: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
     column = (-1,) + (1,) * len(shape_out)
     factor, step = xp.reshape(zoom, column), xp.reshape(shift, column)
@@ -314,23 +321,24 @@ def zoom_joint(
     every = tuple(range(1, len(shape_out) + 1))
 
     @functools.cache
-    def slopes() -> Any:
+    def zoom_slopes() -> Any:
         return by_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
         Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
-        Later(lambda: xp.sum(slopes() * moved, axis=every)),
-        Later(lambda: xp.sum(slopes() * factor, axis=every)),
+        Later(lambda: xp.sum(zoom_slopes() * moved, axis=every)),
+        Later(lambda: xp.sum(zoom_slopes() * factor, axis=every)),
     )
 
 
 zoom_op = library_op("scipy.ndimage.zoom", zoom_forward, joint=zoom_joint)
 
 
-# --- what stands in for the extension ----------------------------------------------------------------
+# --- rules for the extension's functions -------------------------------------------------------------
 def geometric_transform(
-    input: Any, mapping: Any, coordinates: Any, matrix: Any, offset: Any, output: Any, order: Any,
-    border: Any, cval: Any, npad: Any, arguments: Any, keywords: Any,
+    input: ArrayInput, mapping: Callable[..., Any] | None, coordinates: ArrayInput | None, matrix: Any,
+    offset: Any, output: Array | NumpyData, order: int, border: int, cval: complex, npad: int,
+    arguments: tuple[Any, ...] | None, keywords: Mapping[str, Any] | None,
 ) -> None:  # fmt: skip
     c, how = asarray(input), (order, border, cval, npad)
     if mapping is not None:
@@ -338,7 +346,7 @@ def geometric_transform(
             mapping(place, *(arguments or ()), **(keywords or {}))
             for place in np.ndindex(*output.shape)
         ]
-        coordinates = np.reshape(asarray(points).T, (c.ndim, *output.shape))
+        coordinates = arraytape.reshape(asarray(points).T, (c.ndim, *output.shape))
     if coordinates is not None:
         at = asarray(coordinates)
         into(output, lambda dtype: interpolate(c, at, *how, dtype))
@@ -348,12 +356,12 @@ def geometric_transform(
 
 
 def zoom_shift(
-    input: Any, zoom: Any, shift: Any, output: Any, order: Any, border: Any, cval: Any, npad: Any,
-    grid_mode: Any,
+    input: ArrayInput, zoom: ArrayInput | None, shift: ArrayInput | None, output: Array | NumpyData,
+    order: int, border: int, cval: complex, npad: int, grid_mode: bool,
 ) -> None:  # fmt: skip
     c, given = asarray(input), (zoom is not None, shift is not None)
-    factor = asarray(zoom if given[0] else np.ones(c.ndim), np.float64)
-    step = asarray(shift if given[1] else np.zeros(c.ndim), np.float64)
+    factor = asarray(np.ones(c.ndim) if zoom is None else zoom, np.float64)
+    step = asarray(np.zeros(c.ndim) if shift is None else shift, np.float64)
     into(
         output,
         lambda dtype: zoom_op(
@@ -368,11 +376,11 @@ stands_in(
 )  # fmt: skip
 
 
-# --- by the transformation ---------------------------------------------------------------------------
-# SciPy's own code asks for the memory of what it is given; these run in its place where a matrix, an
-# offset or a shift is an Array.
-def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple[Any, int]:
-    """The coefficients, and by how much they were padded."""
+# --- derivatives with respect to the transformation --------------------------------------------------
+# These run in place of SciPy's own code, which needs the memory of a matrix, an offset or a shift, where
+# one of them is an Array.
+def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) -> tuple[Any, int]:
+    """Return the coefficients, and the width of their padding."""
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
     if x.dtype.kind == "c":
@@ -383,21 +391,20 @@ def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple
     return scipy.ndimage.spline_filter(padded, order, output=np.float64, mode=mode), npad
 
 
-def vector(given: Any, count: int) -> Any:
-    """One number for each axis."""
+def vector(given: ArrayInput, count: int) -> Any:
     return arraytape.broadcast_to(asarray(given, np.float64), (count,))
 
 
 @hooks("scipy.ndimage._interpolation", "shift")
 def shift(
-    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
-    cval: Any = 0.0, prefilter: bool = True,
+    input: ArrayInput, shift: ArrayInput, output: Output = None, order: int = 3, mode: str = "constant",
+    cval: complex = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     if not has_array((shift,)):
         return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
     x = asarray(input)
     filtered, npad = prepared(x, order, mode, cval, prefilter)
-    steps = vector(-asarray(shift), x.ndim)  # as SciPy, which negates in the dtype given
+    steps = vector(-asarray(shift), x.ndim)  # SciPy negates in the dtype of its argument
     found = _ni_support._get_output(output, x)
     border = _ni_support._extend_mode_to_code(mode)
     zoom_shift(filtered, None, steps, found, order, border, cval, npad, False)
@@ -406,8 +413,9 @@ def shift(
 
 @hooks("scipy.ndimage._interpolation", "affine_transform")
 def affine_transform(
-    input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None,
-    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+    input: ArrayInput, matrix: ArrayInput, offset: ArrayInput = 0.0,
+    output_shape: Sequence[int] | None = None, output: Output = None, order: int = 3,
+    mode: str = "constant", cval: complex = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     if not has_array((matrix, offset)):
         return original_of(_interpolation.affine_transform)(
@@ -415,7 +423,7 @@ def affine_transform(
         )
     x, matrix = asarray(input), asarray(matrix, np.float64)
     filtered, npad = prepared(x, order, mode, cval, prefilter)
-    if matrix.ndim == 2 and matrix.shape[1] == x.ndim + 1:  # of homogeneous coordinates
+    if matrix.ndim == 2 and matrix.shape[1] == x.ndim + 1:  # homogeneous coordinates
         matrix, offset = matrix[: x.ndim, : x.ndim], matrix[: x.ndim, x.ndim]
     if matrix.ndim not in (1, 2) or matrix.shape[0] != x.ndim:
         raise RuntimeError("affine matrix has wrong number of rows")
@@ -431,8 +439,10 @@ def affine_transform(
 
 
 @hooks("scipy.ndimage._interpolation", "geometric_transform", always=True)
-def geometric_transform_of(input: Any, mapping: Any, *args: Any, **keywords: Any) -> Any:
-    """A mapping may use Arrays by name: an image that is one leads to the rule above."""
-    if has_array(used(mapping)):
+def geometric_transform_of(
+    input: ArrayInput, mapping: Callable[..., Any], *args: Any, **keywords: Any
+) -> Any:
+    """Convert the image to an Array if the mapping uses Arrays, so that the rule above runs."""
+    if has_array(used_by(mapping)):
         input = asarray(input)
     return original_of(_interpolation.geometric_transform)(input, mapping, *args, **keywords)
