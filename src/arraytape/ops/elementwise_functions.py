@@ -16,6 +16,7 @@ from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
 from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
+from .._record.op_facts import Interval, hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
@@ -92,7 +93,12 @@ cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x), doc="Cosine of each el
 cosh = elementwise(
     "cosh", lambda t, x, xp: t * xp.sinh(x), doc="Hyperbolic cosine of each element."
 )
-exp = elementwise("exp", lambda t, y: t * y, doc="Exponential of each element: e ** x.")
+exp = elementwise(
+    "exp",
+    lambda t, y: t * y,
+    doc="Exponential of each element: e ** x.",
+    range=lambda n, x: Interval(0.0),
+)
 expm1 = elementwise(
     "expm1",
     lambda t, x, xp: t * xp.exp(x),
@@ -134,6 +140,9 @@ negative = elementwise(
     doc="Negative of each element: -x.",
     takes="numeric",
     gives="x",
+    correctly_rounded=True,
+    infix="-",
+    range=lambda n, x: x.negative(),
 )
 positive = elementwise(
     "positive",
@@ -141,6 +150,9 @@ positive = elementwise(
     doc="Copy of x: +x.",
     takes="numeric",
     gives="x",
+    correctly_rounded=True,
+    range=hull,
+    in_order=True,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -149,6 +161,7 @@ reciprocal = elementwise(
     doc="Reciprocal of each element: 1 / x.",
     takes="number",
     gives="x",
+    correctly_rounded=True,
 )
 sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x), doc="Sine of each element, in radians.")
 sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x), doc="Hyperbolic sine of each element.")
@@ -159,6 +172,8 @@ sqrt = elementwise(
     doc="""Square root of each element.
 
 The slope at 0 is infinite, and the gradient there inf.""",
+    correctly_rounded=True,
+    range=lambda n, x: x.root(),
 )
 square = elementwise(
     "square",
@@ -166,6 +181,8 @@ square = elementwise(
     doc="Square of each element: x * x.",
     takes="number",
     gives="x",
+    correctly_rounded=True,
+    range=lambda n, x: x.squared(),
 )
 tan = elementwise(
     "tan",
@@ -185,6 +202,9 @@ add = elementwise(
     doc="Sum x1 + x2, element by element.",
     takes="number",
     gives="promoted",
+    correctly_rounded=True,
+    infix="+",
+    range=lambda n, x, y: x.plus(y),
 )
 subtract = elementwise(
     "subtract",
@@ -193,6 +213,9 @@ subtract = elementwise(
     doc="Difference x1 - x2, element by element.",
     takes="numeric",
     gives="promoted",
+    correctly_rounded=True,
+    infix="-",
+    range=lambda n, x, y: x.plus(y.negative()),
 )
 multiply = elementwise(
     "multiply",
@@ -201,6 +224,9 @@ multiply = elementwise(
     doc="Product x1 * x2, element by element.",
     takes="number",
     gives="promoted",
+    correctly_rounded=True,
+    infix="*",
+    range=lambda n, x, y: x.times(y),
 )
 divide = elementwise(
     "divide",
@@ -210,6 +236,9 @@ divide = elementwise(
     doc="Quotient x1 / x2, element by element.",
     takes="number",
     gives="promoted floating",
+    correctly_rounded=True,
+    infix="/",
+    range=lambda n, x, y: x.over(y),
 )
 
 
@@ -253,6 +282,7 @@ pow = elementwise(
 The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.""",
     takes="number",
     gives="promoted",
+    propagates_nan=False,
 )
 
 
@@ -278,7 +308,6 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
 @primitive(
     _once_more_by_base,
     _once_more_by_exponent,
-    per_element=True,
     domain=(0.3, 3),
     samples=(
         sample((3, 4), (3, 4), order1=1, order2=0),
@@ -286,6 +315,9 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
         sample((), (3,), order1=2, order2=1),
     ),
     origin="inner",
+    signature="(),()->()",
+    continuous=True,
+    scalars=False,
 )
 def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array:
     """The derivatives of pow, for its rule: order1 times by x1, order2 times by x2."""
@@ -332,6 +364,7 @@ hypot = elementwise(
     doc="""Square root of x1**2 + x2**2, element by element, without overflow.
 
 Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
+    propagates_nan=False,
 )
 
 
@@ -427,6 +460,8 @@ Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand tha
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
     takes="ordered",
     gives="promoted",
+    correctly_rounded=True,
+    range=lambda n, x, y: Interval(max(x.low, y.low), max(x.high, y.high)),
 )
 minimum = elementwise(
     "minimum",
@@ -443,6 +478,8 @@ Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand tha
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
     takes="ordered",
     gives="promoted",
+    correctly_rounded=True,
+    range=lambda n, x, y: Interval(min(x.low, y.low), min(x.high, y.high)),
 )
 copysign = elementwise(
     "copysign",
@@ -452,6 +489,8 @@ copysign = elementwise(
     doc="""Magnitude of x1 with the sign of x2, element by element.
 
 The slope at x1 = 0 is 0, and so is that for x2 everywhere.""",
+    correctly_rounded=True,
+    propagates_nan=False,
 )
 remainder = elementwise(
     "remainder",
@@ -465,6 +504,7 @@ remainder = elementwise(
 The gradient at a step is that of the piece on which the result lies.""",
     takes="real",
     gives="promoted",
+    correctly_rounded=True,
 )
 floor_divide = elementwise(
     "floor_divide",
@@ -519,6 +559,7 @@ truncated_remainder = elementwise(
     takes="real",
     gives="promoted",
     origin="inner",
+    correctly_rounded=True,
 )
 
 
@@ -543,10 +584,10 @@ def _next_sinc_derivative(g, x, order, xp):
 
 @primitive(
     _next_sinc_derivative,
-    per_element=True,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
     continuous=True,
     origin="inner",
+    signature="()->()",
 )
 def sinc_derivative(x: Array, /, order: int) -> Array:
     """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
@@ -562,12 +603,14 @@ def _modulus(g, x, xp):
 
 @primitive(
     _modulus,
-    per_element=True,
     cusped=lambda kept: is_complex(kept("x")),
     samples=(sample((3, 4)), sample(()), sample((0, 3))),
     continuous=True,
     takes="number",
     gives=("x", "part"),
+    signature="()->()",
+    propagates_nan=True,
+    range=lambda n, x: x.magnitude(),
 )
 def abs(x: Array, /) -> Array:
     """Absolute value of each element.
@@ -580,12 +623,14 @@ def abs(x: Array, /) -> Array:
 
 @primitive(
     lambda g, xp: xp.conj(g),
-    per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
     takes="number",
     gives=("x", "x"),
+    signature="()->()",
+    propagates_nan=True,
+    correctly_rounded=True,
 )
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element; real data is copied."""
@@ -598,11 +643,12 @@ def _imag(g, dtype, xp):
 
 @primitive(
     same,
-    per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
     origin="inner",
+    signature="()->()",
+    scalars=False,
 )
 def real_part(x: Array, /) -> Array:
     """A copy of the real part, where it cannot be a view."""
@@ -610,11 +656,12 @@ def real_part(x: Array, /) -> Array:
 
 @primitive(
     _imag,
-    per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
     origin="inner",
+    signature="()->()",
+    scalars=False,
 )
 def imag_part(x: Array, /) -> Array:
     """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
@@ -626,7 +673,9 @@ def as_immutable(y: Array, x: Array) -> Array:
     return y
 
 
-@composite(takes="number", gives=("x", "part"))
+@composite(
+    takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
+)
 def real(x: Array, /) -> Array:
     """Real part of each element: of complex data a view, real data itself.
 
@@ -642,7 +691,9 @@ def real(x: Array, /) -> Array:
     return as_immutable(real_part(x), x) if seen is None else seen
 
 
-@composite(takes="number", gives=("x", "part"))
+@composite(
+    takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
+)
 def imag(x: Array, /) -> Array:
     """Imaginary part of each element: of complex data a view, of real data zeros to read.
 
@@ -672,7 +723,12 @@ def _sign(g, x, y, xp):
 
 
 @primitive(
-    _sign, per_element=True, samples=(sample((3, 4)), sample(())), takes="numeric", gives=("x", "x")
+    _sign,
+    samples=(sample((3, 4)), sample(())),
+    takes="numeric",
+    gives=("x", "x"),
+    signature="()->()",
+    propagates_nan=True,
 )
 def sign(x: Array, /) -> Array:
     """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
@@ -702,7 +758,6 @@ def _above(g, x, min, max, shape, xp):
     _within,
     _below,
     _above,
-    per_element=True,
     selects=True,
     samples=(
         sample((3, 4), -0.5, 0.7),
@@ -712,6 +767,9 @@ def _above(g, x, min, max, shape, xp):
         sample((4,), (3, 4), (3, 1), domain=(-1.0, 1.0)),
     ),
     continuous=True,
+    signature="(),(),()->()",
+    propagates_nan=True,
+    promotes="first",
 )
 def clip(
     x: Array,
@@ -840,18 +898,17 @@ isfinite = nondifferentiable(
     doc="Test each element: neither infinite nor NaN.",
     takes="any",
     gives="bool",
+    continuous=True,
 )
 isinf = nondifferentiable(
     "isinf",
     doc="Test each element: infinite, of either sign.",
     takes="any",
     gives="bool",
+    continuous=True,
 )
 isnan = nondifferentiable(
-    "isnan",
-    doc="Test each element: NaN.",
-    takes="any",
-    gives="bool",
+    "isnan", doc="Test each element: NaN.", takes="any", gives="bool", continuous=True
 )
 less = nondifferentiable(
     "less",

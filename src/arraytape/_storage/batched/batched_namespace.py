@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..._record.op import REGISTRY
+from ..._record.op_facts import facts_of
 from .. import numpy_namespace, standard
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
@@ -35,14 +36,13 @@ from .batched_data import (
 from .batched_forms import (
     AXES,
     ELEMENTS,
-    LISTED,
     NEW,
-    OF_ALL,
     ONE_AXIS,
     ONE_BY_ONE,
     OWN,
     REFUSED,
     STACKS,
+    form_of,
 )
 from .batched_operators import on_diagonal
 from .indexing import each_one, raw_of
@@ -114,10 +114,8 @@ class BatchedNamespace:
         """The form of a function, one of ``names``: what ``find`` gives, and docs/coverage.md says."""
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
-        op = REGISTRY.get(name)
-        if op is not None and op.per_element:
-            return ELEMENTS
-        return LISTED.get(name, ONE_BY_ONE)
+        found = form_of(REGISTRY.get(name) or facts_of(name))
+        return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
         """The function of this dotted name; what is no function is NumPy's."""
@@ -163,7 +161,7 @@ class BatchedNamespace:
                 operator.index(axis)  # type: ignore[arg-type]  # raises, as NumPy's reductions do
             if name == "expand_dims":
                 rank = len(x.shape) + (len(axis) if type(axis) is tuple else 1)
-            elif not x.shape and not (axis is None and name in OF_ALL):
+            elif not x.shape and (axis is not None or name == "linalg.vector_norm"):
                 return self.of_numbers(name, x, others, {"axis": axis, **keywords})
             else:
                 rank = max(len(v.shape) for v in (x, *others))
@@ -185,7 +183,8 @@ class BatchedNamespace:
             if type(x) is not Batched:
                 return function_of(name, (x,))(x, axis=axis, **keywords)
             rank = x.ndim
-            if not rank or (axis is None and rank > 1 and name not in OF_ALL):
+            of_all = axis is None and facts_of(name).cores[1] == [()]
+            if not rank or (axis is None and rank > 1 and not of_all):
                 return self.of_numbers(name, x, (), {"axis": axis, **keywords})
             if axis is None:
                 x, axis = self.reshape(x, (-1,)), -1
@@ -217,7 +216,7 @@ class BatchedNamespace:
             function = function_of(name, (x,))
             if not axis_ids_of((x, *others, *keywords.values())):
                 return function(x, *others, **keywords)
-            short = len(x.shape) < 2 and name != "reinterpreted"  # no matrix: as one by itself
+            short = len(x.shape) < len(facts_of(name).cores[0][0])  # as one by itself
             if short or type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
                 return self.one_by_one(name)(x, *others, **keywords)
             return rewrapped(function(x.data, *others, **keywords), x.axis_ids)

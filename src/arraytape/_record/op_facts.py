@@ -1,0 +1,199 @@
+"""Facts about raw functions: what passes, batched data, index sets and exports rely on.
+
+A word that declares an op enters the op in ``FACTS`` under the name of its raw function; a raw function
+that is no op states its facts at its definition, by ``state``.  Each default is the safe answer: what is
+not stated is not relied on.  ``tests/ops/test_facts.py`` tries each fact of each op.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+
+F = TypeVar("F")
+Promotes = Literal["", "all", "first"]
+
+
+class Interval(NamedTuple):
+    """Numbers between which elements lie, NaN aside.
+
+    undefined : whether an element may be NaN though no operand is.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    undefined: bool = False
+
+    def hull(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def within(self, most: float) -> Interval:
+        return self._replace(low=max(self.low, -most), high=min(self.high, most))
+
+    def negative(self) -> Interval:
+        return Interval(-self.high, -self.low)
+
+    def plus(self, other: Interval) -> Interval:
+        return between(self.low + other.low, self.high + other.high)
+
+    def times(self, other: Interval) -> Interval:
+        ends = [product(x, y) for x in self[:2] for y in other[:2]]
+        return Interval(min(ends), max(ends))
+
+    def over(self, other: Interval) -> Interval:
+        """Return where quotients lie: anywhere, unless the divisors are all positive."""
+        if not other.low > 0.0:
+            return EVERYWHERE
+        return self.times(Interval(1.0 / other.high, 1.0 / other.low))
+
+    def magnitude(self) -> Interval:
+        high = max(abs(self.low), abs(self.high))
+        return Interval(self.low if self.low > 0.0 else max(-self.high, 0.0), high)
+
+    def squared(self) -> Interval:
+        x = self.magnitude()
+        return x.times(x)
+
+    def root(self) -> Interval:
+        return Interval(
+            math.sqrt(max(self.low, 0.0)), math.sqrt(max(self.high, 0.0)), not self.low >= 0.0
+        )
+
+    def many(self, count: int) -> Interval:
+        """Return where sums of up to ``count`` such elements lie."""
+        low, high = self.low * count if count else 0.0, self.high * count if count else 0.0
+        return Interval(min(low, self.low), max(high, self.high))
+
+
+EVERYWHERE = Interval()
+Range = Callable[..., Interval]
+
+
+def product(x: float, y: float) -> float:
+    """Return x * y, and 0 where one is 0: the other one may be as large as it likes."""
+    return x * y if x and y else 0.0
+
+
+def between(low: float, high: float) -> Interval:
+    """Return an interval, without bounds where infinities of both signs were added."""
+    return Interval(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high)
+
+
+def hull(count: int, *operands: Interval) -> Interval:
+    """Return where elements of operands lie: the range of a function that only selects."""
+    found = operands[0]
+    for one in operands[1:]:
+        found = found.hull(one)
+    return found
+
+
+class Facts:
+    """Facts about one raw function; an op is one, and so is what ``state`` makes.
+
+    signature
+        The core dimensions of operands and results, as of NumPy's generalised ufuncs.  All elements
+        along a dimension in capitals go into each element of the result, one in small letters keeps
+        its places: ``(),()->()`` is elementwise, ``(m,K),(K,n)->(m,n)`` a product of matrices,
+        ``(N,N),(N,k)->(N,k)`` the solution of systems.  AXIS stands for the axis that the parameter
+        ``axis`` names, AXES where it may name several; ``...`` for all axes.
+    per_element
+        Each element of the result depends on one element of each operand: follows from ``signature``.
+    continuous
+        The result does not jump: last bits of the inputs change last bits of it, poles and branch cuts
+        aside.
+    jumps
+        The result makes steps where an operand is equal to another one or passes some number, of which
+        no derivative knows: so do ops of ours that are elementwise, or have no derivative, and are not
+        continuous.
+    propagates_nan
+        NaN in a floating-point operand is NaN in the result, whatever the other operands are.
+    correctly_rounded
+        The result is the exact one, rounded, as of IEEE 754's basic operations: it has the same bits in
+        each layout of the operands, and next to a number or an array of it.
+    infix
+        Python's operator for it, which has the same bits on NumPy's scalars.
+    promotes
+        Whether NumPy brings the operands to one dtype first: "all" to the one to which they promote,
+        "first" to that of the first one.
+    linear_places
+        Groups of places of operands: it is linear in those of a group together, while the others are
+        fixed.  Derived from what the rules ask for, or stated as ``linear_in`` and ``together``.
+    range
+        The interval in which the result lies, of the number of elements that go into one and the
+        intervals of the floating-point operands.
+    rearranges
+        Each element of the result is an element of an operand, chosen by its place.
+    in_order
+        The result has the elements of the first operand in their order, but for dtype and broadcasting.
+    creates
+        It makes new data of no array, or in the likeness of one.
+    data_dependent_shape
+        The operand on whose values the shape of the result depends.
+    scalars
+        A result without dimensions is one of NumPy's scalars, to which nothing is written.
+    """
+
+    signature: str = ""
+    per_element: bool = False
+    continuous: bool = False
+    jumps: bool = False
+    propagates_nan: bool = False
+    correctly_rounded: bool = False
+    infix: str = ""
+    promotes: Promotes = ""
+    linear_places: tuple[tuple[int, ...], ...] = ()
+    range: Range | None = None
+    rearranges: bool = False
+    in_order: bool = False
+    creates: bool = False
+    data_dependent_shape: str = ""
+    scalars: bool = True
+    moves: bool = False
+    NAMES: ClassVar[frozenset[str]]  # what may be stated
+
+    def given(self, facts: dict[str, Any]) -> Self:
+        """Set the facts that a statement gives; TypeError for a fact that there is none of."""
+        unknown = facts.keys() - self.NAMES
+        if unknown:
+            raise TypeError(f"there is no fact called {', '.join(sorted(unknown))}")
+        vars(self).update(facts)
+        if self.signature:
+            self.per_element = is_elementwise(self.signature)
+        return self
+
+    @property
+    def cores(self) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+        """The core dimensions of each operand and of each result."""
+        first, _, last = self.signature.partition("->")
+        return dimensions(first), dimensions(last)
+
+
+Facts.NAMES = frozenset(Facts.__annotations__) - {"NAMES", "jumps", "per_element"}
+NOTHING = Facts()
+FACTS: dict[str, Facts] = {}  # by the raw function's name
+
+
+def is_elementwise(signature: str) -> bool:
+    return not signature.replace("->", ",").replace("()", "").strip(",")
+
+
+def dimensions(text: str) -> list[tuple[str, ...]]:
+    """Return ``[("m", "K"), ("K", "n")]`` of ``(m,K),(K,n)``."""
+    return [tuple([x for x in part.split(",") if x]) for part in text[1:-1].split("),(")]
+
+
+def facts_of(name: str) -> Facts:
+    """Return the facts about a raw function, those that are safe of every function if it has none."""
+    return FACTS.get(name, NOTHING)
+
+
+def state(*names: str, **facts: Any) -> Callable[[F], F]:
+    """State facts about a raw function that is no op: a decorator.  names : if not the function's."""
+
+    def declare(function: F) -> F:
+        for name in names or (function.__name__,):  # type: ignore[attr-defined]
+            FACTS[name] = Facts().given(facts)
+        return function
+
+    return declare
