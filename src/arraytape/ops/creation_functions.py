@@ -345,11 +345,7 @@ def number_of_values(num: Any) -> int:
 
 @composite(creates=True)
 def full(
-    shape: int | tuple[int, ...],
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
+    shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None
 ) -> Array:
     """Make an array with one value everywhere.
 
@@ -491,13 +487,7 @@ def dlpack_storage(x: Any) -> Storage:
 
 @composite(creates=True)
 def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: Any = None,
-    device: Any = None,
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 

@@ -18,10 +18,7 @@ from .._util.errors import entrance, explain, shown, user_line
 
 @linear(
     transpose=lambda g, dtype: g,  # the engine casts back
-    samples=(
-        sample((3, 4), dtype=np.dtype("float64")),
-        sample((2,), dtype=np.dtype("complex128")),
-    ),
+    samples=(sample((3, 4), dtype=np.dtype("float64")), sample((2,), dtype=np.dtype("complex128"))),
     origin="inner",
     signature="()->()",
     in_order=True,

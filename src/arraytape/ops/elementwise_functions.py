@@ -450,10 +450,7 @@ maximum = elementwise(
     _to_first,
     _to_second,
     selects=True,
-    saves={
-        "lost": _lost_to_greater,
-        "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
-    },
+    saves={"lost": _lost_to_greater, "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2)},
     doc="""Greater of x1 and x2, element by element; NaN where either is NaN.
 
 Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and
@@ -468,10 +465,7 @@ minimum = elementwise(
     _to_first,
     _to_second,
     selects=True,
-    saves={
-        "lost": _lost_to_less,
-        "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
-    },
+    saves={"lost": _lost_to_less, "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2)},
     doc="""Lesser of x1 and x2, element by element; NaN where either is NaN.
 
 Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand that is NaN, and
@@ -569,11 +563,7 @@ def _root_of_variance(t, y, xp):
 
 
 root_of_variance = elementwise(
-    "root_of_variance",
-    _root_of_variance,
-    domain=POSITIVE,
-    cusped=True,
-    origin="inner",
+    "root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True, origin="inner"
 )
 
 
@@ -771,12 +761,7 @@ def _above(g, x, min, max, shape, xp):
     propagates_nan=True,
     promotes="first",
 )
-def clip(
-    x: Array,
-    /,
-    min: Array | float | None = None,
-    max: Array | float | None = None,
-) -> Array:
+def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
     """Limit each element to the interval from min to max.
 
     Parameters
@@ -808,16 +793,10 @@ def clip(
 
 # --- no derivative ----------------------------------------------------------------------------
 ceil = nondifferentiable(
-    "ceil",
-    doc="Round each element up to an integer.",
-    takes="real",
-    gives="x",
+    "ceil", doc="Round each element up to an integer.", takes="real", gives="x"
 )
 floor = nondifferentiable(
-    "floor",
-    doc="Round each element down to an integer.",
-    takes="real",
-    gives="x",
+    "floor", doc="Round each element down to an integer.", takes="real", gives="x"
 )
 round = nondifferentiable(
     "round",
@@ -826,10 +805,7 @@ round = nondifferentiable(
     gives="x",
 )
 trunc = nondifferentiable(
-    "trunc",
-    doc="Round each element towards zero to an integer.",
-    takes="real",
-    gives="x",
+    "trunc", doc="Round each element towards zero to an integer.", takes="real", gives="x"
 )
 bitwise_and = nondifferentiable(
     "bitwise_and",
@@ -839,10 +815,7 @@ bitwise_and = nondifferentiable(
     gives="promoted",
 )
 bitwise_invert = nondifferentiable(
-    "bitwise_invert",
-    doc="Invert each bit of each element: ~x.",
-    takes="integral",
-    gives="x",
+    "bitwise_invert", doc="Invert each bit of each element: ~x.", takes="integral", gives="x"
 )
 bitwise_left_shift = nondifferentiable(
     "bitwise_left_shift",
@@ -873,25 +846,13 @@ bitwise_xor = nondifferentiable(
     gives="promoted",
 )
 equal = nondifferentiable(
-    "equal",
-    2,
-    doc="Compare element by element: x1 == x2.",
-    takes="any",
-    gives="bool",
+    "equal", 2, doc="Compare element by element: x1 == x2.", takes="any", gives="bool"
 )
 greater = nondifferentiable(
-    "greater",
-    2,
-    doc="Compare element by element: x1 > x2.",
-    takes="ordered",
-    gives="bool",
+    "greater", 2, doc="Compare element by element: x1 > x2.", takes="ordered", gives="bool"
 )
 greater_equal = nondifferentiable(
-    "greater_equal",
-    2,
-    doc="Compare element by element: x1 >= x2.",
-    takes="ordered",
-    gives="bool",
+    "greater_equal", 2, doc="Compare element by element: x1 >= x2.", takes="ordered", gives="bool"
 )
 isfinite = nondifferentiable(
     "isfinite",
@@ -911,52 +872,25 @@ isnan = nondifferentiable(
     "isnan", doc="Test each element: NaN.", takes="any", gives="bool", continuous=True
 )
 less = nondifferentiable(
-    "less",
-    2,
-    doc="Compare element by element: x1 < x2.",
-    takes="ordered",
-    gives="bool",
+    "less", 2, doc="Compare element by element: x1 < x2.", takes="ordered", gives="bool"
 )
 less_equal = nondifferentiable(
-    "less_equal",
-    2,
-    doc="Compare element by element: x1 <= x2.",
-    takes="ordered",
-    gives="bool",
+    "less_equal", 2, doc="Compare element by element: x1 <= x2.", takes="ordered", gives="bool"
 )
 logical_and = nondifferentiable(
-    "logical_and",
-    2,
-    doc="Logical and, element by element.",
-    takes="boolean",
-    gives="bool",
+    "logical_and", 2, doc="Logical and, element by element.", takes="boolean", gives="bool"
 )
 logical_not = nondifferentiable(
-    "logical_not",
-    doc="Logical not of each element.",
-    takes="boolean",
-    gives="bool",
+    "logical_not", doc="Logical not of each element.", takes="boolean", gives="bool"
 )
 logical_or = nondifferentiable(
-    "logical_or",
-    2,
-    doc="Logical or, element by element.",
-    takes="boolean",
-    gives="bool",
+    "logical_or", 2, doc="Logical or, element by element.", takes="boolean", gives="bool"
 )
 logical_xor = nondifferentiable(
-    "logical_xor",
-    2,
-    doc="Logical exclusive or, element by element.",
-    takes="boolean",
-    gives="bool",
+    "logical_xor", 2, doc="Logical exclusive or, element by element.", takes="boolean", gives="bool"
 )
 not_equal = nondifferentiable(
-    "not_equal",
-    2,
-    doc="Compare element by element: x1 != x2.",
-    takes="any",
-    gives="bool",
+    "not_equal", 2, doc="Compare element by element: x1 != x2.", takes="any", gives="bool"
 )
 signbit = nondifferentiable(
     "signbit",

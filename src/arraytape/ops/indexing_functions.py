@@ -10,14 +10,7 @@ import numpy as np
 
 from .._array.array import SCALAR, Array
 from .._array.paths import GETITEM, PICK, walk
-from .._array.views import (
-    BASIC,
-    current,
-    make_picked_view,
-    make_view,
-    refresh,
-    writable_copy,
-)
+from .._array.views import BASIC, current, make_picked_view, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
 from .._record.op_facts import Interval, hull
 from .._record.plan import Reading

@@ -786,11 +786,7 @@ def greatest(values: Array, axis: int) -> Array:
 
 @composite
 def matrix_norm(
-    x: Array,
-    /,
-    *,
-    keepdims: bool = False,
-    ord: int | float | Literal["fro", "nuc"] | None = "fro",
+    x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
     """Norm of matrices.
 

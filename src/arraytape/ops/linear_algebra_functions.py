@@ -236,11 +236,7 @@ def vectors_at(g: Any, x: Any, axis: int, shape: Any, xp: Any) -> Any:
     _vecdot_first,
     _vecdot_second,
     linear_in=("x1", "x2"),
-    samples=(
-        sample((3,), (3,)),
-        sample((2, 3), (3,)),
-        sample((3, 2), (3, 1), axis=-2),
-    ),
+    samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
     continuous=True,
     signature="(AXIS),(AXIS)->()",
     promotes="all",

@@ -280,11 +280,7 @@ def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, 
 
 @linear(
     transpose=_reversed_sums,
-    samples=(
-        sample((3,)),
-        sample((3, 4), axis=1),
-        sample((3, 4), axis=0, include_initial=True),
-    ),
+    samples=(sample((3,)), sample((3, 4), axis=1), sample((3, 4), axis=0, include_initial=True)),
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_sum(
@@ -334,11 +330,7 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
 
 @primitive(
     _running,
-    samples=(
-        sample((3,)),
-        sample((3, 4), axis=1),
-        sample((3, 4), axis=0, include_initial=True),
-    ),
+    samples=(sample((3,)), sample((3, 4), axis=1), sample((3, 4), axis=0, include_initial=True)),
     continuous=True,
     signature="(AXIS)->(AXIS)",
 )

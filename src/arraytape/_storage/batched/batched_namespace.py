@@ -33,17 +33,7 @@ from .batched_data import (
     refusal,
     spread,
 )
-from .batched_forms import (
-    AXES,
-    ELEMENTS,
-    NEW,
-    ONE_AXIS,
-    ONE_BY_ONE,
-    OWN,
-    REFUSED,
-    STACKS,
-    form_of,
-)
+from .batched_forms import AXES, ELEMENTS, NEW, ONE_AXIS, ONE_BY_ONE, OWN, REFUSED, STACKS, form_of
 from .batched_operators import on_diagonal
 from .indexing import each_one, raw_of
 

@@ -16,17 +16,7 @@ import numpy as np
 from ..._record.op_facts import EVERYWHERE, Interval, facts_of
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, key_of, operands
-from .nodes import (
-    New,
-    again,
-    axes_of,
-    like,
-    number_of,
-    pairs,
-    range_of,
-    same_layout,
-    zeros,
-)
+from .nodes import New, again, axes_of, like, number_of, pairs, range_of, same_layout, zeros
 from .simplify import (
     MASKED,
     RULES,
