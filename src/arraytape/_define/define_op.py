@@ -23,6 +23,8 @@ from .words import array_inputs, nondifferentiable
 
 _stopped = nondifferentiable(
     "stop_gradient",
+    takes="",
+    gives="",
     origin="inner",
     continuous=True,
     propagates_nan=True,

@@ -108,14 +108,14 @@ def nondifferentiable(
     inputs: int = 1,
     *,
     doc: str = "",
-    takes: str = "",
-    gives: str = "",
+    takes: str = "any",
+    gives: str = "bool",
     origin: Origin = "standard",
     **facts: Any,
 ) -> Callable[..., Array]:
     """Return an elementwise op that has no derivative: its gradient is None.
 
-    By default it is exact: a number that is rounded, a truth, bits.
+    By default it is exact, and tells something of operands of any dtype.
     """
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
     shape = "" if not gives else "x" if inputs == 1 else "broadcast"
@@ -176,7 +176,7 @@ def composite(function: Any = None, /, **facts: Any) -> Any:
 def enter(op: Op, public: Callable[..., Any]) -> None:
     """Enter an op of ours in the registry, and its facts as those of the raw function of its name."""
     stepwise = op.per_element or op.kind == "nondifferentiable"
-    op.jumps = stepwise and not op.continuous
+    op.jumps = stepwise and not op.continuous and not op.creates
     register(op).public = public
     FACTS[op.name] = op
 
@@ -259,17 +259,13 @@ def handed_on(parameter: inspect.Parameter) -> str:
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
-@overload
-def without_derivative(function: Callable[P, R], /) -> Callable[P, R]: ...
-@overload
-def without_derivative(
-    *, takes: str = "", gives: tuple[str, str] = ("", ""), origin: Origin = "standard", **facts: Any
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def without_derivative(function: Any = None, /, **facts: Any) -> Any:
+def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare a function with parameters whose array results have no gradient."""
-    if function is None:
-        return functools.partial(without_derivative, **facts)
-    return from_signature("nondifferentiable", function, **facts)
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        return from_signature("nondifferentiable", function, **options)
+
+    return declare
 
 
 def from_signature(

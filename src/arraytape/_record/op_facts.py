@@ -88,6 +88,10 @@ def hull(count: int, *operands: Interval) -> Interval:
     return found
 
 
+# A view of all elements.
+VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "range": hull}
+
+
 class Facts:
     """Facts about one raw function; an op is one, and so is what ``state`` makes.
 

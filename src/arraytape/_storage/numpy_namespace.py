@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._record.op_facts import hull, state
+from .._record.op_facts import VIEW, hull, state
 from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
@@ -31,33 +31,10 @@ logical_or: Any = np.logical_or
 logical_and: Any = np.logical_and
 
 DIRECT = frozenset(
-    [
-        "arange",
-        "broadcast_to",
-        "broadcast_arrays",
-        "broadcast_shapes",
-        "concat",
-        "empty",
-        "expand_dims",
-        "eye",
-        "flip",
-        "full",
-        "linspace",
-        "matrix_transpose",
-        "moveaxis",
-        "ones",
-        "repeat",
-        "roll",
-        "squeeze",
-        "stack",
-        "take_along_axis",
-        "tensordot",
-        "tile",
-        "tril",
-        "triu",
-        "zeros",
-    ]
-)
+    ("arange", "broadcast_to", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "expand_dims",
+     "eye", "flip", "full", "linspace", "matrix_transpose", "moveaxis", "ones", "repeat", "roll",
+     "squeeze", "stack", "take_along_axis", "tensordot", "tile", "tril", "triu", "zeros")
+)  # fmt: skip
 
 
 def getitem(x: Any, /, key: Any) -> Any:
@@ -191,7 +168,6 @@ def masked(mask: Any, x: Any) -> Any:
 
 
 broadcast_view = np.broadcast_to
-VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "range": hull}
 state("broadcast_view", **VIEW, in_order=True)(broadcast_view)
 cube_root = np.cbrt
 truncated_remainder = np.fmod

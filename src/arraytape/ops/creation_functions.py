@@ -189,14 +189,7 @@ def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None
     return made("empty", shape, dtype=dtype, device=device)
 
 
-@composite(
-    takes="any",
-    gives=("x", "like"),
-    creates=True,
-    signature="()->()",
-    continuous=True,
-    linear_in=("x",),
-)
+@composite(takes="any", gives=("x", "like"), creates=True, signature="()->()", linear_in=("x",))
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of zeros in the shape of x.
 
@@ -207,7 +200,7 @@ def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return like(x, "zeros", dtype, device)
 
 
-@composite(takes="any", gives=("x", "like"), creates=True)
+@composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of ones in the shape of x.
 
@@ -218,7 +211,7 @@ def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return like(x, "ones", dtype, device)
 
 
-@composite(takes="any", gives=("x", "like"), creates=True)
+@composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array in the shape of x whose elements are arbitrary: write before you read.
 
@@ -379,7 +372,7 @@ def full(
     return filled if dtype is None else astype(filled, dtype, copy=False)
 
 
-@composite(takes="any", gives=("x", "like"), creates=True)
+@composite(takes="any", gives=("x", "like"), creates=True, signature="(),()->()")
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array with one value everywhere, in the shape of x.
 

@@ -22,6 +22,7 @@ from .._storage.storage import COMPLEX, conjugate, is_complex
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
 NUMBER = (int, float, complex)
+LOG2 = 0.6931471805599453
 
 
 # --- smooth ---------------------------------------------------------------------------------
@@ -388,11 +389,34 @@ An operand that is inf takes the whole gradient; two of them share it evenly."""
 )
 
 
-def _weight(x, other, xp):
+def _share_of_first_power(t, x1, x2, xp):
+    """``t / (1 + 2 ** (x2 - x1))``"""
+    return t * _weight(x1, x2, xp, LOG2)
+
+
+def _share_of_second_power(t, x1, x2, xp):
+    """``t / (1 + 2 ** (x1 - x2))``"""
+    return t * _weight(x2, x1, xp, LOG2)
+
+
+logaddexp2 = elementwise(
+    "logaddexp2",
+    _share_of_first_power,
+    _share_of_second_power,
+    doc="""Logarithm to base 2 of 2 ** x1 + 2 ** x2, element by element, without overflow.
+
+An operand that is inf takes the whole gradient; two of them share it evenly.""",
+    origin="extra",
+)
+
+
+def _weight(x, other, xp, scale=None):
     # exp(x) / (exp(x) + exp(other)), by the difference alone: the result is rounded, exp(x - result)
     # of large numbers has no digit left.  exp never overflows here, nor do the next derivatives.
+    # scale : the logarithm of the base, if that is not e.
     both = (x == other) & (x == math.inf)  # they share
     gap = xp.where(both, 0.0, other - x)
+    gap = gap if scale is None else gap * scale
     greater = gap > 0
     power = xp.exp(xp.where(greater, -gap, gap))
     return xp.where(greater, power, 1.0) / (1.0 + power)
@@ -793,108 +817,89 @@ def clip(x: Array, /, min: Array | float | None = None, max: Array | float | Non
 
 # --- no derivative ----------------------------------------------------------------------------
 ceil = nondifferentiable(
-    "ceil", doc="Round each element up to an integer.", takes="real", gives="x"
+    "ceil", takes="real", gives="x", doc="Round each element up to an integer."
 )
 floor = nondifferentiable(
-    "floor", doc="Round each element down to an integer.", takes="real", gives="x"
+    "floor", takes="real", gives="x", doc="Round each element down to an integer."
 )
 round = nondifferentiable(
     "round",
-    doc="Round each element to the nearest integer, halves to the nearest even one.",
     takes="number",
     gives="x",
+    doc="Round each element to the nearest integer, halves to the nearest even one.",
 )
 trunc = nondifferentiable(
-    "trunc", doc="Round each element towards zero to an integer.", takes="real", gives="x"
+    "trunc", takes="real", gives="x", doc="Round each element towards zero to an integer."
 )
 bitwise_and = nondifferentiable(
     "bitwise_and",
     2,
-    doc="Bitwise and, element by element: x1 & x2.",
     takes="integral",
     gives="promoted",
+    doc="Bitwise and, element by element: x1 & x2.",
 )
 bitwise_invert = nondifferentiable(
-    "bitwise_invert", doc="Invert each bit of each element: ~x.", takes="integral", gives="x"
+    "bitwise_invert", takes="integral", gives="x", doc="Invert each bit of each element: ~x."
 )
 bitwise_left_shift = nondifferentiable(
     "bitwise_left_shift",
     2,
-    doc="Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
     takes="integer",
     gives="promoted",
+    doc="Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
 )
 bitwise_or = nondifferentiable(
     "bitwise_or",
     2,
-    doc="Bitwise or, element by element: x1 | x2.",
     takes="integral",
     gives="promoted",
+    doc="Bitwise or, element by element: x1 | x2.",
 )
 bitwise_right_shift = nondifferentiable(
     "bitwise_right_shift",
     2,
-    doc="Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
     takes="integer",
     gives="promoted",
+    doc="Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
 )
 bitwise_xor = nondifferentiable(
     "bitwise_xor",
     2,
-    doc="Bitwise exclusive or, element by element: x1 ^ x2.",
     takes="integral",
     gives="promoted",
+    doc="Bitwise exclusive or, element by element: x1 ^ x2.",
 )
-equal = nondifferentiable(
-    "equal", 2, doc="Compare element by element: x1 == x2.", takes="any", gives="bool"
-)
+equal = nondifferentiable("equal", 2, doc="Compare element by element: x1 == x2.")
 greater = nondifferentiable(
-    "greater", 2, doc="Compare element by element: x1 > x2.", takes="ordered", gives="bool"
+    "greater", 2, takes="ordered", doc="Compare element by element: x1 > x2."
 )
 greater_equal = nondifferentiable(
-    "greater_equal", 2, doc="Compare element by element: x1 >= x2.", takes="ordered", gives="bool"
+    "greater_equal", 2, takes="ordered", doc="Compare element by element: x1 >= x2."
 )
 isfinite = nondifferentiable(
-    "isfinite",
-    doc="Test each element: neither infinite nor NaN.",
-    takes="any",
-    gives="bool",
-    continuous=True,
+    "isfinite", continuous=True, doc="Test each element: neither infinite nor NaN."
 )
 isinf = nondifferentiable(
-    "isinf",
-    doc="Test each element: infinite, of either sign.",
-    takes="any",
-    gives="bool",
-    continuous=True,
+    "isinf", continuous=True, doc="Test each element: infinite, of either sign."
 )
-isnan = nondifferentiable(
-    "isnan", doc="Test each element: NaN.", takes="any", gives="bool", continuous=True
-)
-less = nondifferentiable(
-    "less", 2, doc="Compare element by element: x1 < x2.", takes="ordered", gives="bool"
-)
+isnan = nondifferentiable("isnan", continuous=True, doc="Test each element: NaN.")
+less = nondifferentiable("less", 2, takes="ordered", doc="Compare element by element: x1 < x2.")
 less_equal = nondifferentiable(
-    "less_equal", 2, doc="Compare element by element: x1 <= x2.", takes="ordered", gives="bool"
+    "less_equal", 2, takes="ordered", doc="Compare element by element: x1 <= x2."
 )
 logical_and = nondifferentiable(
-    "logical_and", 2, doc="Logical and, element by element.", takes="boolean", gives="bool"
+    "logical_and", 2, takes="boolean", doc="Logical and, element by element."
 )
-logical_not = nondifferentiable(
-    "logical_not", doc="Logical not of each element.", takes="boolean", gives="bool"
-)
+logical_not = nondifferentiable("logical_not", takes="boolean", doc="Logical not of each element.")
 logical_or = nondifferentiable(
-    "logical_or", 2, doc="Logical or, element by element.", takes="boolean", gives="bool"
+    "logical_or", 2, takes="boolean", doc="Logical or, element by element."
 )
 logical_xor = nondifferentiable(
-    "logical_xor", 2, doc="Logical exclusive or, element by element.", takes="boolean", gives="bool"
+    "logical_xor", 2, takes="boolean", doc="Logical exclusive or, element by element."
 )
-not_equal = nondifferentiable(
-    "not_equal", 2, doc="Compare element by element: x1 != x2.", takes="any", gives="bool"
-)
+not_equal = nondifferentiable("not_equal", 2, doc="Compare element by element: x1 != x2.")
 signbit = nondifferentiable(
     "signbit",
-    doc="Test each element: its sign bit is set, as for negative numbers and -0.0.",
     takes="real",
-    gives="bool",
+    doc="Test each element: its sign bit is set, as for negative numbers and -0.0.",
 )

@@ -12,7 +12,7 @@ from .._array.array import Array, asarray_like
 from .._array.paths import PERMUTE, sum_to
 from .._array.views import alias
 from .._define.words import composite, primitive, sample
-from .._record.op_facts import hull
+from .._record.op_facts import VIEW
 from .._storage.storage import conjugate
 from .._util.errors import describe, explain, user_line
 from . import _factorisations as rules
@@ -184,7 +184,7 @@ def inverse_again(x: Array, singular: Array, /) -> Array:
     """linalg.inv for rules, by factors that may be known; unit matrices in place of singular ones."""
 
 
-@composite(continuous=True, propagates_nan=True, rearranges=True, range=hull)
+@composite(**VIEW)
 def matrix_transpose(x: Array, /) -> Array:
     """Transpose of a matrix, or of each matrix of a stack: a view.
 

@@ -23,7 +23,7 @@ from .._array.paths import (
 )
 from .._array.views import alias, current, laid_out
 from .._define.words import composite, linear, sample
-from .._record.op_facts import hull
+from .._record.op_facts import VIEW, hull
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .._util.errors import describe, entrance, explain, user_line
@@ -113,7 +113,7 @@ def distinct_axes(op: str, x: Array, axes: Sequence[int]) -> set[int]:
     return found
 
 
-@composite(continuous=True, propagates_nan=True, rearranges=True, range=hull)
+@composite(**VIEW)
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     """Permute the axes: a view.
 
@@ -137,7 +137,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     return view("permute_dims", x, PERMUTE, tuple(axes))
 
 
-@composite(continuous=True, propagates_nan=True, rearranges=True, range=hull, in_order=True)
+@composite(**VIEW, in_order=True)
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
     """The same elements in another shape: a view where the layout allows one, unless copy=True.
 
@@ -189,7 +189,7 @@ def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
     """A copy of x in another shape."""
 
 
-@composite(continuous=True, propagates_nan=True, rearranges=True, range=hull, in_order=True)
+@composite(**VIEW, in_order=True)
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     """Repeat along axes without copying: a read-only view.
 
@@ -211,9 +211,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     return view("broadcast_to", x, BROADCAST, tuple(shape))
 
 
-@composite(
-    continuous=True, propagates_nan=True, rearranges=True, range=hull, signature="(AXES)->(AXES)"
-)
+@composite(**VIEW, signature="(AXES)->(AXES)")
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view with new axes of length 1.
 
@@ -248,9 +246,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     return view("expand_dims", x, GETITEM, key if key else ...)
 
 
-@composite(
-    continuous=True, propagates_nan=True, rearranges=True, range=hull, signature="(AXES)->(AXES)"
-)
+@composite(**VIEW, signature="(AXES)->(AXES)")
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view without the given axes of length 1.
 
@@ -282,10 +278,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 @composite(
     takes="any",
     gives=("x", "x"),
-    continuous=True,
-    propagates_nan=True,
-    rearranges=True,
-    range=hull,
+    **VIEW,
     signature="(AXES)->(AXES)",
 )
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
@@ -307,7 +300,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     return view("flip", x, GETITEM, (*key, ...))
 
 
-@composite(continuous=True, propagates_nan=True, rearranges=True, range=hull)
+@composite(**VIEW)
 def moveaxis(
     x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
 ) -> Array:

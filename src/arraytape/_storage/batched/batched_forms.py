@@ -33,10 +33,10 @@ def form_of(facts: Facts) -> str:
     """Return the form that follows from the facts about a function."""
     if facts.moves or facts.data_dependent_shape == "x":
         return REFUSED
-    if facts.creates:
-        return NEW
     if facts.per_element:
         return ELEMENTS
+    if facts.creates:
+        return NEW
     first = facts.cores[0][0] if facts.signature else ()
     return FORMS.get(first, STACKS) if first and first != ("...",) else ONE_BY_ONE
 
