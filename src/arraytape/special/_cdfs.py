@@ -10,15 +10,7 @@ import math
 from typing import Any
 
 from .._storage.special import kernel
-from ._incomplete import (
-    PROBABILITY,
-    SHAPE,
-    beta_by_a,
-    beta_by_b,
-    beta_pdf,
-    gamma_by_a,
-    gamma_pdf,
-)
+from ._incomplete import PROBABILITY, SHAPE, beta_by_a, beta_by_b, beta_pdf, gamma_by_a, gamma_pdf
 from ._quadrature import bell, double_kernel, of_orders
 from ._rules import as_data
 from ._rules import by_order as rules_by_order

@@ -9,14 +9,7 @@ from .._array.array import Array
 from .._array.exits import followers
 from .._define.define_op import stop_gradient
 from .._storage.special import kernel
-from ..ops.elementwise_functions import (
-    exp,
-    flat_at_tip,
-    isfinite,
-    log,
-    logaddexp,
-    sinc_derivative,
-)
+from ..ops.elementwise_functions import exp, flat_at_tip, isfinite, log, logaddexp, sinc_derivative
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import max as greatest
 from ..ops.statistical_functions import sum as sum_of
@@ -649,9 +642,4 @@ def log_softmax(x: Any, axis: Any = None) -> Array:
     return shifted - log(sum_of(exp(shifted), axis=axis, keepdims=True))
 
 
-FUNCTIONS = {
-    "log_softmax": log_softmax,
-    "sinc": sinc,
-    "softmax": softmax,
-    "softplus": softplus,
-}
+FUNCTIONS = {"log_softmax": log_softmax, "sinc": sinc, "softmax": softmax, "softplus": softplus}

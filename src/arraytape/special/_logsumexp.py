@@ -18,9 +18,7 @@ from .._storage.special import kernel
 from .._util.blocks import Quiet
 from ..ops.creation_functions import arange, asarray
 from ..ops.data_type_functions import astype, result_type
-from ..ops.elementwise_functions import (
-    abs as absolute,
-)
+from ..ops.elementwise_functions import abs as absolute
 from ..ops.elementwise_functions import (
     exp,
     imag,

@@ -41,16 +41,7 @@ def inner(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
 
 @double_kernel
 def noncentral_beta_density(
-    i: Any,
-    j: Any,
-    m: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
-    *,
-    xp: Any,
+    i: Any, j: Any, m: Any, a: Any, b: Any, rate: Any, x: Any, complement: Any, *, xp: Any
 ) -> Any:
     """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
     inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
@@ -67,15 +58,7 @@ def noncentral_beta_density(
 
 @double_kernel
 def noncentral_beta_step(
-    i: Any,
-    j: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
-    *,
-    xp: Any,
+    i: Any, j: Any, a: Any, b: Any, rate: Any, x: Any, complement: Any, *, xp: Any
 ) -> Any:
     """The mixture of ``beta_step``: less the derivative of the mixture of betainc by rate."""
     inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
@@ -90,15 +73,7 @@ def noncentral_beta_step(
 
 @double_kernel
 def noncentral_beta_by(
-    i: Any,
-    j: Any,
-    a: Any,
-    b: Any,
-    rate: Any,
-    x: Any,
-    complement: Any,
-    *,
-    xp: Any,
+    i: Any, j: Any, a: Any, b: Any, rate: Any, x: Any, complement: Any, *, xp: Any
 ) -> Any:
     """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
     inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)

@@ -10,14 +10,7 @@ import math
 from typing import Any
 
 from .._record.plan import Unknown
-from ._incomplete import (
-    PROBABILITY,
-    SHAPE,
-    beta_by_a,
-    beta_by_b,
-    beta_pdf,
-    beta_quantile_rules,
-)
+from ._incomplete import PROBABILITY, SHAPE, beta_by_a, beta_by_b, beta_pdf, beta_quantile_rules
 from ._rules import as_data
 from ._statement import POSITIVE, REAL, UNIT, special
 
