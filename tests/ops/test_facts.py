@@ -397,8 +397,8 @@ def test_intervals_of_unbounded_operands():
     assert positive.times(Interval(0.0, 2.0)) == positive
     assert positive.over(positive) == everywhere
     assert positive.over(Interval(2.0, 4.0)) == positive
-    assert Interval(-1.0, 2.0).squared() == Interval(0.0, 4.0)
-    assert Interval(-4.0, 4.0).root() == Interval(0.0, 2.0, True)
+    assert Interval(-1.0, 2.0).to_square() == Interval(0.0, 4.0)
+    assert Interval(-4.0, 4.0).to_root() == Interval(0.0, 2.0, True)
     assert hull(1, Interval(0.0, 1.0), Interval(3.0, 4.0)) == Interval(0.0, 4.0)
 
 

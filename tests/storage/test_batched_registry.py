@@ -56,7 +56,7 @@ def test_every_op_has_a_batched_form_or_is_refused(op):
 
 
 def test_what_is_in_part_one_by_one_is_an_op():
-    assert set(batched_forms.IN_PART) <= {op.name for op in OURS}
+    assert set(batched_status.IN_PART) <= {op.name for op in OURS}
 
 
 def test_every_chapter_of_elementwise_functions_is_per_element():

@@ -22,15 +22,9 @@ from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
 _stopped = nondifferentiable(
-    "stop_gradient",
-    takes="",
-    gives="",
-    origin="inner",
-    continuous=True,
-    propagates_nan=True,
-    in_order=True,
-    scalars=False,
-)
+    "stop_gradient", takes="", gives="", origin="inner",
+    continuous=True, propagates_nan=True, in_order=True, scalars=False,
+)  # fmt: skip
 REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 

@@ -153,9 +153,7 @@ def primitive(
 @overload
 def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
-def composite(
-    *, takes: str = "", gives: tuple[str, str] = ("", ""), origin: Origin = "standard", **facts: Any
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def composite(function: Any = None, /, **facts: Any) -> Any:
     """Declare a function of other ops: both modes follow from its parts.
 
@@ -169,11 +167,11 @@ def composite(function: Any = None, /, **facts: Any) -> Any:
     public = with_arrays(op.name, function, signature)
     public.__module__ = public_module(op)
     public.__doc__ = docstring(op, signature, function.__doc__)
-    enter(op, public)
+    enter_op(op, public)
     return public
 
 
-def enter(op: Op, public: Callable[..., Any]) -> None:
+def enter_op(op: Op, public: Callable[..., Any]) -> None:
     """Enter an op of ours in the registry, and its facts as those of the raw function of its name."""
     stepwise = op.per_element or op.kind == "nondifferentiable"
     op.jumps = stepwise and not op.continuous and not op.creates
@@ -275,23 +273,11 @@ def from_signature(
     transpose: Rule | None = None,
     vjps: Sequence[Rule | None] = (),
     joint: Rule | None = None,
-    outputs: Sequence[str] = ("y",),
-    samples: Sequence[Sample] = (),
-    domain: tuple[float, float] = (-2.0, 2.0),
-    saves: dict[str, Rule] | None = None,
-    selects: Cusped | None = None,
-    moves: bool = False,
-    linear_in: Sequence[str] = (),
-    alone: Callable[..., Any] | None = None,
-    cusped: Cusped = False,
-    takes: str = "",
-    gives: tuple[str, str] = ("", ""),
-    origin: Origin = "standard",
-    **facts: Any,
+    **options: Any,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
-    if "signature" not in facts:
+    if "signature" not in options:
         raise TypeError(
             f"{function.__name__}: state its signature by core dimensions, such as "
             f"signature='(N,N)->()', or '(...)->(...)' [at {errors.user_line()}]"
@@ -301,11 +287,9 @@ def from_signature(
     if transpose is not None:
         rules, joint = (None, transpose) if variadic else ([transpose], joint)
     op = Op(
-        public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
-        joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
-        linear_in=linear_in, alone=alone, cusped=cusped, takes=takes, gives=gives, origin=origin,
-        **facts,
+        public_name(function), kind, inputs, variadic=variadic, rules=rules, joint=joint,
         parameters=[name for name in signature.parameters if name not in inputs],
+        **{"domain": (-2.0, 2.0)} | options,
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, function.__doc__)
     public.__wrapped__ = function  # type: ignore[attr-defined]
@@ -318,7 +302,7 @@ def publish(
     """Compile, document and register; ``own`` is the docstring of the declaration."""
     public = compile_function(op, signature, **options)
     public.__doc__ = docstring(op, signature, own)
-    enter(op, public)
+    enter_op(op, public)
     return public
 
 

@@ -198,7 +198,7 @@ class Op(Facts):
         if self.diagonal:
             self.signature = f"{'(),' * len(self.inputs)}->()".replace(",->", "->")
             self.propagates_nan = not checked
-        self.given(facts)
+        self.with_facts(facts)
         if self.per_element and len(self.inputs) > 1 and "promotes" not in facts:
             self.promotes = "all"
         self.public: Function | None = None

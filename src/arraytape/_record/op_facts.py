@@ -1,12 +1,13 @@
 """Facts about raw functions: what passes, batched data, index sets and exports rely on.
 
 A word that declares an op enters the op in ``FACTS`` under the name of its raw function; a raw function
-that is no op states its facts at its definition, by ``state``.  Each default is the safe answer: what is
-not stated is not relied on.  ``tests/ops/test_facts.py`` tries each fact of each op.
+that is no op states its facts at its definition, by ``state_facts``.  Each default is the safe answer:
+what is not stated is not relied on.  ``tests/ops/test_facts.py`` tries each fact of each op.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
@@ -28,17 +29,20 @@ class Interval(NamedTuple):
     def hull(self, other: Interval) -> Interval:
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
-    def within(self, most: float) -> Interval:
+    def clipped_at(self, most: float) -> Interval:
         return self._replace(low=max(self.low, -most), high=min(self.high, most))
 
     def negative(self) -> Interval:
         return Interval(-self.high, -self.low)
 
     def plus(self, other: Interval) -> Interval:
-        return between(self.low + other.low, self.high + other.high)
+        low, high = self.low + other.low, self.high + other.high
+        return Interval(
+            -math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high
+        )
 
     def times(self, other: Interval) -> Interval:
-        ends = [product(x, y) for x in self[:2] for y in other[:2]]
+        ends = [times_or_zero(x, y) for x in self[:2] for y in other[:2]]
         return Interval(min(ends), max(ends))
 
     def over(self, other: Interval) -> Interval:
@@ -51,18 +55,18 @@ class Interval(NamedTuple):
         high = max(abs(self.low), abs(self.high))
         return Interval(self.low if self.low > 0.0 else max(-self.high, 0.0), high)
 
-    def squared(self) -> Interval:
+    def to_square(self) -> Interval:
         x = self.magnitude()
         return x.times(x)
 
-    def root(self) -> Interval:
+    def to_root(self) -> Interval:
         return Interval(
             math.sqrt(max(self.low, 0.0)), math.sqrt(max(self.high, 0.0)), not self.low >= 0.0
         )
 
-    def many(self, count: int) -> Interval:
+    def sum_of(self, count: int) -> Interval:
         """Return where sums of up to ``count`` such elements lie."""
-        low, high = self.low * count if count else 0.0, self.high * count if count else 0.0
+        low, high = times_or_zero(self.low, count), times_or_zero(self.high, count)
         return Interval(min(low, self.low), max(high, self.high))
 
 
@@ -70,30 +74,22 @@ EVERYWHERE = Interval()
 Range = Callable[..., Interval]
 
 
-def product(x: float, y: float) -> float:
+def times_or_zero(x: float, y: float) -> float:
     """Return x * y, and 0 where one is 0: the other one may be as large as it likes."""
     return x * y if x and y else 0.0
 
 
-def between(low: float, high: float) -> Interval:
-    """Return an interval, without bounds where infinities of both signs were added."""
-    return Interval(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high)
-
-
 def hull(count: int, *operands: Interval) -> Interval:
     """Return where elements of operands lie: the range of a function that only selects."""
-    found = operands[0]
-    for one in operands[1:]:
-        found = found.hull(one)
-    return found
+    return functools.reduce(Interval.hull, operands)
 
 
-# A view of all elements.
+# A view of all elements, or a copy.
 VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "range": hull}
 
 
 class Facts:
-    """Facts about one raw function; an op is one, and so is what ``state`` makes.
+    """Facts about one raw function; an op is one, and so is what ``state_facts`` makes.
 
     signature
         The core dimensions of operands and results, as of NumPy's generalised ufuncs.  All elements
@@ -102,14 +98,13 @@ class Facts:
         ``(N,N),(N,k)->(N,k)`` the solution of systems.  AXIS stands for the axis that the parameter
         ``axis`` names, AXES where it may name several; ``...`` for all axes.
     per_element
-        Each element of the result depends on one element of each operand: follows from ``signature``.
+        All core dimensions are (): each element depends on one of each operand.
     continuous
         The result does not jump: last bits of the inputs change last bits of it, poles and branch cuts
         aside.
     jumps
-        The result makes steps where an operand is equal to another one or passes some number, of which
-        no derivative knows: so do ops of ours that are elementwise, or have no derivative, and are not
-        continuous.
+        The result makes steps of which no derivative knows: follows for ops of ours that are not
+        continuous, and elementwise or without a derivative.
     propagates_nan
         NaN in a floating-point operand is NaN in the result, whatever the other operands are.
     correctly_rounded
@@ -122,7 +117,7 @@ class Facts:
         "first" to that of the first one.
     linear_places
         Groups of places of operands: it is linear in those of a group together, while the others are
-        fixed.  Derived from what the rules ask for, or stated as ``linear_in`` and ``together``.
+        fixed.  Derived from what the rules of an op ask for, or from its ``linear_in``.
     range
         The interval in which the result lies, of the number of elements that go into one and the
         intervals of the floating-point operands.
@@ -156,7 +151,7 @@ class Facts:
     moves: bool = False
     NAMES: ClassVar[frozenset[str]]  # what may be stated
 
-    def given(self, facts: dict[str, Any]) -> Self:
+    def with_facts(self, facts: dict[str, Any]) -> Self:
         """Set the facts that a statement gives; TypeError for a fact that there is none of."""
         unknown = facts.keys() - self.NAMES
         if unknown:
@@ -192,12 +187,12 @@ def facts_of(name: str) -> Facts:
     return FACTS.get(name, NOTHING)
 
 
-def state(*names: str, **facts: Any) -> Callable[[F], F]:
+def state_facts(*names: str, **facts: Any) -> Callable[[F], F]:
     """State facts about a raw function that is no op: a decorator.  names : if not the function's."""
 
     def declare(function: F) -> F:
         for name in names or (function.__name__,):  # type: ignore[attr-defined]
-            FACTS[name] = Facts().given(facts)
+            FACTS[name] = Facts().with_facts(facts)
         return function
 
     return declare

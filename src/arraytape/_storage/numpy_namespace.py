@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._record.op_facts import VIEW, hull, state
+from .._record.op_facts import VIEW, hull, state_facts
 from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
@@ -48,7 +48,7 @@ def stop_gradient(x: Any, /) -> Any:
 # What an operator does where it differs from the function of the same meaning: ndarray's power
 # knows cheap and exact spellings of scalar exponents (x ** 2 is x * x).
 power_operator = operator.pow
-state("power_operator", continuous=True, promotes="all")(power_operator)
+state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -168,23 +168,23 @@ def masked(mask: Any, x: Any) -> Any:
 
 
 broadcast_view = np.broadcast_to
-state("broadcast_view", **VIEW, in_order=True)(broadcast_view)
+state_facts("broadcast_view", **VIEW, in_order=True)(broadcast_view)
 cube_root = np.cbrt
 truncated_remainder = np.fmod
 
 
 # --- views, as steps of paths: see ``_array.paths`` --------------------------------------------------
-@state(continuous=True)
+@state_facts(signature="()->()", continuous=True)
 def real_view(x: Any, _: Any = None, /) -> Any:
     return x.real
 
 
-@state(continuous=True)
+@state_facts(signature="()->()", continuous=True)
 def imag_view(x: Any, _: Any = None, /) -> Any:
     return x.imag
 
 
-@state(continuous=True, rearranges=True, range=hull)
+@state_facts(signature="(M,N)->(K)", continuous=True, rearranges=True, range=hull)
 def diagonal_view(x: Any, offset: int, /) -> Any:
     rows, columns = x.shape[-2:]
     if rows == columns and x.ndim == 2 and not offset and x.flags.c_contiguous:
@@ -195,13 +195,13 @@ def diagonal_view(x: Any, offset: int, /) -> Any:
     return np.einsum("...ii->...i", x[..., top : top + n, left : left + n])
 
 
-@state(continuous=True, rearranges=True, range=hull)
+@state_facts(signature="(N)->(N,M)", continuous=True, rearranges=True, range=hull)
 def windows_view(x: Any, argument: tuple[int, int], /) -> Any:
     axis, length = argument
     return np.lib.stride_tricks.sliding_window_view(x, length, axis)
 
 
-@state(**VIEW)
+@state_facts(signature="()->()", **VIEW)
 def read_only_view(x: Any, _: Any = None, /) -> Any:
     view = x.view()
     view.flags.writeable = False

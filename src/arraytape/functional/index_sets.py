@@ -86,8 +86,8 @@ class IndexSets:
             return self.moving(plan, record)
         if not op.signature:
             raise Unknown
-        along_axes = op.cores[0][0] in (("AXES",), ("AXIS",))
-        return self.along_axes(plan, record) if along_axes else self.of_cores(plan, record)
+        named = op.cores[0][0] in (("AXES",), ("AXIS",))
+        return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, tid: int) -> Sets:
         """The sets of a value whose shape is known."""
@@ -125,7 +125,7 @@ class IndexSets:
             for tid, name in zip(inputs_in_place(plan, record), plan.op.inputs, strict=True)
         ]  # fmt: skip
 
-    def along_axes(self, plan: Plan, record: Record) -> Sets:
+    def along_named_axes(self, plan: Plan, record: Record) -> Sets:
         """The union of all operands, along the axes that the parameter ``axis`` names."""
         shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
@@ -214,17 +214,12 @@ class IndexSets:
         at = np.broadcast_to(numbers[host_key(plan.kept(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
-    def product_with_adjoints(self, plan: Plan, record: Record) -> Sets:
-        """Products of matrices, one of which is transposed."""
-        turned = [parameter(plan, record, name) for name in ("first", "second")]
-        return self.products(plan, record, turned)
-
-    def matmul(self, plan: Plan, record: Record) -> Sets:
+    def products(self, plan: Plan, record: Record) -> Sets:
         """Products of matrices and vectors; zeros of a constant factor lead nowhere."""
-        return self.products(plan, record, [False, False])
-
-    def products(self, plan: Plan, record: Record, turned: Sequence[bool]) -> Sets:
-        """Products of matrices and vectors.  turned : whether each factor is transposed first."""
+        turned = [
+            name in plan.op.parameters and parameter(plan, record, name)
+            for name in ("first", "second")
+        ]
         factors = [
             self.sets(tid) if tid in self.held else host(plan.kept(record, name))
             for tid, name in zip(record[2:4], ("x1", "x2"), strict=True)
@@ -284,8 +279,8 @@ class Unknown(Exception):
 
 HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     "scattered": IndexSets.scattered,
-    "matmul": IndexSets.matmul,
-    "matmul_adjoint": IndexSets.product_with_adjoints,
+    "matmul": IndexSets.products,
+    "matmul_adjoint": IndexSets.products,
 }
 
 

@@ -174,7 +174,7 @@ sqrt = elementwise(
 
 The slope at 0 is infinite, and the gradient there inf.""",
     correctly_rounded=True,
-    range=lambda n, x: x.root(),
+    range=lambda n, x: x.to_root(),
 )
 square = elementwise(
     "square",
@@ -183,7 +183,7 @@ square = elementwise(
     takes="number",
     gives="x",
     correctly_rounded=True,
-    range=lambda n, x: x.squared(),
+    range=lambda n, x: x.to_square(),
 )
 tan = elementwise(
     "tan",
@@ -463,41 +463,40 @@ def _lost_to_greater(x1, x2):
     return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
 
 
+def _tie(x1, x2, storage):
+    return storage.unless_none(x1 == x2)
+
+
 def _lost_to_less(x1, x2):
     """Where x2 is the minimum: it is less, or NaN."""
     nan = x2 != x2
     return x1 > x2 if nan is False or nan is False_ else (x1 > x2) | nan
 
 
+OF_TWO: Any = {"selects": True, "takes": "ordered", "gives": "promoted", "correctly_rounded": True}
 maximum = elementwise(
     "maximum",
     _to_first,
     _to_second,
-    selects=True,
-    saves={"lost": _lost_to_greater, "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2)},
+    saves={"lost": _lost_to_greater, "tie": _tie},
     doc="""Greater of x1 and x2, element by element; NaN where either is NaN.
 
 Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
-    takes="ordered",
-    gives="promoted",
-    correctly_rounded=True,
     range=lambda n, x, y: Interval(max(x.low, y.low), max(x.high, y.high)),
+    **OF_TWO,
 )
 minimum = elementwise(
     "minimum",
     _to_first,
     _to_second,
-    selects=True,
-    saves={"lost": _lost_to_less, "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2)},
+    saves={"lost": _lost_to_less, "tie": _tie},
     doc="""Lesser of x1 and x2, element by element; NaN where either is NaN.
 
 Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand that is NaN, and
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
-    takes="ordered",
-    gives="promoted",
-    correctly_rounded=True,
     range=lambda n, x, y: Interval(min(x.low, y.low), min(x.high, y.high)),
+    **OF_TWO,
 )
 copysign = elementwise(
     "copysign",
@@ -831,43 +830,27 @@ round = nondifferentiable(
 trunc = nondifferentiable(
     "trunc", takes="real", gives="x", doc="Round each element towards zero to an integer."
 )
+BITS: Any = {"takes": "integral", "gives": "promoted"}
+SHIFT: Any = {"takes": "integer", "gives": "promoted"}
 bitwise_and = nondifferentiable(
-    "bitwise_and",
-    2,
-    takes="integral",
-    gives="promoted",
-    doc="Bitwise and, element by element: x1 & x2.",
+    "bitwise_and", 2, **BITS, doc="Bitwise and, element by element: x1 & x2."
 )
 bitwise_invert = nondifferentiable(
     "bitwise_invert", takes="integral", gives="x", doc="Invert each bit of each element: ~x."
 )
 bitwise_left_shift = nondifferentiable(
-    "bitwise_left_shift",
-    2,
-    takes="integer",
-    gives="promoted",
+    "bitwise_left_shift", 2, **SHIFT,
     doc="Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
-)
+)  # fmt: skip
 bitwise_or = nondifferentiable(
-    "bitwise_or",
-    2,
-    takes="integral",
-    gives="promoted",
-    doc="Bitwise or, element by element: x1 | x2.",
+    "bitwise_or", 2, **BITS, doc="Bitwise or, element by element: x1 | x2."
 )
 bitwise_right_shift = nondifferentiable(
-    "bitwise_right_shift",
-    2,
-    takes="integer",
-    gives="promoted",
+    "bitwise_right_shift", 2, **SHIFT,
     doc="Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
-)
+)  # fmt: skip
 bitwise_xor = nondifferentiable(
-    "bitwise_xor",
-    2,
-    takes="integral",
-    gives="promoted",
-    doc="Bitwise exclusive or, element by element: x1 ^ x2.",
+    "bitwise_xor", 2, **BITS, doc="Bitwise exclusive or, element by element: x1 ^ x2."
 )
 equal = nondifferentiable("equal", 2, doc="Compare element by element: x1 == x2.")
 greater = nondifferentiable(

@@ -113,14 +113,14 @@ def getitem(x: Array, /, key: Any) -> Array:
     origin="inner",
     signature="(...)->(...)",
     scalars=False,
-    range=lambda n, x, *key: x.many(n).hull(Interval(0.0, 0.0)),
+    range=lambda n, x, *key: x.sum_of(n).hull(Interval(0.0, 0.0)),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
 
 
 @composite(
-    origin="extra", continuous=True, range=lambda n, x, *key: x.many(n).hull(Interval(0.0, 0.0))
+    origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).hull(Interval(0.0, 0.0))
 )
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of a shape with the elements of x added at the places that a key names.

@@ -75,7 +75,7 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
     continuous=True,
     propagates_nan=True,
     promotes="all",
-    range=lambda n, x, y: x.times(y).many(n),
+    range=lambda n, x, y: x.times(y).sum_of(n),
 )
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Matrix product x1 @ x2.

@@ -23,7 +23,7 @@ from .._array.paths import (
 )
 from .._array.views import alias, current, laid_out
 from .._define.words import composite, linear, sample
-from .._record.op_facts import VIEW, hull
+from .._record.op_facts import VIEW
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .._util.errors import describe, entrance, explain, user_line
@@ -177,14 +177,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     transpose=lambda g, old, xp: xp.reshape(g, old),
     saves={"old": lambda x: x.shape},
     samples=(sample((3, 4), shape=(2, 6)), sample((1,), shape=()), sample((0, 3), shape=(3, 0))),
-    origin="inner",
-    signature="(...)->(...)",
-    propagates_nan=True,
-    rearranges=True,
-    in_order=True,
-    scalars=False,
-    range=hull,
-)
+    origin="inner", signature="(...)->(...)", **VIEW, in_order=True, scalars=False,
+)  # fmt: skip
 def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
     """A copy of x in another shape."""
 
@@ -380,11 +374,8 @@ def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:
         sample([(2, 3), (2, 1)], axis=-1),
         sample([(2, 2), (3,)], axis=None),
     ),
-    signature="(...)->(...)",
-    promotes="all",
-    propagates_nan=True,
-    rearranges=True,
-)
+    signature="(...)->(...)", promotes="all", propagates_nan=True, rearranges=True,
+)  # fmt: skip
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an existing axis.
 
@@ -415,11 +406,8 @@ def _unstacked(g: Any, axis: int) -> Any:
 @linear(
     transpose=_unstacked,
     samples=(sample([(2, 3), (2, 3)]), sample([(3,), (3,), (3,)], axis=-1), sample([(), ()])),
-    signature="(...)->(...)",
-    promotes="all",
-    propagates_nan=True,
-    rearranges=True,
-)
+    signature="(...)->(...)", promotes="all", propagates_nan=True, rearranges=True,
+)  # fmt: skip
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays of one shape along a new axis.
 

@@ -31,6 +31,7 @@ def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     return xp.broadcast_to(g, shape)
 
 
+REDUCED: Any = {"signature": "(AXES)->()", "propagates_nan": True}
 SAMPLES = (
     sample((3, 4)),
     sample((3, 4), axis=0),
@@ -71,9 +72,8 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
     samples=(*SAMPLES, sample((0, 3), axis=0)),
     takes="number",
     gives=("reduced", "accumulated"),
-    signature="(AXES)->()",
-    propagates_nan=True,
-    range=lambda n, x: x.many(n),
+    **REDUCED,
+    range=lambda n, x: x.sum_of(n),
 )
 def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Sum over axes (all by default)."""
@@ -85,13 +85,8 @@ def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> A
 
 
 @linear(
-    transpose=_spread_evenly,
-    samples=SAMPLES,
-    takes="floating",
-    gives=("reduced", "floating"),
-    signature="(AXES)->()",
-    propagates_nan=True,
-)
+    transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"), **REDUCED
+)  # fmt: skip
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Arithmetic mean over axes (all by default)."""
 
@@ -124,8 +119,7 @@ extreme = primitive(
     continuous=True,
     takes="ordered",
     gives=("reduced", "x"),
-    signature="(AXES)->()",
-    propagates_nan=True,
+    **REDUCED,
     range=hull,
 )
 
@@ -189,8 +183,7 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     continuous=True,
     takes="number",
     gives=("reduced", "accumulated"),
-    signature="(AXES)->()",
-    propagates_nan=True,
+    **REDUCED,
 )
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Product over axes (all by default).
@@ -220,8 +213,7 @@ def _centred(x: Any, axis: Axis, xp: Any) -> Any:
     continuous=True,
     takes="floating",
     gives=("reduced", "real"),
-    signature="(AXES)->()",
-    propagates_nan=True,
+    **REDUCED,
 )
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
@@ -256,8 +248,7 @@ def _deviation(
     continuous=True,
     takes="floating",
     gives=("reduced", "real"),
-    signature="(AXES)->()",
-    propagates_nan=True,
+    **REDUCED,
 )
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False

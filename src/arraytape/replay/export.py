@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,18 +54,6 @@ class Over(Standard):
 
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if self.is_complex(x) else x
-
-    def sign(self, x: Any, /) -> Any:
-        return self.base.sign(x)
-
-    def floor_divide(self, x1: Any, x2: Any, /) -> Any:
-        return self.base.floor_divide(x1, x2)
-
-    def expm1(self, x: Any, /) -> Any:
-        return self.base.expm1(x)
-
-    def tanh(self, x: Any, /) -> Any:
-        return self.base.tanh(x)
 
     def reinterpreted(self, x: Any, /, into: str) -> Any:
         if self.is_complex(x) == (into == "c"):
@@ -122,6 +111,10 @@ class Over(Standard):
         if isinstance(value, np.generic | np.ndarray):
             return self.base.asarray(np.asarray(value), dtype=self.dtype(value.dtype))
         return value
+
+
+for _name in ("expm1", "floor_divide", "sign", "tanh"):  # as the namespace has them
+    setattr(Over, _name, property(attrgetter(f"base.{_name}")))
 
 
 def unlooked(guard: Guard, value: Any) -> None:

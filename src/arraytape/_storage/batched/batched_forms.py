@@ -17,19 +17,8 @@ NEW = "new"  # makes data: of a batched shape, batched data
 REFUSED = "refused"  # the shape of the result depends on values
 ONE_BY_ONE = "one by one"  # no batched form: called for one array after the other
 
-# What is computed one by one all the same, of functions that have a batched form.
-IN_PART = {
-    "getitem": "with a batched index beside None",
-    "isin": "with a batched x2",
-    "linalg.matrix_rank": "with a batched rtol",
-    "linalg.pinv": "with a batched rtol",
-    "scatter_add": "with a batched key",
-    "scattered": "with a batched key",
-    "searchsorted": "with a batched x1",
-}
 
-
-def form_of(facts: Facts) -> str:
+def form_by_facts(facts: Facts) -> str:
     """Return the form that follows from the facts about a function."""
     if facts.moves or facts.data_dependent_shape == "x":
         return REFUSED

@@ -1,7 +1,7 @@
 """The raw namespace of batched data.
 
 Elementwise functions line hidden axes up; functions along axes count from the first visible one;
-functions of matrices take stacks as they are: see ``names`` for the forms.  What has none of these
+functions of matrices take stacks as they are: see ``batched_forms``.  What has none of these
 has a few lines of its own, or is called for one array after the other.
 """
 
@@ -33,7 +33,17 @@ from .batched_data import (
     refusal,
     spread,
 )
-from .batched_forms import AXES, ELEMENTS, NEW, ONE_AXIS, ONE_BY_ONE, OWN, REFUSED, STACKS, form_of
+from .batched_forms import (
+    AXES,
+    ELEMENTS,
+    NEW,
+    ONE_AXIS,
+    ONE_BY_ONE,
+    OWN,
+    REFUSED,
+    STACKS,
+    form_by_facts,
+)
 from .batched_operators import on_diagonal
 from .indexing import each_one, raw_of
 
@@ -101,10 +111,10 @@ class BatchedNamespace:
         return found
 
     def form(self, name: str) -> str:
-        """The form of a function, one of ``names``: what ``find`` gives, and docs/coverage.md says."""
+        """The form of a function, one of ``batched_forms``: what ``find`` gives, and docs/coverage.md says."""
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
-        found = form_of(REGISTRY.get(name) or facts_of(name))
+        found = form_by_facts(REGISTRY.get(name) or facts_of(name))
         return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
@@ -356,27 +366,6 @@ class BatchedNamespace:
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         return self.broadcast_to(x, shape, view=True)
-
-    def each_view(self, name: str, x: Any, argument: Any) -> Any:
-        """A view of each array; its axes are counted from the last one."""
-        if type(x) is not Batched:
-            return getattr(namespace_of(x), name)(x, argument)
-        return Batched(getattr(namespace_of(x.data), name)(x.data, argument), x.axis_ids)
-
-    def real_view(self, x: Any, argument: Any = None, /) -> Any:
-        return self.each_view("real_view", x, argument)
-
-    def imag_view(self, x: Any, argument: Any = None, /) -> Any:
-        return self.each_view("imag_view", x, argument)
-
-    def diagonal_view(self, x: Any, argument: int, /) -> Any:
-        return self.each_view("diagonal_view", x, argument)
-
-    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
-        return self.each_view("windows_view", x, argument)
-
-    def read_only_view(self, x: Any, argument: Any = None, /) -> Any:
-        return self.each_view("read_only_view", x, argument)
 
     def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]  # Python's numbers

@@ -30,7 +30,7 @@ def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector
 
     groups : of places of operands, in which the function is linear together; those in none are factors.
     """
-    zero = [is_diagonal(v) or (isinstance(v, int | float) and v == 0) for v in values]
+    zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
     for group in groups:
         inside = {i for i in group if i < len(values)}
         rest = [v for i, v in enumerate(values) if i not in inside]
@@ -39,13 +39,13 @@ def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector
     return False
 
 
-def is_diagonal(value: Any) -> bool:
+def is_diagonal_data(value: Any) -> bool:
     return type(value) is Batched and value._data is None
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     """An elementwise function by the diagonal alone, where what is off it stays 0; else None."""
-    whole = [v for v in values if is_diagonal(v)]
+    whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
         return None
     first = whole[0]

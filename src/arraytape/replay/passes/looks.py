@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._record.op_facts import Interval, facts_of
 from ..program import CONSTANT, INPUT, Guard, Node, Program, operands, result_of
-from .nodes import range_of
+from .nodes import interval_of
 from .simplify import without_dead_code
 from .sums_by_blas import DOT, dot
 from .ties import FALSE, is_look_for_nan
@@ -141,7 +141,7 @@ def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node in known or not is_plain(node):
             continue
-        found = range_of(node, lambda x: up_to(size_of(x, known)))
+        found = interval_of(node, lambda x: up_to(size_of(x, known)))
         most = found.magnitude().high
         if most < HUGE.get(node.dtype.itemsize, 0.0) and not found.undefined:  # false of NaN
             known[node] = most
@@ -238,7 +238,7 @@ def is_bounded(node: Node) -> bool:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):
         return False
-    found = range_of(node, lambda x: up_to(1.0))
+    found = interval_of(node, lambda x: up_to(1.0))
     return math.isfinite(found.magnitude().high) and not found.undefined
 
 

@@ -95,7 +95,7 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
     return tuple(sorted([one % count for one in axes])) if count else None
 
 
-def range_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
+def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
     """Return between which numbers a node's floats lie, NaN aside.
 
     of : takes an operand, a node or a number, and gives where its elements lie.
@@ -107,10 +107,10 @@ def range_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
     if extension is hull:  # keys and masks do not become elements
         given = [x for x in given if type(x) is not Node or x.dtype.kind not in "biu"]
     intervals = [EVERYWHERE if type(x) is Node and x.dtype.kind in "biu" else of(x) for x in given]
-    return extension(terms_of(node), *intervals)
+    return extension(count_of_terms(node), *intervals)
 
 
-def terms_of(node: Node) -> int:
+def count_of_terms(node: Node) -> int:
     """Return how many elements of the first operand go into one of the result, at most."""
     x = node.args[0]
     count = x.size if type(x) is Node else 1
@@ -144,6 +144,6 @@ def is_whole(key: Any) -> bool:
 
 
 __all__ = [
-    "NUMBERS", "SMALL", "New", "again", "again_in", "axes_of", "bare", "is_whole", "kept", "like",
-    "number_of", "packed", "pairs", "range_of", "same_layout", "zeros",
+    "NUMBERS", "SMALL", "New", "again", "again_in", "axes_of", "bare", "interval_of", "is_whole", "kept",
+    "like", "number_of", "packed", "pairs", "same_layout", "zeros",
 ]  # fmt: skip

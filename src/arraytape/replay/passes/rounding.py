@@ -16,7 +16,7 @@ import numpy as np
 from ..._record.op_facts import EVERYWHERE, Interval, facts_of
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, key_of, operands
-from .nodes import New, again, axes_of, like, number_of, pairs, range_of, same_layout, zeros
+from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
 from .simplify import (
     MASKED,
     RULES,
@@ -222,7 +222,7 @@ def bounds(x: Any, depth: int = DEPTH) -> Interval:
     ):
         return EVERYWHERE
     most = float(np.finfo(x.dtype).max)
-    found = range_of(x, lambda y: bounds(y, depth - 1).within(most))
+    found = interval_of(x, lambda y: bounds(y, depth - 1).clipped_at(most))
     if x.op == "exp" and is_from_maximum(x.args[0]):
         return Interval(0.0, 1.0)
     if x.op == "sum" and type(x.args[0]) is Node and x.args[0].op == "exp":

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._record.op_facts import Interval, facts_of, state
+from ..._record.op_facts import Interval, facts_of, state_facts
 from ..._storage import numpy_namespace
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
@@ -166,7 +166,7 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
-    """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
+    """Casts, reshapes, broadcasts_exactly and copies that change nothing are their operand."""
     x = node.args[0]
     return x if same_layout(x, node) else None
 
@@ -245,7 +245,7 @@ def before_spread(x: Any, new: New) -> Node | None:
     if x.op in ("broadcast_to", "broadcast_view") or has_more_axes(x):
         inner = x.args[0]
         return inner if type(inner) is Node and inner.dtype == x.dtype else None
-    if not broadcasts(x.op) or x.keywords:
+    if not broadcasts_exactly(x.op) or x.keywords:
         return None
     for i in (0, 1):
         number = x.args[1 - i]
@@ -258,7 +258,7 @@ def before_spread(x: Any, new: New) -> Node | None:
     return None
 
 
-def broadcasts(op: str) -> bool:
+def broadcasts_exactly(op: str) -> bool:
     """Return True for exact functions of two operands, whose bits no spread of an operand changes."""
     facts = facts_of(op)
     return facts.per_element and facts.correctly_rounded and len(facts.cores[0]) == 2
@@ -377,7 +377,9 @@ def accumulated(node: Node, new: New) -> Node | None:
 
 
 # --- masks ---------------------------------------------------------------------------------------------
-@state(continuous=True, range=lambda n, x, mask, other: x.hull(other).hull(Interval(0.0, 0.0)))
+@state_facts(
+    continuous=True, range=lambda n, x, mask, other: x.hull(other).hull(Interval(0.0, 0.0))
+)
 def masked(x: Any, mask: Any, chosen: bool) -> Any:
     """Floats where a mask is ``chosen``, elsewhere 0.0, by their bits."""
     integer = INTEGERS[x.dtype]
@@ -527,7 +529,7 @@ def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
     """Return the rules of functions that have none of their own."""
     if facts_of(op).in_order:
         return (nothing_changed,)
-    return (unspread,) if broadcasts(op) else ()
+    return (unspread,) if broadcasts_exactly(op) else ()
 
 
 RULES: Rules = {
