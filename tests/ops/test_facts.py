@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape import testing
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.op_facts import FACTS, Facts, Interval, hull
 from arraytape._storage.numpy_storage import NUMPY
@@ -17,6 +18,7 @@ from arraytape.replay.program import put
 from arraytape.replay.tracing import traced_storage
 from arraytape.testing.samples import materialise
 from helpers.namespace_ops import namespace_ops
+from helpers.samples import CASES
 
 namespace_ops()  # all chapters
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf]
@@ -483,6 +485,30 @@ def test_what_has_no_derivative_and_does_not_jump_is_constant_or_the_value(name)
         y = np.float64(named(name)(np.asarray(x)))
         for step in (-1e-9, 1e-9):
             assert y == x or np.float64(named(name)(np.asarray(x + step))) == y
+
+
+# --- programs -----------------------------------------------------------------------------------------
+# What programs call that is no raw function, or of which nothing is known to hold.
+WITHOUT = {"count_ties", "item"}
+
+
+@pytest.mark.parametrize(
+    ("op", "sample"), [pytest.param(*case.values, id=case.id) for case in CASES]
+)
+@pytest.mark.every(3)
+def test_the_raw_functions_of_replays_state_their_facts(op, sample):
+    f, floats = testing.as_function(op, sample, testing.materialise(op, sample, np.float64))
+
+    def gradient(*arrays):
+        with xp.GradientTape() as tape:
+            tape.watch(arrays)
+            total = testing.total([f(*arrays)])
+        return tape.gradient(total, arrays, unconnected_gradients="zero")
+
+    function = xp.function(gradient)
+    for _ in range(3):
+        function(*map(xp.asarray, floats))
+    assert {name for name in function.program.ops if name not in FACTS} <= WITHOUT
 
 
 # --- statements ---------------------------------------------------------------------------------------

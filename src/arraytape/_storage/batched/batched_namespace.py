@@ -111,7 +111,7 @@ class BatchedNamespace:
         return found
 
     def form(self, name: str) -> str:
-        """The form of a function, one of ``batched_forms``: what ``find`` gives, and docs/coverage.md says."""
+        """The form of a function: what ``find`` gives, and docs/coverage.md says."""
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
         found = form_by_facts(REGISTRY.get(name) or facts_of(name))
