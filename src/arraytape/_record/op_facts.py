@@ -8,80 +8,17 @@ what is not stated is not relied on.  ``tests/ops/test_facts.py`` tries each fac
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+from .._util.errors import user_line
 
 F = TypeVar("F")
-Promotes = Literal["", "all", "first"]
 
 
-class Interval(NamedTuple):
-    """Numbers between which elements lie, NaN aside.
-
-    undefined : whether an element may be NaN though no operand is.
-    """
-
-    low: float = -math.inf
-    high: float = math.inf
-    undefined: bool = False
-
-    def hull(self, other: Interval) -> Interval:
-        return Interval(min(self.low, other.low), max(self.high, other.high))
-
-    def clipped_at(self, most: float) -> Interval:
-        return self._replace(low=max(self.low, -most), high=min(self.high, most))
-
-    def negative(self) -> Interval:
-        return Interval(-self.high, -self.low)
-
-    def plus(self, other: Interval) -> Interval:
-        low, high = self.low + other.low, self.high + other.high
-        return Interval(
-            -math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high
-        )
-
-    def times(self, other: Interval) -> Interval:
-        ends = [times_or_zero(x, y) for x in self[:2] for y in other[:2]]
-        return Interval(min(ends), max(ends))
-
-    def over(self, other: Interval) -> Interval:
-        """Return where quotients lie: anywhere, unless the divisors are all positive."""
-        if not other.low > 0.0:
-            return EVERYWHERE
-        return self.times(Interval(1.0 / other.high, 1.0 / other.low))
-
-    def magnitude(self) -> Interval:
-        high = max(abs(self.low), abs(self.high))
-        return Interval(self.low if self.low > 0.0 else max(-self.high, 0.0), high)
-
-    def to_square(self) -> Interval:
-        x = self.magnitude()
-        return x.times(x)
-
-    def to_root(self) -> Interval:
-        return Interval(
-            math.sqrt(max(self.low, 0.0)), math.sqrt(max(self.high, 0.0)), not self.low >= 0.0
-        )
-
-    def sum_of(self, count: int) -> Interval:
-        """Return where sums of up to ``count`` such elements lie."""
-        low, high = times_or_zero(self.low, count), times_or_zero(self.high, count)
-        return Interval(min(low, self.low), max(high, self.high))
-
-
-EVERYWHERE = Interval()
-Range = Callable[..., Interval]
-
-
-def times_or_zero(x: float, y: float) -> float:
-    """Return x * y, and 0 where one is 0: the other one may be as large as it likes."""
-    return x * y if x and y else 0.0
-
-
-def hull(count: int, *operands: Interval) -> Interval:
+def hull(count: int, *operands: Any) -> Any:
     """Return where elements of operands lie: the range of a function that only selects."""
-    return functools.reduce(Interval.hull, operands)
+    return functools.reduce(lambda x, y: x.hull(y), operands)
 
 
 # A view of all elements, or a copy.
@@ -119,8 +56,8 @@ class Facts:
         Groups of places of operands: it is linear in those of a group together, while the others are
         fixed.  Derived from what the rules of an op ask for, or from its ``linear_in``.
     range
-        The interval in which the result lies, of the number of elements that go into one and the
-        intervals of the floating-point operands.
+        The ``Interval`` in which the result lies, of the number of elements that go into one and the
+        intervals of the floating-point operands: see ``replay.passes.intervals``.
     rearranges
         Each element of the result is an element of an operand, chosen by its place.
     in_order
@@ -140,9 +77,9 @@ class Facts:
     propagates_nan: bool = False
     correctly_rounded: bool = False
     infix: str = ""
-    promotes: Promotes = ""
+    promotes: Literal["", "all", "first"] = ""
     linear_places: tuple[tuple[int, ...], ...] = ()
-    range: Range | None = None
+    range: Callable[..., Any] | None = None
     rearranges: bool = False
     in_order: bool = False
     creates: bool = False
@@ -153,12 +90,12 @@ class Facts:
 
     def with_facts(self, facts: dict[str, Any]) -> Self:
         """Set the facts that a statement gives; TypeError for a fact that there is none of."""
-        unknown = facts.keys() - self.NAMES
-        if unknown:
-            raise TypeError(f"there is no fact called {', '.join(sorted(unknown))}")
+        if not facts.keys() <= self.NAMES:
+            names = ", ".join(sorted(facts.keys() - self.NAMES))
+            raise TypeError(f"there is no fact called {names} [at {user_line()}]")
         vars(self).update(facts)
         if self.signature:
-            self.per_element = is_elementwise(self.signature)
+            self.per_element = not self.signature.replace("->", ",").replace("()", "").strip(",")
         return self
 
     @property
@@ -171,10 +108,6 @@ class Facts:
 Facts.NAMES = frozenset(Facts.__annotations__) - {"NAMES", "jumps", "per_element"}
 NOTHING = Facts()
 FACTS: dict[str, Facts] = {}  # by the raw function's name
-
-
-def is_elementwise(signature: str) -> bool:
-    return not signature.replace("->", ",").replace("()", "").strip(",")
 
 
 def dimensions(text: str) -> list[tuple[str, ...]]:

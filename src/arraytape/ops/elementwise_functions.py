@@ -16,7 +16,7 @@ from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
 from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
-from .._record.op_facts import Interval, hull
+from .._record.op_facts import hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
@@ -98,7 +98,6 @@ exp = elementwise(
     "exp",
     lambda t, y: t * y,
     doc="Exponential of each element: e ** x.",
-    range=lambda n, x: Interval(0.0),
 )
 expm1 = elementwise(
     "expm1",
@@ -183,7 +182,7 @@ square = elementwise(
     takes="number",
     gives="x",
     correctly_rounded=True,
-    range=lambda n, x: x.to_square(),
+    range=lambda n, x: x.magnitude().times(x.magnitude()),
 )
 tan = elementwise(
     "tan",
@@ -483,7 +482,7 @@ maximum = elementwise(
 
 Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
-    range=lambda n, x, y: Interval(max(x.low, y.low), max(x.high, y.high)),
+    range=lambda n, x, y: x.maximum(y),
     **OF_TWO,
 )
 minimum = elementwise(
@@ -495,7 +494,7 @@ minimum = elementwise(
 
 Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand that is NaN, and
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
-    range=lambda n, x, y: Interval(min(x.low, y.low), min(x.high, y.high)),
+    range=lambda n, x, y: x.minimum(y),
     **OF_TWO,
 )
 copysign = elementwise(

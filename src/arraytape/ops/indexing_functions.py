@@ -12,7 +12,7 @@ from .._array.array import SCALAR, Array
 from .._array.paths import GETITEM, PICK, walk
 from .._array.views import BASIC, current, make_picked_view, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
-from .._record.op_facts import Interval, hull
+from .._record.op_facts import hull
 from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
@@ -113,15 +113,13 @@ def getitem(x: Array, /, key: Any) -> Array:
     origin="inner",
     signature="(...)->(...)",
     scalars=False,
-    range=lambda n, x, *key: x.sum_of(n).hull(Interval(0.0, 0.0)),
+    range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
 
 
-@composite(
-    origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).hull(Interval(0.0, 0.0))
-)
+@composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of a shape with the elements of x added at the places that a key names.
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._record.op_facts import Interval, facts_of
+from ..._record.op_facts import facts_of
 from ..program import CONSTANT, INPUT, Guard, Node, Program, operands, result_of
+from .intervals import Interval
 from .nodes import interval_of
 from .simplify import without_dead_code
 from .sums_by_blas import DOT, dot

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._record.op_facts import EVERYWHERE, Interval, facts_of, hull
+from ..._record.op_facts import facts_of, hull
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node
+from .intervals import EVERYWHERE, Interval
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 NUMBERS = (int, float, np.floating)
@@ -107,7 +108,8 @@ def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
     if extension is hull:  # keys and masks do not become elements
         given = [x for x in given if type(x) is not Node or x.dtype.kind not in "biu"]
     intervals = [EVERYWHERE if type(x) is Node and x.dtype.kind in "biu" else of(x) for x in given]
-    return extension(count_of_terms(node), *intervals)
+    found: Interval = extension(count_of_terms(node), *intervals)
+    return found
 
 
 def count_of_terms(node: Node) -> int:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._record.op_facts import EVERYWHERE, Interval, facts_of
+from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, key_of, operands
+from .intervals import EVERYWHERE, Interval
 from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
 from .simplify import (
     MASKED,
@@ -221,10 +222,10 @@ def bounds(x: Any, depth: int = DEPTH) -> Interval:
         or not depth
     ):
         return EVERYWHERE
+    if x.op == "exp":
+        return Interval(0.0, 1.0 if is_from_maximum(x.args[0]) else math.inf)
     most = float(np.finfo(x.dtype).max)
-    found = interval_of(x, lambda y: bounds(y, depth - 1).clipped_at(most))
-    if x.op == "exp" and is_from_maximum(x.args[0]):
-        return Interval(0.0, 1.0)
+    found = interval_of(x, lambda y: bounds(y, depth - 1).minimum(Interval(most, most)))
     if x.op == "sum" and type(x.args[0]) is Node and x.args[0].op == "exp":
         shift = x.args[0].args[0]
         if is_from_maximum(shift) and axes_of(shift.args[1]) == axes_of(x) is not None:
@@ -311,13 +312,8 @@ def added_before(node: Node, new: New) -> Node | None:
 def joined(*parts: Rules) -> Rules:
     """All rules of each op, in their order."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
-    return {
-        op: (
-            *[rule for rules in parts for rule in rules.get(op, ())],
-            *(() if op in RULES else rules_by_facts(op)),
-        )
-        for op in ops
-    }
+    rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
+    return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}
 
 
 LOOSER: Rules = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._record.op_facts import Interval, facts_of, state_facts
+from ..._record.op_facts import facts_of, state_facts
 from ..._storage import numpy_namespace
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
@@ -377,9 +377,7 @@ def accumulated(node: Node, new: New) -> Node | None:
 
 
 # --- masks ---------------------------------------------------------------------------------------------
-@state_facts(
-    continuous=True, range=lambda n, x, mask, other: x.hull(other).hull(Interval(0.0, 0.0))
-)
+@state_facts(continuous=True, range=lambda n, x, mask, other: x.hull(other).with_zero())
 def masked(x: Any, mask: Any, chosen: bool) -> Any:
     """Floats where a mask is ``chosen``, elsewhere 0.0, by their bits."""
     integer = INTEGERS[x.dtype]
