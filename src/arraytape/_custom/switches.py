@@ -51,5 +51,5 @@ class Comparisons(BaseRecorder, SeesCalls):
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
     """Return f(x, *rest), and where f compares what comes of x with what recorders around it follow."""
     seen = Comparisons(x)
-    with intercepting([op for op in REGISTRY.data.values() if op.jumps]), entered(seen):
+    with intercepting([op for op in [*REGISTRY.data.values()] if op.jumps]), entered(seen):
         return f(x, *rest), seen.lines

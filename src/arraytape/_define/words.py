@@ -173,8 +173,8 @@ def composite(function: Any = None, /, **facts: Any) -> Any:
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
     """Enter an op of ours in the registry, and its facts as those of the raw function of its name."""
-    stepwise = op.per_element or op.kind == "nondifferentiable"
-    op.jumps = stepwise and not op.continuous and not op.creates
+    steps = op.per_element or op.kind == "nondifferentiable"
+    op.jumps = steps and not (op.continuous or op.creates)
     register(op).public = public
     FACTS[op.name] = op
 

@@ -199,8 +199,8 @@ class Op(Facts):
             self.signature = f"{'(),' * len(self.inputs)}->()".replace(",->", "->")
             self.propagates_nan = not checked
         self.with_facts(facts)
-        if self.per_element and len(self.inputs) > 1 and "promotes" not in facts:
-            self.promotes = "all"
+        if self.per_element and kind != "composite" and "promotes" not in facts:
+            self.promotes = "all" if len(self.inputs) > 1 else ""
         self.public: Function | None = None
         self.functions: list[Any] = []
         self._plans: tuple[list[Plan], list[Plan]] = ([], [])
@@ -222,9 +222,8 @@ class Op(Facts):
         if not (self.diagonal and self.continuous and self.rules):
             return ()
         asks = [{*self.asks.get(rule, ("y",))} for rule in self.rules]  # type: ignore[arg-type]
-        whole = {*self.outputs, *self.saves}
-        free = [i for i, x in enumerate(self.inputs) if not asks[i] & {x, *whole}]
-        names = self.inputs
+        names, whole = self.inputs, {*self.outputs, *self.saves}
+        free = [i for i, x in enumerate(names) if not asks[i] & {x, *whole}]
         groups = [
             tuple([j for j in free if i == j or not {names[i], names[j]} & (asks[i] | asks[j])])
             for i in free

@@ -21,7 +21,6 @@ def hull(count: int, *operands: Any) -> Any:
     return functools.reduce(lambda x, y: x.hull(y), operands)
 
 
-# A view of all elements, or a copy.
 VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "range": hull}
 
 

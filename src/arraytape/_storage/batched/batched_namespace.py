@@ -179,12 +179,13 @@ class BatchedNamespace:
         return call
 
     def along_one_axis(self, name: str) -> Callable[..., Any]:
+        to_one = facts_of(name).cores[1] == [()]
+
         def call(x: Any, /, *, axis: Any = None, **keywords: Any) -> Any:
             if type(x) is not Batched:
                 return function_of(name, (x,))(x, axis=axis, **keywords)
             rank = x.ndim
-            of_all = axis is None and facts_of(name).cores[1] == [()]
-            if not rank or (axis is None and rank > 1 and not of_all):
+            if not rank or (axis is None and rank > 1 and not to_one):
                 return self.of_numbers(name, x, (), {"axis": axis, **keywords})
             if axis is None:
                 x, axis = self.reshape(x, (-1,)), -1
@@ -212,12 +213,14 @@ class BatchedNamespace:
         return Batched(xp.reshape(found, (*hidden, *one.shape)), axis_ids)
 
     def of_stacks(self, name: str) -> Callable[..., Any]:
+        rank = len(facts_of(name).cores[0][0])
+
         def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
             function = function_of(name, (x,))
             if not axis_ids_of((x, *others, *keywords.values())):
                 return function(x, *others, **keywords)
-            short = len(x.shape) < len(facts_of(name).cores[0][0])  # as one by itself
-            if short or type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
+            plain = type(x) is Batched and len(x.shape) >= rank
+            if not plain or axis_ids_of((*others, *keywords.values())):
                 return self.one_by_one(name)(x, *others, **keywords)
             return rewrapped(function(x.data, *others, **keywords), x.axis_ids)
 

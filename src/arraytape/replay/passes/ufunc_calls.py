@@ -16,9 +16,8 @@ def ufunc_of(node: Node) -> np.ufunc | None:
     if node.keywords or node.shape is None:
         return None
     found = node.call if isinstance(node.call, np.ufunc) else vars(np).get(node.op)
-    known = getattr(node.call, "__module__", "") == PYTHONS or (
-        node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f"
-    )
+    known = node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f"
+    known = known or getattr(node.call, "__module__", "") == PYTHONS
     if not isinstance(found, np.ufunc) or (found is not node.call and not known):
         return None
     return found if found.nin == len(node.args) and found.nout == 1 else None
