@@ -167,6 +167,40 @@ def test_core_dimensions_are_those_of_operands_and_results(name):
                 assert sizes.setdefault(d, n) == n
 
 
+def changed_at(x, axis):
+    """A copy of data with other numbers in the first place along an axis."""
+    first = np.moveaxis(x.copy(), axis, 0)
+    first[0] += 0.25
+    return np.moveaxis(first, 0, axis)
+
+
+KEEPING = [
+    n for n in having("signature")
+    if any(d[0].islower() for core in FACTS[n].cores[0] for d in core)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_dimensions_in_small_letters_keep_their_places(name):
+    cores, (result, *_) = FACTS[name].cores
+    for call in calls_of(name):
+        if any(np.ndim(x) < len(core) for x, core in zip(call.operands, cores, strict=False)):
+            continue  # a vector, which leaves a dimension out
+        y = results(call.function(*call.operands))[0]
+        for i, (x, core) in enumerate(zip(call.operands, cores, strict=False)):
+            if x is None or x.dtype.kind != "f":
+                continue
+            for place, d in enumerate(core):
+                if not d[0].islower() or d not in result or not x.shape[place - len(core)]:
+                    continue
+                other = changed_at(x, place - len(core))
+                operands = [*call.operands[:i], other, *call.operands[i + 1 :]]
+                z = results(call.function(*operands))[0]
+                axis = result.index(d) - len(result)
+                same = np.moveaxis(y, axis, 0)[1:], np.moveaxis(z, axis, 0)[1:]
+                np.testing.assert_allclose(*same, 1e-12)
+
+
 # --- NaN ----------------------------------------------------------------------------------------------
 def with_nan(x):
     """Copies of data with one NaN, at some of the places."""
