@@ -89,19 +89,19 @@ class Facts:
 
     def with_facts(self, facts: dict[str, Any]) -> Self:
         """Set the facts that a statement gives; TypeError for a fact that there is none of."""
-        if not facts.keys() <= self.NAMES:
-            names = ", ".join(sorted(facts.keys() - self.NAMES))
-            raise TypeError(f"there is no fact called {names} [at {user_line()}]")
-        vars(self).update(facts)
+        for name, value in facts.items():
+            if name not in self.NAMES:
+                raise TypeError(f"there is no fact called {name} [at {user_line()}]")
+            setattr(self, name, value)
         if self.signature:
-            self.per_element = not self.signature.replace("->", ",").replace("()", "").strip(",")
+            self.per_element = is_elementwise(self.signature)
         return self
 
     @property
-    def cores(self) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-        """The core dimensions of each operand and of each result."""
-        first, _, last = self.signature.partition("->")
-        return dimensions(first), dimensions(last)
+    def cores(self) -> list[list[tuple[str, ...]]]:
+        """The core dimensions of each operand, and those of each result."""
+        sides = [side[1:-1].split("),(") for side in self.signature.split("->")]
+        return [[tuple(filter(None, part.split(","))) for part in side] for side in sides]
 
 
 Facts.NAMES = frozenset(Facts.__annotations__) - {"NAMES", "jumps", "per_element"}
@@ -109,9 +109,9 @@ NOTHING = Facts()
 FACTS: dict[str, Facts] = {}  # by the raw function's name
 
 
-def dimensions(text: str) -> list[tuple[str, ...]]:
-    """Return ``[("m", "K"), ("K", "n")]`` of ``(m,K),(K,n)``."""
-    return [tuple([x for x in part.split(",") if x]) for part in text[1:-1].split("),(")]
+@functools.cache
+def is_elementwise(signature: str) -> bool:
+    return not signature.replace("->", ",").replace("()", "").strip(",")
 
 
 def facts_of(name: str) -> Facts:
