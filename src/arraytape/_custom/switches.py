@@ -15,12 +15,6 @@ from .._record.plan import Record
 from .._record.stack import BaseRecorder, entered, recorders
 from .._util.errors import user_line
 
-COMPARISONS = (
-    "ceil", "equal", "floor", "floor_divide", "greater", "greater_equal", "less", "less_equal",
-    "not_equal", "remainder", "round", "searchsorted", "sign", "signbit", "trunc",
-    "truncated_remainder",
-)  # fmt: skip
-
 
 class Comparisons(BaseRecorder, SeesCalls):
     """A recorder that follows what comes of one Array, and sees where it is compared.
@@ -41,7 +35,7 @@ class Comparisons(BaseRecorder, SeesCalls):
         """Pass over it: the ids of what comes of x are all that is asked for."""
 
     def takes(self, op: Op) -> bool:
-        return op.name in COMPARISONS
+        return op.jumps
 
     def before(self, call: OpCall) -> None:
         ids = [x._current_id() for x in call.operands() if isinstance(x, Array)]
@@ -57,5 +51,5 @@ class Comparisons(BaseRecorder, SeesCalls):
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
     """Return f(x, *rest), and where f compares what comes of x with what recorders around it follow."""
     seen = Comparisons(x)
-    with intercepting([REGISTRY[name] for name in COMPARISONS]), entered(seen):
+    with intercepting([op for op in [*REGISTRY.data.values()] if op.jumps]), entered(seen):
         return f(x, *rest), seen.lines

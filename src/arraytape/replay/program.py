@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._record.op_facts import hull, state_facts
+
 FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 INPUT, CONSTANT = "input", "constant"
 
@@ -199,6 +201,7 @@ def key_of(value: Any) -> Any:
     return kind, repr(value)  # tells 0.0 from -0.0, and NaN is equal to itself
 
 
+@state_facts(continuous=True, promotes="first", range=hull)
 def put(x: Any, key: Any, value: Any) -> Any:
     """New data in the layout of x, after ``x[key] = value``."""
     changed = x.copy(order="K")
