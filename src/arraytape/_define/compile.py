@@ -2,6 +2,7 @@
 
 The life of one call, in the order in which the source has it:
 
+0. While a thread has modes (``_record.mode_stack``), those of this thread see the call, or answer it.
 1. Each operand is read: of an Array the value id ``t_x`` and the data ``d_x``; of anything else what
    ``operands.coerce`` makes of it.
 2. Operands that lie in different types of data are brought to one, ``kind``.
@@ -29,6 +30,7 @@ import numpy as np
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
 from .._array.cuts import note_cut
 from .._array.views import keep
+from .._record.mode_stack import GO_ON, MODES, ask_modes
 from .._record.op import Op
 from .._record.plan import LAYOUT
 from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_tid
@@ -37,8 +39,8 @@ from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
 from .._util.locks import FREE_THREADED
 from .._util.options import unwrap_option
-from .interception import Compiled, uncompiled
 from .keywords import ABSENT, OtherNames, refuse
+from .op_function import OpFunction, uncompiled
 from .operands import (
     CACHED,
     CONSTANT,
@@ -110,7 +112,7 @@ def compile_function(
 
     scope["first_call"] = first_call
     function = FunctionType(uncompiled.__code__, scope, name)
-    this = Compiled(op, function, tuple(signature.parameters), build)
+    this = scope["OWN"] = OpFunction(op, function, tuple(signature.parameters), build)
     op.functions.append(this)
     function.__qualname__, function.__module__ = name, public_module(op)
     function.__signature__ = signature  # type: ignore[attr-defined]
@@ -132,6 +134,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "check_dtype": check_dtype,
         "unwrap_option": unwrap_option,
     }
+    modes = {"MODES": MODES, "ask_modes": ask_modes, "GO_ON": GO_ON}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
@@ -152,7 +155,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
     }  # fmt: skip
-    scope = the_op | hidden | operands | scalars | results | recording
+    scope = the_op | hidden | modes | operands | scalars | results | recording
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
@@ -213,6 +216,7 @@ def source_of(form: Form) -> str:
         if hidden:
             given = ", ".join(form.order)
             s.line(f"if out is not None or where is not None: return into(({given},), out, where)")
+        write_mode_test(s, form)
         check_dtype_parameter(s, form)
         for parameter in form.parameters:
             if is_option(parameter) and not form.op.checked:
@@ -228,6 +232,16 @@ def source_of(form: Form) -> str:
             record(s, form)
         s.line("return answer")
     return s.text()
+
+
+def write_mode_test(s: Source, form: Form) -> None:
+    """Hand the call, as it came, to the modes of this thread while any thread has modes."""
+    positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
+    named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
+    given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
+    with s.block("if MODES:"):
+        s.line(f"answer = ask_modes(OWN, {given}, {{{', '.join(named)}}})")
+        s.line("if answer is not GO_ON: return answer")
 
 
 def check_dtype_parameter(s: Source, form: Form) -> None:

@@ -23,8 +23,8 @@ from .._util import errors
 from .._util.options import unwrap_option
 from .compile import compile_function, public_module
 from .docstrings import docstring
-from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
+from .op_function import uncompiled
 from .operands import an_array
 from .option_checks import is_option, write_option_check
 from .source import Source
