@@ -41,10 +41,11 @@ class OpFunctionLike(Protocol):
 class Mode:
     """An object that may stand on the stack of modes; by default it sees and changes nothing.
 
-    answers : whether ``answer`` is called in place of ``before``.
+    answers : whether ``answer`` is called in place of ``before``.  thread : where it is on the stack.
     """
 
     answers = False
+    thread = 0
 
     def takes(self, op: Op) -> bool:
         """Return True if the mode answers calls of this op here."""
@@ -68,6 +69,9 @@ class Mode:
 
     def watched(self, x: Any) -> None:
         """See that a tape follows an Array from now on."""
+
+    def misses(self) -> None:
+        """See that the mode's thread computes in another context, whose stack does not have the mode."""
 
 
 class ProgramMode(Mode):
@@ -139,17 +143,24 @@ def mode_stack_here() -> ModeStack:
     return thread, observers, tuple([mode for mode in answering if id(mode) in MODES])
 
 
+def asked_stack() -> ModeStack:
+    """Return the stack here; tell observers of this thread that stand on another context's stack."""
+    stack = thread, observers, _ = mode_stack_here()
+    for mode in list(MODES.values()):
+        if mode.thread == thread and not mode.answers and mode not in observers:
+            mode.misses()
+    return stack
+
+
 def modes_here() -> tuple[Mode, ...]:
     """Return the modes of the running thread and task."""
-    _, observers, answering = mode_stack_here()
+    _, observers, answering = asked_stack()
     return observers + answering
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Show the modes of this thread a call of an op; return what they answer, or GO_ON."""
-    if MODE_STACK.get()[0] != get_ident():
-        return GO_ON
-    thread, observers, answering = mode_stack_here()
+    thread, observers, answering = asked_stack()
     if answering:
         given = answered(thread, observers, answering, own, args, kwargs, None)
         if given is not GO_ON:
@@ -214,6 +225,7 @@ class pushed(Context):
         self.mode = mode
 
     def _begin(self) -> Mode:
+        self.mode.thread = get_ident()
         MODES[id(self.mode)] = self.mode
         thread, observers, answering = mode_stack_here()
         if self.mode.answers:

@@ -21,7 +21,7 @@ from .._array.paths import Path
 from .._array.views import location
 from .._exits.journal import Journal
 from .._exits.modes import mode_of
-from .._record.mode_stack import MODES, tell_watched
+from .._record.mode_stack import MODES, meet, tell_watched
 from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import (
     AWAITED,
@@ -439,6 +439,8 @@ class Recording(BaseRecorder, SeesAssignments):
                     f"with asarray [at {user_line()}]"
                 )
         since = new_tid()
+        if MODES:
+            meet(*found)
         for leaf in found:
             self.follow(leaf, since)
             if MODES:

@@ -19,6 +19,7 @@ from .._array.views import (
     writable_copy,
 )
 from .._define.words import composite, linear, primitive, sample
+from .._record.mode_stack import MODES, meet
 from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
@@ -51,6 +52,8 @@ def index(x: Array, key: Any, /) -> Array:
     -----
     Derivative: a gradient of the result goes back to the elements that the key names.
     """
+    if MODES:
+        meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     data = x._data if x._tid >= 0 else refresh(x)

@@ -28,6 +28,7 @@ from .._array.views import below, current, is_picked, location, make_exclusive, 
 from .._define.docstrings import in_place_docstring
 from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
+from .._record.mode_stack import MODES, meet, tell_written
 from .._record.op import Op
 from .._record.plan import Structural
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders
@@ -76,6 +77,8 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     Derivative: the gradient of what is overwritten is 0, that of the value is the part at the
     key.  Of an element that a key names twice, the write that lasts gets the gradient.
     """
+    if MODES:
+        meet(x, value)
     if x._state & IS_VIEW:
         data = refresh(x)
     elif x._tid >= 0:
@@ -119,11 +122,13 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
             touched = None
             at_users_line(operator.setitem, error)(x._data, raw, v)
-            return
-        record_put(x, raw, vtid, v, basic, data, memory)
+        else:
+            record_put(x, raw, vtid, v, basic, data, memory)
     except BaseException:
         unfinished(touched, vtid)
         raise
+    if MODES:
+        tell_written(x)
 
 
 def is_region(value: Array, x: Array, key: Any) -> bool:
@@ -398,6 +403,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             given, other = other, list_beside(op.name, x, other)
             if other is given:
                 return NotImplemented
+        if MODES:
+            meet(x, other)
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
         if sign and x._state & IS_VIEW:  # ADD needs no id of the view's old value
@@ -445,11 +452,13 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
                 touched = None
                 warn_of_result(op.name, x._data, v)
-                return x
-            record_add(x, sign, vtid, v, written, memory)
+            else:
+                record_add(x, sign, vtid, v, written, memory)
         except BaseException:
             unfinished(touched, vtid)
             raise
+        if MODES:
+            tell_written(x)
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
@@ -585,4 +594,6 @@ def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
         put_in_place(x, laid, tid, state if laid is new else 0)
+    if MODES:
+        tell_written(x)
     return x
