@@ -17,12 +17,11 @@ After its first call ``print(arraytape.exp.__source__)`` shows what was compiled
 
 from __future__ import annotations
 
-import functools
 import inspect
 import linecache
 from collections.abc import Callable
 from threading import get_ident
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ from .._storage.storage import STORAGES, is_complex
 from .._util.locks import FREE_THREADED
 from .._util.options import unwrap_option
 from .keywords import ABSENT, OtherNames, refuse
-from .op_function import OpFunction, uncompiled
+from .op_function import OpFunction, give_code, uncompiled
 from .operands import (
     CACHED,
     CONSTANT,
@@ -98,13 +97,8 @@ def compile_function(
         source = source_of(form)
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-        exec(compiled(source), scope)
-        made = scope["function"]
-        function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
         function.__source__ = source  # type: ignore[attr-defined]
-        function.__code__ = made.__code__.replace(  # last: from here on calls run it
-            co_filename=filename, co_name=name, co_qualname=name
-        )
+        give_code(function, source, filename, name)
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         this.build_once()
@@ -117,12 +111,6 @@ def compile_function(
     function.__qualname__, function.__module__ = name, public_module(op)
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
-
-
-@functools.cache
-def compiled(source: str) -> CodeType:
-    """Ops of one form have one source: it is compiled once, since that is what importing costs."""
-    return compile(source, "<arraytape>", "exec")
 
 
 def what_it_uses(op: Op) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""The public function of an op before it is compiled, and with another raw function in it."""
+"""The public function of an op: before it is compiled, compiled, and with another raw function in it."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from .._record.op import Op
@@ -18,6 +19,26 @@ def uncompiled(*args: Any, **kwargs: Any) -> Any:
 
 
 UNCOMPILED = uncompiled.__code__
+
+
+@functools.cache
+def compiled(source: str) -> CodeType:
+    """Compile a source once: ops of one form have one source, and compiling is what importing costs."""
+    return compile(source, "<arraytape>", "exec")
+
+
+def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
+    """Give a function the code and the defaults of the one that a source defines as ``function``.
+
+    Its globals are those of the source.  file, name : what tracebacks call the code.
+    """
+    scope = public.__globals__
+    exec(compiled(source), scope)
+    made = scope["function"]
+    public.__defaults__, public.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+    public.__code__ = made.__code__.replace(  # last: from here on calls run it
+        co_filename=file, co_name=name, co_qualname=name
+    )
 
 
 class OpFunction:

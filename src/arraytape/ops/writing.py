@@ -122,13 +122,11 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
             touched = None
             at_users_line(operator.setitem, error)(x._data, raw, v)
-        else:
-            record_put(x, raw, vtid, v, basic, data, memory)
+            return
+        record_put(x, raw, vtid, v, basic, data, memory)
     except BaseException:
         unfinished(touched, vtid)
         raise
-    if MODES:
-        tell_written(x)
 
 
 def is_region(value: Array, x: Array, key: Any) -> bool:
@@ -272,6 +270,8 @@ def record_put(
 
     written, memory : the data of x, and its root's, when the value was written there.
     """
+    if MODES:
+        tell_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
     if state & KEPT or root._data is not memory:  # another thread made a record, or a copy
@@ -294,6 +294,8 @@ def record_put(
 @in_one_step(MOVING)
 def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
+    if MODES:
+        tell_written(x)
     root, path = x, ()
     if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
@@ -452,13 +454,11 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
                 touched = None
                 warn_of_result(op.name, x._data, v)
-            else:
-                record_add(x, sign, vtid, v, written, memory)
+                return x
+            record_add(x, sign, vtid, v, written, memory)
         except BaseException:
             unfinished(touched, vtid)
             raise
-        if MODES:
-            tell_written(x)
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
@@ -594,6 +594,4 @@ def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
         put_in_place(x, laid, tid, state if laid is new else 0)
-    if MODES:
-        tell_written(x)
     return x
