@@ -220,7 +220,7 @@ class LiftingMode(Mode):
         self.lifter.loans.lend(x, value)
 
     def misses(self) -> None:
-        self.lifter.spoil("it computes in a context of its own, which is not followed")
+        self.lifter.spoil("it computes in another context, which is not followed")
 
 
 def commit(x: Array, value: Any, tid: int = 0) -> None:
