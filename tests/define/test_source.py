@@ -22,7 +22,7 @@ def test_the_example_in_the_docstring_of_the_writer_holds():
 
 EXP = """\
 def function(x, /):
-    if MODES:
+    if MODES is not None:
         answer = ask_modes(OWN, (x,), {})
         if answer is not GO_ON: return answer
     if type(x) is Array:

@@ -12,7 +12,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, Variable
-from arraytape._record.mode_stack import MODES, Mode, modes_here, pushed
+from arraytape._record.mode_stack import MODES, OP_BUILTINS, Mode, modes_here, pushed
 from attack.injection import Injection
 
 
@@ -21,6 +21,7 @@ def no_mode_stays():
     yield
     assert not MODES
     assert not modes_here()
+    assert OP_BUILTINS["MODES"] is None
 
 
 @pytest.fixture
@@ -363,3 +364,4 @@ def test_an_interruption_anywhere_leaves_no_mode(x, answers):
             pass
         assert not MODES, at
         assert not modes_here(), at
+        assert OP_BUILTINS["MODES"] is None, at

@@ -29,7 +29,7 @@ import numpy as np
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
 from .._array.cuts import note_cut
 from .._array.views import keep
-from .._record.mode_stack import GO_ON, MODES, ask_modes
+from .._record.mode_stack import GO_ON, OP_BUILTINS, ask_modes
 from .._record.op import Op
 from .._record.plan import LAYOUT
 from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_tid
@@ -80,7 +80,7 @@ def compile_function(
     ``out=`` and ``where=``, which the signature does not show.
     """
     name = name or op.name.rpartition(".")[2]
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"__builtins__": OP_BUILTINS}
 
     def build() -> None:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
@@ -122,7 +122,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "check_dtype": check_dtype,
         "unwrap_option": unwrap_option,
     }
-    modes = {"MODES": MODES, "ask_modes": ask_modes, "GO_ON": GO_ON}
+    modes = {"ask_modes": ask_modes, "GO_ON": GO_ON}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
@@ -227,7 +227,7 @@ def write_mode_test(s: Source, form: Form) -> None:
     positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
     given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
-    with s.block("if MODES:"):
+    with s.block("if MODES is not None:"):
         s.line(f"answer = ask_modes(OWN, {given}, {{{', '.join(named)}}})")
         s.line("if answer is not GO_ON: return answer")
 

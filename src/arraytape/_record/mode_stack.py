@@ -11,6 +11,7 @@ what a copied context computes in another thread is seen by no mode.
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -19,11 +20,16 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from .._util.blocks import Context, Setting
+from .._util.locks import in_one_step, reentrant_lock
 from .op import Op
 from .stack import SeesCalls, recorders
 
 # By id, the modes that are on the stack of any thread; entry points test whether there are any.
 MODES: dict[int, Mode] = {}
+# The builtins of compiled ops: Python's own, and MODES, which is None there while there are no modes.  A
+# test for None takes half the instructions of a test whether a dict is empty, and one write serves all.
+OP_BUILTINS: dict[str, Any] = {**vars(builtins), "MODES": None}
+TURNING = reentrant_lock()
 GO_ON: Any = object()  # in place of an answer: the op is to compute its result itself
 
 
@@ -218,6 +224,12 @@ def tell_watched(x: Any) -> None:
 
 
 # --- the stack ----------------------------------------------------------------------------------------
+@in_one_step(TURNING)
+def turn_test() -> None:
+    """Have the test of compiled ops say whether there are modes; threads do not switch in between."""
+    OP_BUILTINS["MODES"] = MODES or None
+
+
 class pushed(Context):
     """Within it a mode, which stands on no other stack, is the innermost one of this thread and task."""
 
@@ -227,6 +239,7 @@ class pushed(Context):
     def _begin(self) -> Mode:
         self.mode.thread = get_ident()
         MODES[id(self.mode)] = self.mode
+        turn_test()
         thread, observers, answering = mode_stack_here()
         if self.mode.answers:
             MODE_STACK.set((thread, observers, (*answering, self.mode)))
@@ -236,6 +249,7 @@ class pushed(Context):
 
     def _end(self) -> None:
         MODES.pop(id(self.mode), None)
+        turn_test()
         thread, observers, answering = mode_stack_here()
         MODE_STACK.set((thread, observers, answering) if observers or answering else NO_MODES)
 
@@ -250,6 +264,7 @@ def without_program_modes() -> Setting[ModeStack]:
 def _forget() -> None:
     MODE_STACK.set(NO_MODES)
     MODES.clear()
+    turn_test()
 
 
 if hasattr(os, "register_at_fork"):
