@@ -47,7 +47,7 @@ class OpFunctionLike(Protocol):
 class Mode:
     """An object that may stand on the stack of modes; by default it sees and changes nothing.
 
-    answers : whether ``answer`` is called in place of ``before``.  thread : where it is on the stack.
+    answers : whether ``answer`` is called in place of ``before``.  thread : on whose stack it is, or 0.
     """
 
     answers = False
@@ -145,8 +145,8 @@ def mode_stack_here() -> ModeStack:
     if thread != get_ident():
         return get_ident(), (), ()
     # A task may have copied the context in which a block that has ended since was open.
-    observers = tuple([mode for mode in observers if id(mode) in MODES])
-    return thread, observers, tuple([mode for mode in answering if id(mode) in MODES])
+    observers = tuple([mode for mode in observers if mode.thread])
+    return thread, observers, tuple([mode for mode in answering if mode.thread])
 
 
 def asked_stack() -> ModeStack:
@@ -160,12 +160,24 @@ def asked_stack() -> ModeStack:
 
 def modes_here() -> tuple[Mode, ...]:
     """Return the modes of the running thread and task."""
+    thread, observers, answering = MODE_STACK.get()
+    modes = observers + answering
+    if thread == get_ident() and len(MODES) == len(modes):  # the usual case, in one frame
+        for mode in modes:
+            if not mode.thread:
+                break
+        else:
+            return modes
     _, observers, answering = asked_stack()
     return observers + answering
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Show the modes of this thread a call of an op; return what they answer, or GO_ON."""
+    thread, observers, answering = MODE_STACK.get()
+    if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:
+        observers[0].before(own, args, kwargs)  # the usual case in a trace, where each step counts
+        return GO_ON
     thread, observers, answering = asked_stack()
     if answering:
         given = answered(thread, observers, answering, own, args, kwargs, None)
@@ -248,6 +260,7 @@ class pushed(Context):
         return self.mode
 
     def _end(self) -> None:
+        self.mode.thread = 0
         MODES.pop(id(self.mode), None)
         turn_test()
         thread, observers, answering = mode_stack_here()
@@ -263,6 +276,8 @@ def without_program_modes() -> Setting[ModeStack]:
 
 def _forget() -> None:
     MODE_STACK.set(NO_MODES)
+    for mode in MODES.values():
+        mode.thread = 0
     MODES.clear()
     turn_test()
 

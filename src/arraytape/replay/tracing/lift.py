@@ -25,7 +25,7 @@ from ..reach.ran import Ran
 from .frames import THREADS, Calls
 from .lent import Loans
 from .trace import Trace
-from .traced import ACTIVE, Traced, untraced
+from .traced import ACTIVE, AS_IT_IS, Traced, untraced
 from .traced_storage import TRACED
 
 LISTS = (tuple, list)
@@ -206,9 +206,17 @@ class LiftingMode(Mode):
         self.lifter = lifter
 
     def before(self, own: OpFunctionLike, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        self.lifter.look(args)
-        if kwargs:
-            self.lifter.look(kwargs.values())
+        lifter = self.lifter
+        for x in args:
+            if type(x) is Array:
+                if type(x._data) is not Traced:
+                    break
+            elif type(x) not in AS_IT_IS:
+                break
+        else:
+            if not (kwargs or lifter.loans.live):
+                return  # all is traced already, as in most calls
+        lifter.look((*args, *kwargs.values()))
 
     def meets(self, x: Any) -> None:
         self.lifter.look((x,))
