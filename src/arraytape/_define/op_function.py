@@ -14,7 +14,7 @@ BUILDING = reentrant_lock()  # while the function of an op is compiled; not on t
 
 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """The code of a public function before its first call; its globals hold ``first_call``."""
+    """Stand for a public function before its first call; its globals hold ``first_call``."""
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 

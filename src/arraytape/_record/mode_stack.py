@@ -243,7 +243,7 @@ def turn_test() -> None:
 
 
 class pushed(Context):
-    """Within it a mode, which stands on no other stack, is the innermost one of this thread and task."""
+    """A block in which a mode, which stands on no other stack, is the innermost one of this thread."""
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode

@@ -105,7 +105,7 @@ class Setting(Context, Generic[T]):
 
 
 class Profiled(Block):
-    """Within it Python calls a profile function for each call in this thread: see ``sys.setprofile``."""
+    """A block in which Python calls a function for each call in this thread: see ``sys.setprofile``."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

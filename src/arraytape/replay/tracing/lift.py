@@ -200,7 +200,7 @@ class Lifter:
 
 
 class LiftingMode(Mode):
-    """Shows a Lifter the Arrays that are used while the traced function runs."""
+    """The mode that shows a Lifter the Arrays which a traced function uses."""
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
