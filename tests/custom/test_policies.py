@@ -499,3 +499,31 @@ def test_warnings_of_an_op_that_a_policy_sees_have_the_users_line():
             y = f(x)
     assert [w.filename for w in caught] == [__file__]
     assert y.shape == (2,)
+
+
+def test_a_policy_beside_lines_and_in_a_replay(counted, a):
+    product, calls = counted
+    f = xp.recompute_grad(layer(product), policy=[product])
+    expected = gradients(f, a, a)
+    calls.clear()
+    with diagnose.lines() as seen:
+        same_bits(gradients(f, a, a), expected)
+    assert len(calls) == 1
+    assert [step.name for step in seen.steps].count("product") >= 1
+    f = xp.recompute_grad(layer(xp.matmul), policy=[xp.matmul])
+    step, expected = xp.function(lambda x, w: gradients(f, x, w)), gradients(f, a, a)
+    for _ in range(3):
+        same_bits(step(a, a), expected)
+
+
+def test_a_generator_inside_a_function_with_a_policy(counted, a):
+    product, calls = counted
+
+    def parts(x):
+        for factor in (1.0, 2.0):
+            yield product(x, x) * factor
+
+    f = xp.recompute_grad(lambda x: sum(parts(x)), policy=[product])
+    found = gradients(f, a)
+    assert len(calls) == 2
+    same_bits(found, gradients(lambda x: sum(parts(x)), a))
