@@ -22,10 +22,10 @@ from .._record.op_facts import FACTS
 from .._record.plan import Rule, same
 from .._util import errors
 from .._util.options import unwrap_option
-from .compile import compile_function, public_module
+from .compile import by_reference, compile_function, defaults_of, public_module
 from .docstrings import docstring
-from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
+from .op_function import give_code, uncompiled
 from .operands import an_array
 from .option_checks import is_option, write_option_check
 from .source import Source
@@ -198,13 +198,9 @@ def with_arrays(
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        others = OtherNames(parameters)
-        defaults = [p for p in others.parameters if p.default is not p.empty]
-        exec(compile(check_of(name, parameters, others), "<arraytape composite>", "exec"), scope)
-        by_position = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY)
-        by_name = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY}
-        public.__defaults__, public.__kwdefaults__ = by_position or None, by_name or None
-        public.__code__ = scope["public"].__code__
+        scope.update(defaults_of(signature))
+        source = check_of(name, parameters, OtherNames(parameters))
+        give_code(public, source, "<arraytape composite>", "public")
         return public(*args, **kwargs)
 
     scope["first_call"] = first_call
@@ -220,12 +216,9 @@ def is_checked(parameter: inspect.Parameter) -> bool:
 
 def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
     """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
-    bare = [
-        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
-        for p in others.parameters
-    ]
+    bare = by_reference([p.replace(annotation=p.empty) for p in others.parameters])
     s = Source()
-    with s.block(f"def public{inspect.Signature(bare)}:"):
+    with s.block(f"def function{inspect.Signature(bare)}:"):
         others.check(s, repr(name))
         for p in parameters:
             if is_checked(p):

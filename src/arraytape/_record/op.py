@@ -154,7 +154,7 @@ class Op(Facts):
         The function that users call.
     functions
         The functions compiled from it, the public one and those of operators: see
-        ``_define.interception``.
+        ``_define.op_function``.
     """
 
     def __init__(

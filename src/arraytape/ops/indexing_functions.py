@@ -12,6 +12,7 @@ from .._array.array import SCALAR, Array
 from .._array.paths import GETITEM, PICK, walk
 from .._array.views import BASIC, current, make_picked_view, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
+from .._record.mode_stack import MODES, meet
 from .._record.op_facts import hull
 from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
@@ -45,6 +46,8 @@ def index(x: Array, key: Any, /) -> Array:
     -----
     Derivative: a gradient of the result goes back to the elements that the key names.
     """
+    if MODES:
+        meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     data = x._data if x._tid >= 0 else refresh(x)

@@ -37,6 +37,7 @@ from ..program import (
     GuardFailed,
     Node,
     Program,
+    defined_function,
     key_of,
     operands,
     result_of,
@@ -102,8 +103,7 @@ class Source:
         body = "\n    ".join(self.lines)
         self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
-        exec(compile(self.text, file, "exec"), self.scope)
-        self.function: Callable[..., Any] = self.scope[name]
+        self.function: Callable[..., Any] = defined_function(self.text, file, name, self.scope)
         show(file, self.text, self.function)
 
     def input(self, node: Node) -> str:
