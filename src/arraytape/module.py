@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 from ._record.stack import only_recorders
 from ._util import nest
+from ._util.blocks import Profiled
 from ._util.container_kinds import keep_whole
 from ._util.errors import entrance, failure, user_line
 from .variable import Variable
@@ -303,13 +303,8 @@ def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -
             if shape not in found.setdefault(id(owner), []):
                 found[id(owner)].append(shape)
 
-    before = sys.getprofile()
-    with only_recorders():
-        sys.setprofile(seen)
-        try:
-            module(*args, **keywords)  # type: ignore[operator]
-        finally:
-            sys.setprofile(before)
+    with only_recorders(), Profiled(seen):
+        module(*args, **keywords)  # type: ignore[operator]
     return found
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._array.array import KEPT, Array, wrap
-from ._array.views import keep, recorded_copy
+from ._array.views import keep, peek, recorded_copy
 from ._define.docstrings import SYMBOLS
+from ._record.mode_stack import MODES, meet
 from ._record.stack import new_tid, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout, user_line
@@ -152,6 +153,8 @@ class Variable(Array):
         ValueError
             When shape, dtype or device would change.
         """
+        if MODES:
+            meet(self)
         data = own_data(self._fitting(self._host_data(value)))
         tell_assigned(self, value)
         with REPLACING:
@@ -202,7 +205,7 @@ class Variable(Array):
         plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
         other = value if plain else detached(self._host_data(value))
         while True:
-            before = self._data
+            before = peek(self)
             given = self._fitting(function(wrap(before, 0, KEPT), other))
             if self._replace(before, own_data(given), value):
                 return self
@@ -238,7 +241,7 @@ class Variable(Array):
     def __setitem__(self, key: Any, value: Any, /) -> None:
         given = detached(value) if isinstance(value, Array) else value
         while True:
-            before = self._data
+            before = peek(self)
             changed = wrap(storage_of(before).copy(before))
             changed[key] = given
             if self._replace(before, changed._data, value):
@@ -268,13 +271,12 @@ class Variable(Array):
 
 def detached(x: Array) -> Array:
     """The data of an Array under a handle that no tape follows."""
-    data = x._data if isinstance(x, Variable) else asarray(x)._data
-    return wrap(data, 0, KEPT)
+    return wrap(peek(x if isinstance(x, Variable) else asarray(x)), 0, KEPT)
 
 
 def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
     """Change Variables all together: when ``change`` raises, they hold what they held."""
-    kept = [(variable, variable._data) for variable in variables]
+    kept = [(variable, peek(variable)) for variable in variables]
     try:
         change()
     except BaseException:

@@ -9,6 +9,7 @@ import numpy as np
 
 from arraytape._exits import modes
 from arraytape._numpy_api import exact, implementations
+from arraytape._record.mode_stack import MODE_STACK, MODES, NO_MODES, OP_BUILTINS, turn_test
 from arraytape._record.stack import EMPTY, OPEN, STACK, recorders
 from arraytape._storage.batched.batched_data import ACTIVE
 from arraytape._storage.storage import DEFAULT
@@ -23,6 +24,8 @@ def left_behind():
     facts = {
         "recorders": (recorders(), ()),
         "open recorders": ([r for r in OPEN.values() if r() is not None], []),
+        "modes": ((*MODES.values(), *MODE_STACK.get()[1:]), ((), ())),
+        "test for modes": (OP_BUILTINS["MODES"], None),
         "hidden axes": (ACTIVE.get(), ()),
         "interop": (_context.ENTERED.get(), frozenset()),
         "packing": (PACKING.get(), None),
@@ -44,6 +47,9 @@ def tidy_up():
     """After a finding: what it left behind must not count for the next trial."""
     STACK.set(EMPTY)
     OPEN.clear()
+    MODE_STACK.set(NO_MODES)
+    MODES.clear()
+    turn_test()
     ACTIVE.set(())
     _context.ENTERED.set(frozenset())
     PACKING.set(None)

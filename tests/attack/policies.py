@@ -3,7 +3,7 @@
 import random
 
 import arraytape as xp
-from arraytape._define.interception import INTERESTS
+from arraytape._record.mode_stack import MODES
 from helpers.wrapped_programs import RULES, forward_slopes, inputs, program, slopes
 
 from .attack import Attack
@@ -56,7 +56,7 @@ def run(seed):
         f = program(random.Random(seed), variables, [None, None, *RULES, *some])
         found.append([*slopes(f, variables, x), *forward_slopes(f, variables, x)])
     assert found[0] == found[1], f"a policy changes a derivative: {found}\n{SCRIPT.format(seed)}"
-    assert not list(INTERESTS), f"ops are still intercepted\n{SCRIPT.format(seed)}"
+    assert not MODES, f"modes are still there\n{SCRIPT.format(seed)}"
     return 1
 
 

@@ -9,20 +9,17 @@ import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, diagnose, testing
-from arraytape._define.interception import ASKING, INTERESTS
-from arraytape._record.op import REGISTRY
+from arraytape._record.mode_stack import MODES, modes_here
 from helpers.same_gradients import gradients, same_bits
 
 pytestmark = pytest.mark.any_storage
 
 
 @pytest.fixture(autouse=True)
-def no_op_stays_intercepted():
+def no_mode_stays():
     yield
-    assert not list(INTERESTS)
-    functions = [one for op in REGISTRY.values() for one in op.functions]
-    assert len(functions) > 100
-    assert not any(one.function.__code__ is ASKING for one in functions)
+    assert not MODES
+    assert not modes_here()
 
 
 @pytest.fixture
@@ -467,8 +464,8 @@ def test_as_a_decorator(counted, a):
     assert len(calls) == 1
 
 
-# --- interception -----------------------------------------------------------------------------------
-def test_other_threads_go_on_while_an_op_is_intercepted(counted, a):
+# --- modes ------------------------------------------------------------------------------------------
+def test_other_threads_go_on_while_a_policy_runs(counted, a):
     product, calls = counted
     step, go_on = threading.Event(), threading.Event()
     fresh = xp.define_op("fresh", lambda x: x * 3.0, "linear", lambda g: g * 3.0)
@@ -493,19 +490,7 @@ def test_other_threads_go_on_while_an_op_is_intercepted(counted, a):
     assert len(calls) == 2
 
 
-def test_the_functions_have_their_own_code_but_while_a_policy_runs(a):
-    codes = []
-    xp.tanh(a)
-    own = xp.tanh.__code__
-    f = lambda x: (codes.append(xp.tanh.__code__), xp.tanh(x))[1]  # noqa: E731
-    gradients(xp.recompute_grad(f, policy=[xp.tanh]), a)
-    assert codes == [ASKING, ASKING]
-    gradients(xp.recompute_grad(f, policy=[xp.matmul]), a)
-    assert codes[2:] == [own, own]
-    assert xp.tanh.__code__ is own
-
-
-def test_warnings_of_an_intercepted_op_have_the_users_line():
+def test_warnings_of_an_op_that_a_policy_sees_have_the_users_line():
     x = xp.asarray([0.0, 1.0], device="cpu")
     f = xp.recompute_grad(lambda x: xp.log(x) * 1.0, policy=[xp.multiply, xp.log])
     with GradientTape() as tape:
@@ -514,3 +499,31 @@ def test_warnings_of_an_intercepted_op_have_the_users_line():
             y = f(x)
     assert [w.filename for w in caught] == [__file__]
     assert y.shape == (2,)
+
+
+def test_a_policy_beside_lines_and_in_a_replay(counted, a):
+    product, calls = counted
+    f = xp.recompute_grad(layer(product), policy=[product])
+    expected = gradients(f, a, a)
+    calls.clear()
+    with diagnose.lines() as seen:
+        same_bits(gradients(f, a, a), expected)
+    assert len(calls) == 1
+    assert [step.name for step in seen.steps].count("product") >= 1
+    f = xp.recompute_grad(layer(xp.matmul), policy=[xp.matmul])
+    step, expected = xp.function(lambda x, w: gradients(f, x, w)), gradients(f, a, a)
+    for _ in range(3):
+        same_bits(step(a, a), expected)
+
+
+def test_a_generator_inside_a_function_with_a_policy(counted, a):
+    product, calls = counted
+
+    def parts(x):
+        for factor in (1.0, 2.0):
+            yield product(x, x) * factor
+
+    f = xp.recompute_grad(lambda x: sum(parts(x)), policy=[product])
+    found = gradients(f, a)
+    assert len(calls) == 2
+    same_bits(found, gradients(lambda x: sum(parts(x)), a))

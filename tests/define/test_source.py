@@ -22,6 +22,9 @@ def test_the_example_in_the_docstring_of_the_writer_holds():
 
 EXP = """\
 def function(x, /):
+    if MODES is not None:
+        answer = ask_modes(OWN, (x,), {})
+        if answer is not GO_ON: return answer
     if type(x) is Array:
         t_x = x._tid
         if t_x < 0:

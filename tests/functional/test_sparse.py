@@ -166,6 +166,13 @@ def test_structures_of_random_programs_miss_nothing(seed):
         np.testing.assert_allclose(J(point).toarray(), xp.jacrev(f)(point), rtol=1e-11, atol=1e-13)
 
 
+def test_vectors_along_an_axis_that_is_counted_in_each_operand_by_itself():
+    rows = xp.asarray(np.arange(1.0, 10.0).reshape(3, 3))
+    f = lambda x: xp.vecdot(x * x, rows, axis=0)  # noqa: E731
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(xp.sparse_jacobian(f)(x).toarray(), xp.jacobian(f)(x))
+
+
 def test_branches_and_orders_that_change_are_noticed():
     J = xp.sparse_jacobian(xp.sort)
     for x in ([1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]):

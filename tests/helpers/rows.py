@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from arraytape._record.op_facts import FACTS
 from helpers.drawn_arrays import (
     ALL,
     BOOL,
@@ -85,6 +86,7 @@ from helpers.drawn_matrices import (
     systems,
     vector_products,
 )
+from helpers.namespace_ops import namespace_ops
 from helpers.references import (
     argsort,
     complex_sign,
@@ -341,4 +343,16 @@ ROWS = [
         only(x), axes=axes_of(x, min_size=1)))),
     Row("fft.ifftshift", on(array(FLOAT, shapes(min_dims=1)), lambda x: call(
         only(x), axes=axes_of(x, min_size=1)))),
+]  # fmt: skip
+# Elementwise ops without a row of their own, by the dtypes that they say they take.
+KINDS = {
+    "any": ALL, "boolean": BOOL, "floating": FLOAT, "integer": INTEGER, "integral": BOOL + INTEGER,
+    "number": NUMERIC, "numeric": NUMERIC, "ordered": REAL, "real": REAL, "real floating": REAL_FLOAT,
+}  # fmt: skip
+NAMED = {row.name for row in ROWS}
+ROWS += [
+    Row(op.name, (unary, binary)[len(op.inputs) - 1](KINDS[op.takes]))
+    for op in namespace_ops()
+    if FACTS.get(op.name) is op and op.origin != "inner" and op.name not in NAMED
+    and op.kind in ("elementwise", "nondifferentiable") and op.takes and not op.parameters
 ]  # fmt: skip

@@ -21,7 +21,7 @@ ASKS_THE_ELEMENTS = ("np.poly(", "np.roots(")  # NumPy's dispatch: of none it do
 REAL_WHERE_POSSIBLE = ("np.linalg.eigvals",)  # by the values; here complex in any case
 LOOSE = (  # values up to the order in which sums are formed, which is not the subject here
     "convolve", "corrcoef", "cov", "dot", "einsum", "exp2", "float_power", "gradient", "inner",
-    "logaddexp2", "lstsq", "matvec", "norm", "poly", "trapezoid", "vander", "vecmat",
+    "lstsq", "matvec", "norm", "poly", "trapezoid", "vander", "vecmat",
 )  # fmt: skip
 # Of small precision, or not defined at all layouts: where columns or rows are alike.
 NOT_SMOOTH = (

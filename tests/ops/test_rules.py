@@ -43,7 +43,7 @@ def test_all_67_elementwise_functions_are_there():
     from arraytape.ops import elementwise_functions
 
     names = [n for n in vars(elementwise_functions) if n in REGISTRY and n in xp.__all__]
-    assert len(names) == 67
+    assert len([n for n in names if REGISTRY[n].origin == "standard"]) == 67
 
 
 @pytest.mark.parametrize(("op", "sample"), CASES)

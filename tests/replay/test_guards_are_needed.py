@@ -1,5 +1,6 @@
 """Each guard is taken out by itself: then a function of its kind is replayed wrongly, else not."""
 
+import contextvars
 import itertools
 import sys
 import threading
@@ -378,6 +379,30 @@ def threads_inside():
     return both(make)
 
 
+def arrays_of_its_own():
+    return both(lambda wrap: with_memory_that_moves(wrap, lambda x, w: x * w))
+
+
+def contexts_inside():
+    def f(x, w):
+        return x * contextvars.Context().run(lambda: float(w[0]))
+
+    return both(lambda wrap: with_memory_that_moves(wrap, f))
+
+
+def with_memory_that_moves(wrap, f):
+    """What a function gives of an Array that it finds, which has other memory from the third call on."""
+    w, found, tapes = x_of(1.0, 2.0), [], []
+    g = wrap(lambda x: f(x, w))
+    for _ in range(5):
+        found.append(g(x_of()))
+        with xp.GradientTape() as tape:
+            tape.watch(w)
+            tapes.append((tape, xp.exp(w) * w))  # the record keeps the memory
+        w += 1.0 if len(found) > 2 else 0.0
+    return found
+
+
 def locks():
     def make(wrap):
         lock, taken = threading.Lock(), []
@@ -497,7 +522,7 @@ GUARDS = {  # a function that needs it; what takes it out
         memory_of_numpys, (PlanText, "foreign", nothing), (moving.Moving, "moved_path", lambda self: ""),
         (state_module.State, "parts_in_c", nothing),
     ),
-    "lent memory": (memory_that_is_lent, (lent.Loans, "returned", nothing)),
+    "lent memory": (memory_that_is_lent, (lent.Loans, "lend", nothing)),
     "two traces": (
         numbers_that_differ, (function, "difference", lambda first, second: ""),
     ),
@@ -518,6 +543,8 @@ GUARDS = {  # a function that needs it; what takes it out
         variables, (bound_arguments, "marks_of", lambda x: ()), (plan_text, "Variable", Nobody),
     ),
     "threads": (threads_inside, (lift, "STARTERS", ())),
+    "modes": (arrays_of_its_own, (lift.LiftingMode, "before", nothing)),
+    "other contexts": (contexts_inside, (lift.LiftingMode, "misses", nothing)),
     "locks": (locks, (state_module, "LOCK_TYPES", ())),
 }  # fmt: skip
 

@@ -12,18 +12,20 @@ from arraytape._array.array import Array
 from arraytape._define.define_op import REGISTERED
 from arraytape._define.words import primitive
 from arraytape._record.op import REGISTRY
+from arraytape._record.op_facts import FACTS
 
 
 @pytest.fixture
 def fmod():
     """An op of two inputs without a rule."""
 
-    @primitive()
+    @primitive(signature="(),()->()")
     def fmod(x1: Array, x2: Array, /) -> Array:
         """Remainder with the sign of x1."""
 
     yield fmod
     del REGISTRY["fmod"]
+    FACTS.pop("fmod")
     REGISTERED.pop("fmod", None)
 
 

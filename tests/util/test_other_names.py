@@ -224,7 +224,6 @@ WORDS = [
     "uniform",
     "pmap",
     "isposinf",
-    "logaddexp2",
     "log_softmax",
     "expit",
     "logit",

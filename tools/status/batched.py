@@ -16,12 +16,22 @@ import arraytape as xp
 from arraytape._record.op import Op
 from arraytape._storage.batched import batched_namespace, indexing
 from arraytape._storage.batched.batched_data import NoBatchedForm
-from arraytape._storage.batched.batched_forms import IN_PART, ONE_BY_ONE, REFUSED
+from arraytape._storage.batched.batched_forms import ONE_BY_ONE, REFUSED
 from arraytape._storage.batched.batched_storage import BATCHED
 
 from .gradients import Call, call
 
 YES, LOOP, NO = "yes", "one by one", "refused"
+# What is computed one by one all the same, of functions that have a batched form.
+IN_PART = {
+    "getitem": "with a batched index beside None",
+    "isin": "with a batched x2",
+    "linalg.matrix_rank": "with a batched rtol",
+    "linalg.pinv": "with a batched rtol",
+    "scatter_add": "with a batched key",
+    "scattered": "with a batched key",
+    "searchsorted": "with a batched x1",
+}
 # Calls whose batched argument decides: what ``gradients`` calls has plain integers there.
 CALLS = {"bincount": call(lambda x: xp.bincount(xp.astype(x, xp.int64)), (3,))}
 

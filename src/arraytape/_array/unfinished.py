@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._record.mode_stack import MODES, tell_written
 from .._record.plan import Record, Structural
 from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
 from .._util.errors import describe, user_line
@@ -62,6 +63,8 @@ def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
     except BaseException:
         x._data, x._tid, x._state = before
         raise
+    if MODES:
+        tell_written(x)
 
 
 def pull(at: Any, record: Record) -> None:

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from .._record.mode_stack import MODES, meet
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
@@ -79,6 +80,8 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these ty
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """The view of ``x`` one step along, or None when that step has to copy the data."""
+    if MODES:
+        meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     if x._tid < 0:
@@ -231,6 +234,8 @@ def current_id(x: Array) -> int:
 @method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
     """The id of the value that x holds, which is no view; a value without an id gets one."""
+    if MODES:
+        meet(x)
     if not x._tid:
         with MOVING:
             if not x._tid:
@@ -242,15 +247,26 @@ def ensure_id(x: Array) -> int:
 
 def current(x: Array) -> tuple[int, Any]:
     """The id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
+    if MODES:
+        meet(x)
     tid = x._tid
     if tid < 0:
         tid = x._sync()
     return tid, x._data
 
 
+def peek(x: Array) -> Any:
+    """Return the up-to-date raw data of an Array, which counts as no read of a Variable."""
+    if MODES:
+        meet(x)
+    return refresh(x) if x._state & IS_VIEW else x._data
+
+
 @in_one_step(MOVING)
 def keep(x: Array) -> Any:
     """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
+    if MODES:
+        meet(x)
     data = x._data
     if x._state & IS_VIEW:
         root = x._view.root
@@ -301,7 +317,7 @@ def stable_handle(x: Array) -> Array:
 
 def laid_out(y: Array, x: Array) -> Array:
     """A new y in the memory layout of x, as NumPy's result; the layout decides which parts are views."""
-    like = refresh(x) if x._state & IS_VIEW else x._data
+    like = peek(x)
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.axis_ids)]
     if type(like) is type(y._data):
@@ -317,9 +333,9 @@ def order_of(x: Array) -> str:
 
 def layout_of(x: Array) -> Any:
     """Data that lies in memory as x: its own, or of a picked view the part that a loop would cut."""
+    data = peek(x)
     if not x._state & IS_VIEW:
-        return x._data
-    data = refresh(x)
+        return data
     if type(x._view) is not Picked or not data.size or 0 in data.hidden:
         return data
     one = x._view.root._data
@@ -347,7 +363,7 @@ def in_order(y: Array, order: str) -> Array:
 
 def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
     """A result whose axes lie in memory in this order, without gaps: itself, or a recorded copy."""
-    data = refresh(y) if y._state & IS_VIEW else y._data
+    data = peek(y)
     storage = storage_of(data)
     plain = axes == tuple(range(len(axes)))
     turned = data if plain else storage.xp.permute_dims(data, axes)

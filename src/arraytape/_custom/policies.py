@@ -1,8 +1,8 @@
 """Policies of recompute_grad: which results the first run keeps and the second takes.
 
-Both runs see the calls of ops through ``_define.interception``, and count them for each op.  The first
-keeps results by op and number of call; the second hands them in at the same place, once the operands
-are seen to have the layouts that they had.
+Both runs see the calls of ops by a mode, and count them for each op.  The first keeps results by op and
+number of call; the second hands them in at the same place, once the operands are seen to have the
+layouts that they had.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .._array.array import Array, wrap
-from .._define.interception import OpCall, Results
+from .._array.array import KEPT, Array, wrap
+from .._record.mode_stack import OpCall, ProgramMode, without_program_modes
 from .._record.op import REGISTRY, Op
 from .._storage.batched.batched_data import ACTIVE, Batched
 from .._util.errors import describe, user_line
@@ -58,18 +58,16 @@ class Policy:
             )
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
-    def all_ops(self) -> Iterable[Op]:
-        """The ops whose calls it has to see."""
-        return list(REGISTRY.values()) if self.ops is None else self.ops
-
-    def takes(self, op: Op) -> bool:
-        return self.ops is None or op in self.ops
+    def is_about(self, op: Op) -> bool:
+        """Return True if calls of an op count: of no list, those of all ops that have a public name."""
+        return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
         """Whether what a call gave is to be kept."""
         if self.choose is None:
             return True
-        return bool(self.choose(call.op.public, told(answer), *map(told, call.operands())))
+        with without_program_modes():
+            return bool(self.choose(call.op.public, told(answer), *map(told, call.operands())))
 
 
 def op_of(function: Any) -> Op | None:
@@ -109,6 +107,42 @@ def compared(value: Any) -> Any:
     return value if known else type(value)
 
 
+class Results:
+    """The results of a call, as data that a later call may hand out again.
+
+    The Arrays are marked, so that a write to one copies it first.
+    """
+
+    __slots__ = ("data", "several", "states")
+
+    def __init__(self, answer: Any, arrays: Sequence[Array]) -> None:
+        for y in arrays:
+            y._state |= KEPT
+        self.data = [y._data for y in arrays]
+        self.states = [y._state for y in arrays]
+        self.several = None if type(answer) is Array else type(answer)
+
+    def raw(self, *_: Any, **__: Any) -> Any:
+        """Return what the op's raw function gave, whatever it is called with."""
+        if self.several is None:
+            return self.data[0]
+        return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)
+
+    def mark(self, arrays: Sequence[Array]) -> None:
+        """Give Arrays of this data the state that those of the first call had."""
+        for y, state in zip(arrays, self.states, strict=True):
+            y._state |= state
+
+
+def arrays_of_answer(answer: Any) -> Sequence[Array]:
+    """Return the Arrays that an op gave: none where an operator declined, or others answered."""
+    if type(answer) is Array:
+        return (answer,)
+    if isinstance(answer, tuple) and all(type(part) is Array for part in answer):
+        return answer
+    return ()
+
+
 class Kept(NamedTuple):
     """What is kept of a call: its arguments as they are compared, and its results."""
 
@@ -116,64 +150,66 @@ class Kept(NamedTuple):
     results: Results
 
 
-class Keeping:
+class Keeping(ProgramMode):
     """The first run: the results that a policy wants are kept, by op and number of call."""
 
     def __init__(self, policy: Policy) -> None:
-        self.policy, self.busy = policy, False
+        self.policy = policy
         self.calls: Counter[Op] = Counter()
         self.kept: dict[tuple[Op, int], Kept] = {}
         self.axes = {*ACTIVE.get()}
 
     def takes(self, op: Op) -> bool:
-        return self.policy.takes(op)
+        return self.policy.is_about(op) and self.is_here()
 
-    def before(self, call: OpCall) -> None:
+    def answer(self, call: OpCall) -> Any:
         self.calls[call.op] += 1
-
-    def after(self, call: OpCall, answer: Any, arrays: Sequence[Array]) -> None:
+        number = self.calls[call.op]
+        answer = call.run()
+        arrays = arrays_of_answer(answer)
         # A vmap inside the function has other hidden axes in the second run.
         stays = all(
             type(y._data) is not Batched or self.axes.issuperset(y._data.axis_ids) for y in arrays
         )
-        if stays and self.policy.keeps(call, answer):
-            place = call.op, self.calls[call.op]
-            self.kept[place] = Kept(arguments_of(call), Results(answer, arrays))
+        if arrays and stays and self.policy.keeps(call, answer):
+            self.kept[call.op, number] = Kept(arguments_of(call), Results(answer, arrays))
+        return answer
 
     def arrays(self) -> list[Array]:
         """The kept results."""
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
-class Giving:
+class Giving(ProgramMode):
     """The second run: kept results are handed in where the first run had them.
 
     name : how messages call the function that runs.
     """
 
     def __init__(self, name: str, first: Keeping) -> None:
-        self.name, self.first, self.busy = name, first, False
+        self.name, self.first = name, first
         self.calls: Counter[Op] = Counter()
 
     def takes(self, op: Op) -> bool:
-        return self.first.takes(op)
+        return self.first.policy.is_about(op) and self.is_here()
 
-    def before(self, call: OpCall) -> Results | None:
+    def answer(self, call: OpCall) -> Any:
         self.calls[call.op] += 1
         number = self.calls[call.op]
         kept = self.first.kept.get((call.op, number))
         if kept is None:
-            return None
+            return call.run()
         arguments = arguments_of(call)
         if arguments != kept.arguments:
             raise self.other(
                 f"call {number} of {call.op.name} got {shown(arguments)} where it had got "
                 f"{shown(kept.arguments)}"
             )
-        return kept.results
-
-    def after(self, call: OpCall, answer: Any, arrays: Sequence[Array]) -> None:
-        """Nothing is kept of a second run."""
+        answer = call.run(kept.results.raw)
+        arrays = arrays_of_answer(answer)
+        if arrays:
+            kept.results.mark(arrays)
+        return answer
 
     def check_complete(self) -> None:
         """RuntimeError if ops of the policy ran another number of times than in the first run."""

@@ -12,7 +12,7 @@ import numpy as np
 from .._array.array import Array
 from .._array.exits import LEFT
 from .._array.views import private_handle
-from .._define.interception import intercepting
+from .._record.mode_stack import Mode, pushed
 from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
 from .._storage.batched.batched_data import REPLAY, active
@@ -120,7 +120,7 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
         with seen_by(first):
             trace = run_hidden(
                 name, without_rule, arguments.again(), OnCapture.COLLECT, keeps_records=False,
-                interceptors=() if first is None else (first,),
+                program_modes=() if first is None else (first,),
             )  # fmt: skip
         return publish(
             trace, RECOMPUTED, lambda: RecomputedCall(name, f, arguments, trace, first),
@@ -130,9 +130,9 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     return function
 
 
-def seen_by(first: Keeping | None) -> AbstractContextManager[None]:
-    """Within it the calls of ops that a policy is about look for interceptors."""
-    return nullcontext() if first is None else intercepting(first.policy.all_ops())
+def seen_by(mode: Mode | None) -> AbstractContextManager[Any]:
+    """Return a block within which the mode of a policy, if there is one, sees the calls of ops."""
+    return nullcontext() if mode is None else pushed(mode)
 
 
 class RecomputedCall(Call):
@@ -165,20 +165,21 @@ class RecomputedCall(Call):
         without a rule lies in between.
         """
         inputs = self.arguments.again()
-        giving = () if self.keeping is None else (Giving(self.name, self.keeping),)
+        giving = None if self.keeping is None else Giving(self.name, self.keeping)
         recorder = FunctionRecorder(
-            self.name, tids, first_values=self.variable_values, interceptors=giving
-        )
+            self.name, tids, first_values=self.variable_values,
+            program_modes=() if giving is None else (giving,),
+        )  # fmt: skip
         replay = active(REPLAY)  # vmaps around it may have ended
         seen = only_recorders(*recorders(), recorder)
-        with seen_by(self.keeping), seen, replay, held_again(self.state):
+        with seen_by(giving), seen, replay, held_again(self.state):
             y = self.run_inside(self.function, *inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)
         self._check_values(recorder, tids, results)
         self._check_layouts(leaves)
-        for one in giving:
-            one.check_complete()
+        if giving is not None:
+            giving.check_complete()
         self._check_results(leaves)
         if check and recorder.has_missing_rules:
             check_rules(recorder.records, results, tids)

@@ -17,14 +17,15 @@ from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.unfinished import UNFINISHED
 from .._array.views import current, root_of
-from .._define.interception import Interceptor, SeesCalls
 from .._exits.journal import Journal
+from .._record.mode_stack import Mode
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import (
     BaseRecorder,
     Bystander,
     Recorder,
     SeesAssignments,
+    SeesCalls,
     only_recorders,
     recorders,
     tell,
@@ -91,8 +92,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         Whether ``records`` are kept, or only what is learned from them.
     first_values
         In a second run, the Variables that the first one read, with the data that they held.
-    interceptors
-        What sees the calls of ops in this run, besides those of the suspended recorders.
+    program_modes
+        The modes that look at this run, besides those of the suspended recorders.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         on_capture: OnCapture = OnCapture.REFUSE,
         keeps_records: bool = True,
         first_values: Sequence[tuple[Any, Any]] = (),
-        interceptors: Sequence[Interceptor] = (),
+        program_modes: Sequence[Mode] = (),
     ) -> None:
         self.name, self.on_capture = name, on_capture
         self.keeps_records, self.first_values = keeps_records, first_values
@@ -136,8 +137,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         self.exits: list[LeftRecord] = []
         self.journal: Journal | None = None
         self.frames = [frame for recorder in hidden for frame in recorder.frames]
-        around = [one for r in hidden if isinstance(r, SeesCalls) for one in r.interceptors]
-        self.interceptors = (*around, *interceptors)
+        around = [one for r in hidden if isinstance(r, SeesCalls) for one in r.program_modes]
+        self.program_modes = (*around, *program_modes)
         self.variables: list[Any] = []
         self.variable_values: list[tuple[Any, Any]] = []
         self.assigned_variables: list[tuple[Any, Any]] = []
@@ -296,14 +297,14 @@ def run_hidden(
     inputs: Inputs,
     on_capture: OnCapture,
     keeps_records: bool,
-    interceptors: Sequence[Interceptor] = (),
+    program_modes: Sequence[Mode] = (),
 ) -> Trace:
     """Run a function that gives ``(y, rule)``, outer recorders suspended, a private one active."""
     hidden = recorders()
     tids = [x._tid for x in inputs.arrays]
     followed = [tid for tid in tids if any(tid in recorder.followed for recorder in hidden)]
     recorder = FunctionRecorder(
-        name, followed, hidden, on_capture, keeps_records, interceptors=interceptors
+        name, followed, hidden, on_capture, keeps_records, program_modes=program_modes
     )
     with only_recorders(recorder):
         y, rule = f(*inputs.args, **inputs.keywords)

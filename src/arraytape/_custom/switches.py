@@ -5,57 +5,47 @@ What such a comparison decides jumps where the two are equal, and no derivative 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from .._array.array import Array
-from .._define.interception import OpCall, SeesCalls, intercepting
-from .._record.op import REGISTRY, Op
+from .._record.mode_stack import OpCall, ProgramMode, pushed
+from .._record.op import Op
 from .._record.plan import Record
-from .._record.stack import BaseRecorder, entered, recorders
+from .._record.stack import BaseRecorder, SeesCalls, entered, recorders
 from .._util.errors import user_line
 
-COMPARISONS = (
-    "ceil", "equal", "floor", "floor_divide", "greater", "greater_equal", "less", "less_equal",
-    "not_equal", "remainder", "round", "searchsorted", "sign", "signbit", "trunc",
-    "truncated_remainder",
-)  # fmt: skip
 
-
-class Comparisons(BaseRecorder, SeesCalls):
+class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
     """A recorder that follows what comes of one Array, and sees where it is compared.
 
     lines : by what, the line of the first comparison with a value that another recorder follows.
     """
 
-    busy = False
-
     def __init__(self, x: Array) -> None:
         super().__init__()
         self.others = recorders()
         self.followed = {x._ensure_id()}
-        self.interceptors = (self,)
+        self.program_modes = (self,)
         self.lines: dict[str, str] = {}
 
     def record(self, record: Record) -> None:
         """Pass over it: the ids of what comes of x are all that is asked for."""
 
     def takes(self, op: Op) -> bool:
-        return op.name in COMPARISONS
+        return op.jumps and self.is_here()
 
-    def before(self, call: OpCall) -> None:
+    def answer(self, call: OpCall) -> Any:
         ids = [x._current_id() for x in call.operands() if isinstance(x, Array)]
-        if self.followed.isdisjoint(ids):
-            return
-        if any(tid in other.followed for tid in ids if tid for other in self.others):
+        if not self.followed.isdisjoint(ids) and any(
+            tid in other.followed for tid in ids if tid for other in self.others
+        ):
             self.lines.setdefault(call.op.name, user_line())
-
-    def after(self, call: OpCall, answer: Any, arrays: Sequence[Array]) -> None:
-        """Pass over it."""
+        return call.run()
 
 
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
     """Return f(x, *rest), and where f compares what comes of x with what recorders around it follow."""
     seen = Comparisons(x)
-    with intercepting([REGISTRY[name] for name in COMPARISONS]), entered(seen):
+    with pushed(seen), entered(seen):
         return f(x, *rest), seen.lines

@@ -2,6 +2,7 @@
 
 The life of one call, in the order in which the source has it:
 
+0. While a thread has modes (``_record.mode_stack``), those of this thread see the call, or answer it.
 1. Each operand is read: of an Array the value id ``t_x`` and the data ``d_x``; of anything else what
    ``operands.coerce`` makes of it.
 2. Operands that lie in different types of data are brought to one, ``kind``.
@@ -16,12 +17,11 @@ After its first call ``print(arraytape.exp.__source__)`` shows what was compiled
 
 from __future__ import annotations
 
-import functools
 import inspect
 import linecache
 from collections.abc import Callable
 from threading import get_ident
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ import numpy as np
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
 from .._array.cuts import note_cut
 from .._array.views import keep
+from .._record.mode_stack import GO_ON, OP_BUILTINS, ask_modes
 from .._record.op import Op
 from .._record.plan import LAYOUT
 from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_tid
@@ -37,8 +38,8 @@ from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
 from .._util.locks import FREE_THREADED
 from .._util.options import unwrap_option
-from .interception import Compiled, uncompiled
 from .keywords import ABSENT, OtherNames, refuse
+from .op_function import OpFunction, give_code, uncompiled
 from .operands import (
     CACHED,
     CONSTANT,
@@ -79,7 +80,7 @@ def compile_function(
     ``out=`` and ``where=``, which the signature does not show.
     """
     name = name or op.name.rpartition(".")[2]
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"__builtins__": OP_BUILTINS}
 
     def build() -> None:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
@@ -96,13 +97,8 @@ def compile_function(
         source = source_of(form)
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-        exec(compiled(source), scope)
-        made = scope["function"]
-        function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
         function.__source__ = source  # type: ignore[attr-defined]
-        function.__code__ = made.__code__.replace(  # last: from here on calls run it
-            co_filename=filename, co_name=name, co_qualname=name
-        )
+        give_code(function, source, filename, name)
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         this.build_once()
@@ -110,17 +106,11 @@ def compile_function(
 
     scope["first_call"] = first_call
     function = FunctionType(uncompiled.__code__, scope, name)
-    this = Compiled(op, function, tuple(signature.parameters), build)
+    this = scope["OWN"] = OpFunction(op, function, tuple(signature.parameters), build)
     op.functions.append(this)
     function.__qualname__, function.__module__ = name, public_module(op)
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
-
-
-@functools.cache
-def compiled(source: str) -> CodeType:
-    """Ops of one form have one source: it is compiled once, since that is what importing costs."""
-    return compile(source, "<arraytape>", "exec")
 
 
 def what_it_uses(op: Op) -> dict[str, Any]:
@@ -132,6 +122,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "check_dtype": check_dtype,
         "unwrap_option": unwrap_option,
     }
+    modes = {"ask_modes": ask_modes, "GO_ON": GO_ON}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
@@ -152,7 +143,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
     }  # fmt: skip
-    scope = the_op | hidden | operands | scalars | results | recording
+    scope = the_op | hidden | modes | operands | scalars | results | recording
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
@@ -213,6 +204,7 @@ def source_of(form: Form) -> str:
         if hidden:
             given = ", ".join(form.order)
             s.line(f"if out is not None or where is not None: return into(({given},), out, where)")
+        write_mode_test(s, form)
         check_dtype_parameter(s, form)
         for parameter in form.parameters:
             if is_option(parameter) and not form.op.checked:
@@ -228,6 +220,16 @@ def source_of(form: Form) -> str:
             record(s, form)
         s.line("return answer")
     return s.text()
+
+
+def write_mode_test(s: Source, form: Form) -> None:
+    """Hand the call, as it came, to the modes of this thread while any thread has modes."""
+    positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
+    named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
+    given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
+    with s.block("if MODES is not None:"):
+        s.line(f"answer = ask_modes(OWN, {given}, {{{', '.join(named)}}})")
+        s.line("if answer is not GO_ON: return answer")
 
 
 def check_dtype_parameter(s: Source, form: Form) -> None:

@@ -21,7 +21,10 @@ from .._util.errors import describe, entrance, shown, user_line
 from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
-_stopped = nondifferentiable("stop_gradient", origin="inner")
+_stopped = nondifferentiable(
+    "stop_gradient", takes="", gives="", origin="inner",
+    continuous=True, propagates_nan=True, in_order=True, scalars=False,
+)  # fmt: skip
 REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 

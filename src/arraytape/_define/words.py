@@ -18,13 +18,14 @@ from typing import Any, overload
 
 from .._array.array import Array
 from .._record.op import REGISTRY, Cusped, Op, Origin, P, R, Sample, register, sample
+from .._record.op_facts import FACTS
 from .._record.plan import Rule, same
 from .._util import errors
 from .._util.options import unwrap_option
-from .compile import compile_function, public_module
+from .compile import by_reference, compile_function, defaults_of, public_module
 from .docstrings import docstring
-from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
+from .op_function import give_code, uncompiled
 from .operands import an_array
 from .option_checks import is_option, write_option_check
 from .source import Source
@@ -69,11 +70,11 @@ def elementwise(
     convert: bool = True,
     cusped: Cusped = False,
     inputs: Sequence[str] = (),
-    continuous: bool = True,
     doc: str = "",
     takes: str = "",
     gives: str = "",
     origin: Origin = "standard",
+    **facts: Any,
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
@@ -83,7 +84,8 @@ def elementwise(
     ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
     ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0, or a
     function that tells so from what a record keeps.  ``inputs`` names the operands where they are not
-    the standard's x, or x1 and x2.  ``continuous`` is False where the result jumps.
+    the standard's x, or x1 and x2.  ``facts`` are those of ``Facts``, such as ``continuous=False`` where
+    the result jumps, and ``propagates_nan=False`` where it may be a number though an operand is NaN.
 
     ``doc`` is the docstring: a summary, and paragraphs on the derivative at special points.  ``takes``
     names the dtypes of the operands, by default floating-point ones (real ones for two operands), and
@@ -94,7 +96,7 @@ def elementwise(
     default = SHAPES1 if len(rules) == 1 else SHAPES2 if len(rules) == 2 else shapes_of(len(rules))
     op = Op(name, "elementwise", names, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
-            cusped=cusped, continuous=continuous, doc=doc, origin=origin,
+            cusped=cusped, doc=doc, origin=origin, **facts,
             takes=takes or ("floating" if len(rules) == 1 else "real floating"),
             gives=("x", gives or "floating") if len(rules) == 1
             else ("broadcast", gives or "promoted floating"))  # fmt: skip
@@ -106,15 +108,21 @@ def nondifferentiable(
     inputs: int = 1,
     *,
     doc: str = "",
-    takes: str = "",
-    gives: str = "",
+    takes: str = "any",
+    gives: str = "bool",
     origin: Origin = "standard",
+    **facts: Any,
 ) -> Callable[..., Array]:
-    """Return an elementwise op that has no derivative: its gradient is None."""
+    """Return an elementwise op that has no derivative: its gradient is None.
+
+    By default it is exact, and tells something of operands of any dtype.
+    """
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
     shape = "" if not gives else "x" if inputs == 1 else "broadcast"
-    op = Op(name, "nondifferentiable", names, per_element=True, doc=doc, takes=takes,
-            gives=(shape, gives), origin=origin)  # fmt: skip
+    rounds = gives == "x" and takes != "integral"
+    facts = {"correctly_rounded": True, "propagates_nan": rounds} | facts
+    op = Op(name, "nondifferentiable", names, signature="()->()" if inputs == 1 else "(),()->()",
+            doc=doc, takes=takes, gives=(shape, gives), origin=origin, **facts)  # fmt: skip
     return publish(op, signature)
 
 
@@ -134,8 +142,7 @@ def primitive(
     that returns a tuple of contributions, for inputs that share work.
 
     ``linear_in`` names inputs in each of which the op is linear: there forward mode runs the op
-    itself on the tangent.  ``per_element`` says that each element of the result depends on one
-    element of each input."""
+    itself on the tangent."""
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
@@ -146,11 +153,13 @@ def primitive(
 @overload
 def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
-def composite(
-    *, takes: str = "", gives: tuple[str, str] = ("", ""), origin: Origin = "standard"
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def composite(function: Any = None, /, **facts: Any) -> Any:
-    """Declare a function of other ops: both modes follow from its parts."""
+    """Declare a function of other ops: both modes follow from its parts.
+
+    ``facts`` are those of the raw function of its name, which rules and other ops may call; nothing
+    follows from the parts.
+    """
     if function is None:
         return functools.partial(composite, **facts)
     signature = inspect.signature(function)
@@ -158,8 +167,16 @@ def composite(function: Any = None, /, **facts: Any) -> Any:
     public = with_arrays(op.name, function, signature)
     public.__module__ = public_module(op)
     public.__doc__ = docstring(op, signature, function.__doc__)
-    register(op).public = public
+    enter_op(op, public)
     return public
+
+
+def enter_op(op: Op, public: Callable[..., Any]) -> None:
+    """Enter an op of ours in the registry, and its facts as those of the raw function of its name."""
+    steps = op.per_element or op.kind == "nondifferentiable"
+    op.jumps = steps and not (op.continuous or op.creates)
+    register(op).public = public
+    FACTS[op.name] = op
 
 
 def with_arrays(
@@ -181,13 +198,9 @@ def with_arrays(
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        others = OtherNames(parameters)
-        defaults = [p for p in others.parameters if p.default is not p.empty]
-        exec(compile(check_of(name, parameters, others), "<arraytape composite>", "exec"), scope)
-        by_position = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY)
-        by_name = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY}
-        public.__defaults__, public.__kwdefaults__ = by_position or None, by_name or None
-        public.__code__ = scope["public"].__code__
+        scope.update(defaults_of(signature))
+        source = check_of(name, parameters, OtherNames(parameters))
+        give_code(public, source, "<arraytape composite>", "public")
         return public(*args, **kwargs)
 
     scope["first_call"] = first_call
@@ -203,12 +216,9 @@ def is_checked(parameter: inspect.Parameter) -> bool:
 
 def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
     """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
-    bare = [
-        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
-        for p in others.parameters
-    ]
+    bare = by_reference([p.replace(annotation=p.empty) for p in others.parameters])
     s = Source()
-    with s.block(f"def public{inspect.Signature(bare)}:"):
+    with s.block(f"def function{inspect.Signature(bare)}:"):
         others.check(s, repr(name))
         for p in parameters:
             if is_checked(p):
@@ -240,17 +250,13 @@ def handed_on(parameter: inspect.Parameter) -> str:
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
-@overload
-def without_derivative(function: Callable[P, R], /) -> Callable[P, R]: ...
-@overload
-def without_derivative(
-    *, takes: str = "", gives: tuple[str, str] = ("", ""), origin: Origin = "standard"
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def without_derivative(function: Any = None, /, **facts: Any) -> Any:
+def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare a function with parameters whose array results have no gradient."""
-    if function is None:
-        return functools.partial(without_derivative, **facts)
-    return from_signature("nondifferentiable", function, **facts)
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        return from_signature("nondifferentiable", function, **options)
+
+    return declare
 
 
 def from_signature(
@@ -260,33 +266,23 @@ def from_signature(
     transpose: Rule | None = None,
     vjps: Sequence[Rule | None] = (),
     joint: Rule | None = None,
-    outputs: Sequence[str] = ("y",),
-    samples: Sequence[Sample] = (),
-    domain: tuple[float, float] = (-2.0, 2.0),
-    saves: dict[str, Rule] | None = None,
-    selects: Cusped | None = None,
-    moves: bool = False,
-    linear_in: Sequence[str] = (),
-    alone: Callable[..., Any] | None = None,
-    per_element: bool = False,
-    cusped: Cusped = False,
-    continuous: bool | None = None,
-    takes: str = "",
-    gives: tuple[str, str] = ("", ""),
-    origin: Origin = "standard",
+    **options: Any,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
+    if "signature" not in options:
+        raise TypeError(
+            f"{function.__name__}: state its signature by core dimensions, such as "
+            f"signature='(N,N)->()', or '(...)->(...)' [at {errors.user_line()}]"
+        )
     inputs, variadic = inputs_among(signature)
     rules: Sequence[Rule | None] | None = vjps or None
     if transpose is not None:
         rules, joint = (None, transpose) if variadic else ([transpose], joint)
     op = Op(
-        public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
-        joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
-        linear_in=linear_in, alone=alone, per_element=per_element, cusped=cusped, continuous=continuous,
-        takes=takes, gives=gives, origin=origin,
+        public_name(function), kind, inputs, variadic=variadic, rules=rules, joint=joint,
         parameters=[name for name in signature.parameters if name not in inputs],
+        **{"domain": (-2.0, 2.0)} | options,
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, function.__doc__)
     public.__wrapped__ = function  # type: ignore[attr-defined]
@@ -299,7 +295,7 @@ def publish(
     """Compile, document and register; ``own`` is the docstring of the declaration."""
     public = compile_function(op, signature, **options)
     public.__doc__ = docstring(op, signature, own)
-    register(op).public = public
+    enter_op(op, public)
     return public
 
 

@@ -30,15 +30,7 @@ from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape
 from ..ops.searching_functions import count_nonzero, where
 from . import exact
 from .implementations import of_numpy
-from .numpy_arguments import (
-    array_of,
-    as_arrays,
-    as_operands,
-    axes_of,
-    cast,
-    into,
-    on_host,
-)
+from .numpy_arguments import array_of, as_arrays, as_operands, axes_of, cast, into, on_host
 from .pieces import is_fortran, laid_out
 
 

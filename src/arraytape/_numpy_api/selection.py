@@ -10,14 +10,7 @@ import numpy as np
 
 from .._array.array import SCALAR, Array, asarray_like
 from .._array.paths import PICK, Path, walk
-from .._array.views import (
-    current,
-    in_order,
-    laid_out,
-    location,
-    order_of,
-    with_axes_in_memory,
-)
+from .._array.views import current, in_order, laid_out, location, order_of, with_axes_in_memory
 from .._define.operands import first_array
 from .._storage import numpy_namespace
 from .._storage.storage import storage_of

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._define.define_op import stop_gradient
 from .._define.raw_calls import at_users_line
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -72,15 +71,6 @@ def heaviside(x1: Any, x2: Any) -> Array:
     x1, x2 = as_arrays(x1, x2)
     step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
     return where(elementwise.isnan(x1), x1, step)
-
-
-def logaddexp2(x1: Any, x2: Any) -> Array:
-    """See ``numpy.logaddexp2``."""
-    x1, x2 = as_arrays(x1, x2)
-    # The greater one apart: of large numbers, rounded products have no difference left.
-    top = stop_gradient(elementwise.maximum(x1, x2))
-    top = where(elementwise.isfinite(top), top, 0.0)
-    return top + elementwise.logaddexp((x1 - top) * LOG2, (x2 - top) * LOG2) / LOG2
 
 
 def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
@@ -147,7 +137,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.fmin: known(elementwise.minimum),
     np.fmod: fmod,
     np.heaviside: heaviside,
-    np.logaddexp2: logaddexp2,
+    np.logaddexp2: elementwise.logaddexp2,
     np.matvec: matvec,
     np.modf: modf,
     np.rad2deg: scaled(180.0 / np.pi),
@@ -162,7 +152,7 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 COMPOSED = frozenset((
     np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
     np.fmin, np.fmod, np.heaviside,
-    np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
+    np.matvec, np.rad2deg, np.radians, np.vecmat,
 ))  # fmt: skip
 
 

@@ -22,10 +22,12 @@ import os
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from .._util.errors import user_line
+from .op_facts import Facts
 from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 
 P = ParamSpec("P")
@@ -107,8 +109,8 @@ def declaration_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-class Op:
-    """One statement: what an op is called with, and the rules of its derivative.
+class Op(Facts):
+    """One statement: what an op is called with, the rules of its derivative, and its facts.
 
     rules, joint
         ``rules[i]`` is the VJP of input i (of kind elementwise: the linear map of its tangent), None
@@ -132,12 +134,6 @@ class Op:
         but cotangents.
     alone
         What is called in the op's place when one of its later inputs is None.
-    per_element
-        Each element of the result depends on one element of each input, so the op's raw function
-        serves batched data as it is.  The words say it of elementwise ops.
-    continuous
-        The result does not jump: last bits of the inputs change last bits of it, poles and branch cuts
-        aside.  By default it is so of elementwise and linear ops with rules that are not a user's own.
     own_dtype
         The result may have another dtype than operands of one dtype: complex results of real data.
     doc
@@ -148,6 +144,9 @@ class Op:
     origin
         Whose function it is: the standard's, a further public one ("extra"), or one behind other names
         ("inner").
+    facts
+        What ``Facts`` names.  By default elementwise ops of ours are continuous and propagate NaN, those
+        of several operands promote these, and linear ops are continuous.
 
     Attributes
     ----------
@@ -155,7 +154,7 @@ class Op:
         The function that users call.
     functions
         The functions compiled from it, the public one and those of operators: see
-        ``_define.interception``.
+        ``_define.op_function``.
     """
 
     def __init__(
@@ -178,13 +177,12 @@ class Op:
         linear_in: Sequence[str] = (),
         checked: bool = False,
         alone: Function | None = None,
-        per_element: bool = False,
         own_dtype: bool = False,
-        continuous: bool | None = None,
         doc: str = "",
         takes: str = "",
         gives: tuple[str, str] = ("", ""),
         origin: Origin = "standard",
+        **facts: Any,
     ) -> None:
         self.name, self.kind, self.variadic = name, kind, variadic
         self.doc, self.takes, self.gives, self.origin = doc, takes, gives, origin
@@ -194,11 +192,15 @@ class Op:
         self.samples, self.domain = tuple(samples), domain
         self.selects = kind == "linear" if selects is None else selects
         self.diagonal = kind == "elementwise"  # the Jacobian is
-        self.per_element = per_element or kind == "elementwise"
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.own_dtype = own_dtype
-        default = kind in ("elementwise", "linear") and not checked
-        self.continuous = default if continuous is None else continuous
+        self.continuous = kind in ("elementwise", "linear") and not checked
+        if self.diagonal:
+            self.signature = f"{'(),' * len(self.inputs)}->()".replace(",->", "->")
+            self.propagates_nan = not checked
+        self.with_facts(facts)
+        if self.per_element and kind != "composite" and "promotes" not in facts:
+            self.promotes = "all" if len(self.inputs) > 1 else ""
         self.public: Function | None = None
         self.functions: list[Any] = []
         self._plans: tuple[list[Plan], list[Plan]] = ([], [])
@@ -208,6 +210,25 @@ class Op:
     @property
     def recorded(self) -> bool:
         return self.kind in ("elementwise", "linear", "primitive")
+
+    @cached_property
+    def linear_places(self) -> tuple[tuple[int, ...], ...]:  # type: ignore[override]
+        """Derive from what the rules ask for in which operands the op is linear, together or alone.
+
+        An elementwise op is so in an operand whose slope asks neither for it nor for the result.
+        """
+        if self.linear_in or (self.kind == "linear" and not self.variadic):
+            return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
+        if not (self.diagonal and self.continuous and self.rules):
+            return ()
+        asks = [{*self.asks.get(rule, ("y",))} for rule in self.rules]  # type: ignore[arg-type]
+        names, whole = self.inputs, {*self.outputs, *self.saves}
+        free = [i for i, x in enumerate(names) if not asks[i] & {x, *whole}]
+        groups = [
+            tuple([j for j in free if i == j or not {names[i], names[j]} & (asks[i] | asks[j])])
+            for i in free
+        ]
+        return tuple(dict.fromkeys(groups))
 
     def give_rules(self, rules: Sequence[Rule | Unknown | None] | None, joint: Rule | None) -> None:
         """Set the VJP rules, and check the names they ask for."""

@@ -130,6 +130,12 @@ class SeesAssignments:
         """Called before the value is replaced; value : what is assigned, or computed with."""
 
 
+class SeesCalls:
+    """A recorder that has modes, which see the calls of ops where it is on the stack."""
+
+    program_modes: Sequence[Any] = ()
+
+
 def tell_assigned(variable: Any, value: Any) -> None:
     """Tell the recorders that want to know that a Variable's value is about to be replaced."""
     for recorder in recorders():

@@ -7,15 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._record.op_facts import facts_of
 from .numpy_storage import NUMPY
 from .storage import DEFAULT, EVERYWHERE, STORAGES, storage_at, storage_for
-
-# Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
-ARRAYS = {
-    "cast", "count_nonzero", "discretized", "imag_part", "isin", "power_derivative", "real_part",
-    "reshaped", "scattered", "stop_gradient", "sum_adjoint", "where",
-}  # fmt: skip
-
 
 NUMBERS = frozenset((bool, int, float, complex))
 
@@ -63,7 +57,7 @@ class DispatchTable(dict[type, Callable[..., Any]]):
         if storage is None:
             raise TypeError(f"no storage holds data of type {kind.__module__}.{kind.__name__}")
         found, name = storage.function(self.name), self.name
-        plain = storage is NUMPY or name in ARRAYS or name in EVERYWHERE
+        plain = storage is NUMPY or not facts_of(name).scalars or name in EVERYWHERE
         self[kind] = found = found if plain else immutable(found)
         return found
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._record.op_facts import VIEW, hull, state_facts
 from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
@@ -30,33 +31,10 @@ logical_or: Any = np.logical_or
 logical_and: Any = np.logical_and
 
 DIRECT = frozenset(
-    [
-        "arange",
-        "broadcast_to",
-        "broadcast_arrays",
-        "broadcast_shapes",
-        "concat",
-        "empty",
-        "expand_dims",
-        "eye",
-        "flip",
-        "full",
-        "linspace",
-        "matrix_transpose",
-        "moveaxis",
-        "ones",
-        "repeat",
-        "roll",
-        "squeeze",
-        "stack",
-        "take_along_axis",
-        "tensordot",
-        "tile",
-        "tril",
-        "triu",
-        "zeros",
-    ]
-)
+    ("arange", "broadcast_to", "broadcast_arrays", "broadcast_shapes", "concat", "empty", "expand_dims",
+     "eye", "flip", "full", "linspace", "matrix_transpose", "moveaxis", "ones", "repeat", "roll",
+     "squeeze", "stack", "take_along_axis", "tensordot", "tile", "tril", "triu", "zeros")
+)  # fmt: skip
 
 
 def getitem(x: Any, /, key: Any) -> Any:
@@ -70,6 +48,7 @@ def stop_gradient(x: Any, /) -> Any:
 # What an operator does where it differs from the function of the same meaning: ndarray's power
 # knows cheap and exact spellings of scalar exponents (x ** 2 is x * x).
 power_operator = operator.pow
+state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -189,19 +168,23 @@ def masked(mask: Any, x: Any) -> Any:
 
 
 broadcast_view = np.broadcast_to
+state_facts("broadcast_view", **VIEW, in_order=True)(broadcast_view)
 cube_root = np.cbrt
 truncated_remainder = np.fmod
 
 
 # --- views, as steps of paths: see ``_array.paths`` --------------------------------------------------
+@state_facts(signature="()->()", continuous=True)
 def real_view(x: Any, _: Any = None, /) -> Any:
     return x.real
 
 
+@state_facts(signature="()->()", continuous=True)
 def imag_view(x: Any, _: Any = None, /) -> Any:
     return x.imag
 
 
+@state_facts(signature="(M,N)->(K)", continuous=True, rearranges=True, range=hull)
 def diagonal_view(x: Any, offset: int, /) -> Any:
     rows, columns = x.shape[-2:]
     if rows == columns and x.ndim == 2 and not offset and x.flags.c_contiguous:
@@ -212,11 +195,13 @@ def diagonal_view(x: Any, offset: int, /) -> Any:
     return np.einsum("...ii->...i", x[..., top : top + n, left : left + n])
 
 
+@state_facts(signature="(N)->(N,M)", continuous=True, rearranges=True, range=hull)
 def windows_view(x: Any, argument: tuple[int, int], /) -> Any:
     axis, length = argument
     return np.lib.stride_tricks.sliding_window_view(x, length, axis)
 
 
+@state_facts(signature="()->()", **VIEW)
 def read_only_view(x: Any, _: Any = None, /) -> Any:
     view = x.view()
     view.flags.writeable = False

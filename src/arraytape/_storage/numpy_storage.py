@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._record.op_facts import hull, state_facts
 from . import numpy_namespace
 from .scattering import add_at
 from .storage import HOST, MAKING, Storage, admitted, enter
@@ -113,6 +114,9 @@ def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
 
 
+@state_facts(
+    "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
+)
 def arranged(data: Any, order: tuple[int, ...]) -> Any:
     """A copy whose last axes lie in memory in this order."""
     count = data.ndim - len(order)

@@ -318,6 +318,14 @@ class Standard:
     def truncated_remainder(self, x1: Any, x2: Any, /) -> Any:
         return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
 
+    def logaddexp2(self, x1: Any, x2: Any, /) -> Any:
+        top = self.maximum(
+            x1, x2
+        )  # apart: of large numbers, rounded products have no difference left
+        top = self.where(self.isfinite(top), top, 0.0)
+        log2 = math.log(2.0)
+        return top + self.logaddexp((x1 - top) * log2, (x2 - top) * log2) / log2
+
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)

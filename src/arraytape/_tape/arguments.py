@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, namespace, wrap
+from .._array.views import peek
+from .._record.mode_stack import MODES, meet
 from .._record.plan import Record
 from .._storage.batched.batched_data import lengths_of
 from .._storage.storage import holds_kind, inexact, storage_of
@@ -82,6 +84,8 @@ def arrays_of(
     for what is a number or a foreign array now.
     """
     found = nest.leaves(structure)
+    if MODES:
+        meet(*found)
     for leaf in found:
         if type(leaf) is Array and leaf._data.dtype.kind in "fc":
             continue
@@ -118,12 +122,14 @@ def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[A
     if output_gradients is None:
         return [one(y) for y in targets]
     given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
+    if MODES:
+        meet(*given)
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
 
 def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
     """Zeros or ones in the dtype and place of an Array, and in its shape unless one is given."""
-    storage = storage_of(like._data)
+    storage = storage_of(peek(like))
     shape = like.shape if shape is None else shape
     return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
 

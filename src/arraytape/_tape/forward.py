@@ -15,7 +15,7 @@ from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._array.exits import ENTERED, LEFT
 from .._array.paths import Path, add_through, walk
-from .._array.views import current, laid_out, location, private_handle
+from .._array.views import current, laid_out, location, peek, private_handle
 from .._exits.journal import Journal
 from .._exits.lacks import Doubt, Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
@@ -79,7 +79,7 @@ class ForwardPass(BaseRecorder):
         held = self.tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
-        at = ArrayData(storage_of(t._data))
+        at = ArrayData(storage_of(peek(t)))
         self.tangents[tid] = add_through(whole, path, t, at)
         self.known.add(tid)
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary, ref
 
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current
-from .._define.interception import unseen
+from .._record.mode_stack import without_program_modes
 from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
@@ -28,7 +28,7 @@ class Packed:
         self.source = reference(x._data)
         self.shape, self.dtype, self.size = x._data.shape, x._data.dtype, x.size
         self.device, self.unpack = x.device, unpack
-        with unseen():
+        with without_program_modes():
             self.data = pack(x)
 
     def unpacked(self) -> Any:

@@ -21,6 +21,7 @@ from .._array.paths import Path
 from .._array.views import location
 from .._exits.journal import Journal
 from .._exits.modes import mode_of
+from .._record.mode_stack import MODES, meet, tell_watched
 from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import (
     AWAITED,
@@ -438,8 +439,12 @@ class Recording(BaseRecorder, SeesAssignments):
                     f"with asarray [at {user_line()}]"
                 )
         since = new_tid()
+        if MODES:
+            meet(*found)
         for leaf in found:
             self.follow(leaf, since)
+            if MODES:
+                tell_watched(leaf)
 
     def assigned(self, variable: Any, value: Any, /) -> None:
         """Remember that a Variable gets a value: there a gradient ends."""
@@ -453,6 +458,8 @@ class Recording(BaseRecorder, SeesAssignments):
         new = self.watches_variables and x._trainable and x._current_id() not in self.known
         if new and self.followed is not UNFOLLOWED and inexact(x._data):
             self.follow(x)
+            if MODES:
+                tell_watched(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The Variables among what is watched, in the order in which they were made."""

@@ -104,6 +104,21 @@ class Setting(Context, Generic[T]):
             self.variable.set(*self.before)
 
 
+class Profiled(Block):
+    """A block in which Python calls a function for each call in this thread: see ``sys.setprofile``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def _begin(self) -> None:
+        self.before = sys.getprofile()
+        sys.setprofile(self.function)
+
+    def _end(self) -> None:
+        if sys.getprofile() is self.function:
+            sys.setprofile(self.before)
+
+
 class Quiet(Block):
     """Within it NumPy says nothing of infinities and NaN: ``np.errstate``, which ends as blocks do.
 

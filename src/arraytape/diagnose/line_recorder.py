@@ -1,34 +1,26 @@
 """The lines of ops: a recorder of everything that a thread computes on Arrays, tapes or not.
 
-A tape has no lines, and no record of what it does not follow.  ``Lines`` follows every operand: the ops
-report to it as to a tape.  Of ops without derivative, which report to nobody, and of assignments to
-Variables, Python's own profiler hook tells it.
+A tape has no lines, and no record of what it does not follow.  ``Lines`` is a mode, too, and follows
+every operand before an op runs: the ops report to it as to a tape.  Of ops without derivative, which
+report to no recorder, it takes the results from their calls.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from .._array.array import EXPORTED, Array
 from .._array.exits import LEFT
 from .._array.views import location
+from .._record.mode_stack import Mode, OpCall, pushed
 from .._record.op import REGISTRY, Op
 from .._record.plan import Record, inputs_of, plan_of, results_of
-from .._record.stack import Bystander, Paused, push, recorders, remove
-from .._tape.recording import Recording
+from .._record.stack import Bystander, Paused, SeesAssignments, push, recorders, remove
 from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import user_line
 from ..variable import Variable
-
-COMPILED = "<arraytape "  # how the file names of compiled ops begin
-ASSIGNMENTS: set[CodeType] = {
-    function.__code__ for function in (Variable.assign, Variable._update, Variable.__setitem__)
-}
-WATCHES = Recording.follow.__code__
 
 
 class Step(NamedTuple):
@@ -49,11 +41,11 @@ class Step(NamedTuple):
     paused: frozenset[int]
 
 
-class Lines(Bystander):
+class Lines(Bystander, SeesAssignments, Mode):
     """What ``lines`` gives: the steps of a thread, in the order in which they ran."""
 
     # A bystander, so that gradients which are taken meanwhile compute on raw data as they would without.
-    one_shot = True
+    one_shot = answers = True
 
     def __init__(self) -> None:
         self.followed: set[int] = set()
@@ -77,26 +69,27 @@ class Lines(Bystander):
         self.steps.append(Step(name, kind, outs, tuple(ins), line, dtype, on, paused))
         self.made_at.update(dict.fromkeys(outs, line))
 
-    # --- as a profiler hook -------------------------------------------------------------------------
-    def event(self, frame: FrameType, event: str, answer: Any) -> None:
-        """A function is called, or returns: see ``sys.setprofile``."""
-        code = frame.f_code
-        if event == "call" and code in ASSIGNMENTS:
-            self.assigned(frame)
-        elif event == "return" and code is WATCHES:
-            self.follow(frame.f_locals["x"])
-        elif code.co_filename.startswith(COMPILED) and self in recorders():
-            op = REGISTRY.get(frame.f_globals.get("NAME", ""))
-            if op is not None and event == "call":
-                self.follow_operands(op, frame)
-            elif op is not None and event == "return" and not op.recorded:
-                self.follow_constants(op, frame, answer)
+    def assigned(self, variable: Variable, value: Any, /) -> None:
+        """Keep a step of a Variable that takes a new value."""
+        ins = [leaf._current_id() for leaf in arrays_in(value)]
+        if any(ins):
+            self.followed.add(variable._current_id())
+            self.add(f"Variable {variable.name!r}", "assign", [variable._current_id()], ins)
 
-    def follow_operands(self, op: Op, frame: FrameType) -> None:
-        """Before an op runs: what it takes gets ids, so that it reports to this recorder."""
-        for x in op.inputs:
-            for leaf in arrays_in(frame.f_locals.get(x)):
-                self.follow(leaf)
+    # --- as a mode ----------------------------------------------------------------------------------
+    def takes(self, op: Op) -> bool:
+        return REGISTRY.data.get(op.name) is op and self in recorders()
+
+    def answer(self, call: OpCall) -> Any:
+        """Give what an op takes ids, so that the op reports to this recorder; then run it."""
+        ins = [self.follow(leaf) for given in call.operands() for leaf in arrays_in(given)]
+        answer = call.run()
+        if not call.op.recorded:
+            self.follow_constants(call.op, ins, answer)
+        return answer
+
+    def watched(self, x: Any) -> None:
+        self.follow(x)
 
     def follow(self, x: Array) -> int:
         """The id of the value of an Array, which is followed from here on; 0 where it can have none."""
@@ -106,22 +99,12 @@ class Lines(Bystander):
         self.followed.add(root._ensure_id())
         return x._current_id()
 
-    def follow_constants(self, op: Op, frame: FrameType, answer: Any) -> None:
-        """After an op without derivative: what it gave gets an id, and a step says from what."""
+    def follow_constants(self, op: Op, ins: list[int], answer: Any) -> None:
+        """Give what an op without derivative gave an id, and keep a step that says from what."""
         results = arrays_in(answer)
-        given = [frame.f_locals.get(f"t_{x}", 0) for x in op.inputs]
-        ins = [tid for one in given for tid in (one if isinstance(one, list | tuple) else [one])]
         outs = [self.follow(y) for y in results]
         if outs:
             self.add(op.name, "constant", outs, ins, str(results[0].dtype))
-
-    def assigned(self, frame: FrameType) -> None:
-        """A Variable takes a new value."""
-        variable, value = frame.f_locals["self"], frame.f_locals["value"]
-        ins = [leaf._current_id() for leaf in arrays_in(value)]
-        if any(ins):
-            self.followed.add(variable._current_id())
-            self.add(f"Variable {variable.name!r}", "assign", [variable._current_id()], ins)
 
 
 def arrays_in(value: Any) -> list[Array]:
@@ -136,17 +119,17 @@ class Noting(Context):
     """The block of ``lines``."""
 
     def _begin(self) -> Lines:
-        self.seen, self.before = Lines(), sys.getprofile()
+        self.seen = Lines()
+        self.mode = pushed(self.seen)
         push(self.seen)
-        sys.setprofile(self.seen.event)
+        self.mode._begin()
         return self.seen
 
     def _end(self) -> None:
-        seen = getattr(self, "seen", None)
-        if seen is not None:
-            if getattr(sys.getprofile(), "__self__", None) is seen:
-                sys.setprofile(self.before)
-            remove(seen)
+        mode = getattr(self, "mode", None)
+        if mode is not None:
+            mode._end()
+            remove(self.seen)
 
 
 def lines() -> Noting:
@@ -163,8 +146,7 @@ def lines() -> Noting:
 
     Notes
     -----
-    Each op takes several times as long as without.  It uses ``sys.setprofile``: a profiler that uses
-    it, too, sees nothing meanwhile.
+    Each op takes several times as long as without.
 
     Examples
     --------

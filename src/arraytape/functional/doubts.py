@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._array.views import peek
 from .._exits.lacks import Doubt, Finding, report_findings
 from .._exits.messages import lost
 from .._exits.modes import mode_of
@@ -124,7 +125,7 @@ def compare_slopes(
 
     Unrepeatable where they tell nothing.
     """
-    if not again.arrays or any(storage_of(x._data).mixed for x in again.arrays):
+    if not again.arrays or any(storage_of(peek(x)).mixed for x in again.arrays):
         raise Unrepeatable("it is run for many examples")
     v = direction(again.arrays) if tangents is None else list(tangents)
     evaluation = Evaluation(again.f, again.args, again.keywords)

@@ -22,6 +22,7 @@ from .._custom.host import HostFunction
 from .._define.define_op import stop_gradient
 from .._record.stack import only_recorders
 from .._tape.recording import Recording
+from .._util.blocks import Profiled
 from .._util.errors import PACKAGE
 from .._util.places import is_installed
 from .reachable_state import ReachableState, Unrepeatable
@@ -85,6 +86,7 @@ class Evaluation:
         self.is_restoring = self.is_long = False
         self.state = ReachableState(*roots)
         self.end = time.monotonic() + SECONDS
+        self.profiling = self.profile  # one object, to be known again
 
     def run(self, function: Callable[[], T]) -> T:
         """Return what the function gives; Unrepeatable where it would be seen outside."""
@@ -100,7 +102,6 @@ class Evaluation:
                 raise Unrepeatable(self.effect) from None
             finally:
                 self.is_restoring = True
-                sys.setprofile(None)
                 RUNNING.evaluation = None
                 with only_recorders():
                     self.has_changed |= self.state.restore()
@@ -137,13 +138,11 @@ class Evaluation:
             contextlib.redirect_stderr(streams[1]),
         ):
             warnings.simplefilter("ignore")
-            sys.setprofile(self.profile)
             try:
-                return function()
+                with Profiled(self.profiling):
+                    return function()
             except Effect:
                 pass
-            finally:
-                sys.setprofile(None)
             # Coroutines, sockets and loops that were not ended warn when they go: here nobody hears it.
             gc.collect(1)
             raise Effect

@@ -18,10 +18,10 @@ import numpy as np
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
 from .._array.array import namespace
 from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk
+from .._record.op import Op
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
-from .._storage.batched.batched_forms import LISTED, STACKS
 from .._storage.storage import STORAGES, storage_of
 
 Size = tuple[int, ...]
@@ -40,11 +40,6 @@ class Spread(NamedTuple):
     row: Any
 
 
-# Ops whose result has at each place what follows from the operands at this place, beside those that
-# are stated so (``Op.per_element``).
-ELEMENTWISE = ("cast", "moved")
-REDUCTIONS = ("sum", "mean", "prod", "max", "min", "var", "std", "linalg.vector_norm")
-ALONG_AN_AXIS = ("cumulative_sum", "cumulative_prod")
 IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps to what stands at the same places
 
 
@@ -82,16 +77,17 @@ class IndexSets:
         if not isinstance(plan, Plan):
             return self.of_structural(record)
         op = plan.op
-        if LISTED.get(op.name) == STACKS:
-            return self.of_stacks(plan, record)
-        if len(op.outputs) > 1:
-            raise Unknown
-        if op.per_element or op.name in ELEMENTWISE:
-            return self.elementwise(plan, record)
         handler = HANDLERS.get(op.name)
         if handler is not None:
             return handler(self, plan, record)
-        raise Unknown
+        if op.per_element:
+            return self.elementwise(plan, record)
+        if op.rearranges:
+            return self.moving(plan, record)
+        if not op.signature:
+            raise Unknown
+        named = op.cores[0][0] in (("AXES",), ("AXIS",))
+        return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, tid: int) -> Sets:
         """The sets of a value whose shape is known."""
@@ -121,22 +117,62 @@ class IndexSets:
         shape = parts[0].shape if shape is None else tuple(shape)
         return Sets(shape, united([broadcast(part, shape) for part in parts]))
 
-    def reduction(self, plan: Plan, record: Record) -> Sets:
-        """The union along axes."""
-        x = self.sets(record[2])
-        axes = normal_axes(parameter(plan, record, "axis"), len(x.shape))
-        whole = along(x, axes)
-        if parameter(plan, record, "keepdims"):
-            return whole
-        return Sets(tuple(n for i, n in enumerate(x.shape) if i not in axes), whole.rows)
+    def shapes(self, plan: Plan, record: Record) -> list[Size]:
+        """The shapes of the operands, () for what a record has not kept."""
+        return [
+            self.sets(tid).shape if tid in self.held
+            else tuple(getattr(plan.kept(record, name), "shape", ())) if plan.keeps(name) else ()
+            for tid, name in zip(inputs_in_place(plan, record), plan.op.inputs, strict=True)
+        ]  # fmt: skip
 
-    def along_an_axis(self, plan: Plan, record: Record) -> Sets:
-        """The union along an axis, for each place on it: more than a cumulative op depends on."""
-        x = self.sets(record[2])
-        axes = normal_axes(parameter(plan, record, "axis"), len(x.shape))
-        more = bool(parameter(plan, record, "include_initial"))
-        shape = tuple(n + more if i in axes else n for i, n in enumerate(x.shape))
-        return Sets(shape, broadcast(along(x, axes), shape))
+    def along_named_axes(self, plan: Plan, record: Record) -> Sets:
+        """The union of all operands, along the axes that the parameter ``axis`` names."""
+        shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
+        if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
+            raise Unknown  # counted in each operand by itself
+        shape = np.broadcast_shapes(*shapes)
+        known = [self.sets(tid) for tid in inputs_in_place(plan, record) if tid in self.held]
+        axes = normal_axes(axis, len(shape))
+        whole = along(Sets(shape, united([broadcast(x, shape) for x in known])), axes)
+        if "include_initial" in plan.op.parameters:
+            more = bool(parameter(plan, record, "include_initial"))
+            shape = tuple([n + more if i in axes else n for i, n in enumerate(shape)])
+            return Sets(shape, broadcast(whole, shape))
+        if plan.op.cores[1] != [()]:
+            shape = shape_of_result(plan, record, shape)
+            return Sets(shape, broadcast(whole, shape))
+        if "keepdims" in plan.op.parameters and parameter(plan, record, "keepdims"):
+            return whole
+        return Sets(tuple(n for i, n in enumerate(shape) if i not in axes), whole.rows)
+
+    def of_cores(self, plan: Plan, record: Record) -> list[Sets]:
+        """The union along core dimensions in capitals; those in small letters keep their places."""
+        op, shapes = plan.op, self.shapes(plan, record)
+        if ("...",) in op.cores[0]:
+            raise Unknown
+        cores, results = plain_cores(op, shapes)
+        pairs = [*zip(shapes, cores, strict=True)]
+        stacks = [shape[: len(shape) - len(core)] for shape, core in pairs]
+        stack = np.broadcast_shapes(*stacks)
+        sizes = {
+            d: n for shape, core in pairs for d, n in zip(core[::-1], shape[::-1], strict=False)
+        }
+        found = []
+        for y, result in zip(op.outputs, results, strict=True):
+            if sizes.keys() >= {*result}:
+                shape = (*stack, *[sizes[d] for d in result])
+            else:
+                told = plan.layout_of(record, y)[0]
+                shape = shape_of_result(plan, record, shapes[0]) if told is None else tuple(told)
+            parts = []
+            for tid, own, core in zip(inputs_in_place(plan, record), stacks, cores, strict=True):
+                if tid in self.held:
+                    x = self.sets(tid)
+                    mixed = tuple([i for i, d in enumerate(core, len(own)) if d.isupper()])
+                    at = (*own, *[sizes[d] if d in core and d.islower() else 1 for d in result])
+                    parts.append(broadcast(Sets(at, along(x, mixed).rows), shape))
+            found.append(Sets(shape, united(parts)))
+        return found
 
     def moving(self, plan: Plan, record: Record) -> Sets:
         """An op that only moves elements: it is applied to their places."""
@@ -178,63 +214,12 @@ class IndexSets:
         at = np.broadcast_to(numbers[host_key(plan.kept(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
-    def along_fft(self, plan: Plan, record: Record) -> Sets:
-        """The union along an axis, which the result has in another length."""
-        x = self.sets(record[2])
-        axes = normal_axes(parameter(plan, record, "axis"), len(x.shape))
-        shape = shape_of_result(plan, record, x.shape)
-        return Sets(shape, broadcast(along(x, axes), shape))
-
-    def spread(self, plan: Plan, record: Record) -> Sets:
-        """Repeated along the axes that a sum reduced."""
-        x, into = self.sets(record[2]), tuple(parameter(plan, record, "into"))
-        axes, shape = parameter(plan, record, "along"), x.shape
-        if axes is not None and not parameter(plan, record, "keepdims"):
-            gone = normal_axes(axes, len(into))
-            shape = tuple(1 if i in gone else n for i, n in enumerate(into))
-        return Sets(into, broadcast(Sets(shape, x.rows), into))
-
-    def of_stacks(self, plan: Plan, record: Record) -> list[Sets]:
-        """Functions of matrices, each of which depends on all of its elements."""
-        x = self.sets(record[2])
-        stack, rows = x.shape[:-2], along(x, tuple(range(len(x.shape)))[-2:]).rows
-        found = []
-        for y in plan.op.outputs:
-            shape = plan.layout_of(record, y)[0]
-            shape = shape_of_result(plan, record, x.shape) if shape is None else tuple(shape)
-            core = (1,) * (len(shape) - len(stack))
-            found.append(Sets(shape, broadcast(Sets((*stack, *core), rows), shape)))
-        return found
-
-    def system(self, plan: Plan, record: Record) -> Sets:
-        """Solutions of linear systems: a column by all of its matrix and of one column."""
-        first, second = record[2], record[3]
-        shapes = [
-            self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
-            for tid, name in ((first, "x1"), (second, "x2"))
-        ]
-        vector = len(shapes[1]) == 1
-        column = (*shapes[1], 1) if vector else shapes[1]
-        shape = (*np.broadcast_shapes(shapes[0][:-2], column[:-2]), *column[-2:])
-        parts = []
-        for tid, own, axes in ((first, shapes[0], 2), (second, column, 1)):
-            if tid in self.held:
-                place = len(own) - 2
-                gone = (place, place + 1) if axes == 2 else (place,)
-                parts.append(broadcast(along(Sets(own, self.sets(tid).rows), gone), shape))
-        return Sets(shape[:-1] if vector else shape, united(parts))
-
-    def product_with_adjoints(self, plan: Plan, record: Record) -> Sets:
-        """Products of matrices, one of which is transposed."""
-        turned = [parameter(plan, record, name) for name in ("first", "second")]
-        return self.products(plan, record, turned)
-
-    def matmul(self, plan: Plan, record: Record) -> Sets:
+    def products(self, plan: Plan, record: Record) -> Sets:
         """Products of matrices and vectors; zeros of a constant factor lead nowhere."""
-        return self.products(plan, record, [False, False])
-
-    def products(self, plan: Plan, record: Record, turned: Sequence[bool]) -> Sets:
-        """Products of matrices and vectors.  turned : whether each factor is transposed first."""
+        turned = [
+            name in plan.op.parameters and parameter(plan, record, name)
+            for name in ("first", "second")
+        ]
         factors = [
             self.sets(tid) if tid in self.held else host(plan.kept(record, name))
             for tid, name in zip(record[2:4], ("x1", "x2"), strict=True)
@@ -254,19 +239,6 @@ class IndexSets:
             other = None if isinstance(first, Sets) else first.reshape(m, k)
             parts.append(from_right(second.rows, m, k, n, other))
         return Sets((*first.shape[:-1], *second.shape[1:]), united(parts))
-
-    def vecdot(self, plan: Plan, record: Record) -> Sets:
-        """Products at one place, summed along an axis."""
-        shapes = [
-            self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
-            for tid, name in ((record[2], "x1"), (record[3], "x2"))
-        ]
-        shape = np.broadcast_shapes(*shapes)
-        known = [self.sets(tid) for tid in record[2:4] if tid in self.held]
-        products = Sets(shape, united([broadcast(part, shape) for part in known]))
-        axes = normal_axes(parameter(plan, record, "axis"), len(shape))
-        rest = tuple(n for i, n in enumerate(shape) if i not in axes)
-        return Sets(rest, along(products, axes).rows)
 
     # --- views and writes -------------------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
@@ -305,21 +277,27 @@ class Unknown(Exception):
     """What an op's result depends on, element by element, is not known here."""
 
 
-HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets | list[Sets]]] = {
-    **dict.fromkeys(REDUCTIONS, IndexSets.reduction),
-    **dict.fromkeys(ALONG_AN_AXIS, IndexSets.along_an_axis),
-    **dict.fromkeys(
-        ("getitem", "reshaped", "concat", "stack", "take", "take_along_axis"), IndexSets.moving
-    ),
+HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     "scattered": IndexSets.scattered,
-    "matmul": IndexSets.matmul,
-    "matmul_adjoint": IndexSets.product_with_adjoints,
-    "vecdot": IndexSets.vecdot,
-    "sum_adjoint": IndexSets.spread,
-    **dict.fromkeys(("fft.fft", "fft.ifft", "fft.irfft", "fft.rfft"), IndexSets.along_fft),
-    **dict.fromkeys(("linalg.solve", "solve_again"), IndexSets.system),
-    "inverse_again": IndexSets.of_stacks,
+    "matmul": IndexSets.products,
+    "matmul_adjoint": IndexSets.products,
 }
+
+
+def inputs_in_place(plan: Plan, record: Record) -> Any:
+    """The tids of all operands of an op, in their order; 0 for what has none."""
+    return record[2 : 2 + len(plan.op.inputs)]
+
+
+def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
+    """Core dimensions without those that operands of fewer axes leave out, such as ``k?``."""
+    cores, results = op.cores
+    gone = {
+        d for shape, core in zip(shapes, cores, strict=True) if len(shape) < len(core)
+        for d in core if d.endswith("?")
+    }  # fmt: skip
+    plain = [[d.rstrip("?") for d in core if d not in gone] for core in (*cores, *results)]
+    return plain[: len(cores)], plain[len(cores) :]
 
 
 def parameter(plan: Plan, record: Record, name: str) -> Any:

@@ -324,10 +324,7 @@ def vhp(
 
 
 def gauss_newton_product(
-    f: Function,
-    loss: Function | None,
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
+    f: Function, loss: Function | None, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[Any, ...]:
     """The product of a vector with the Gauss-Newton matrix of ``loss(f(...))``: J^T H J.
 

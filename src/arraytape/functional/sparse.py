@@ -28,14 +28,7 @@ from ..ops.creation_functions import asarray
 from .derivatives import check_real, grad
 from .doubts import settle_doubts
 from .index_sets import IndexSets, Sets, csr
-from .inputs import (
-    Function,
-    Inputs,
-    check_chunk_size,
-    check_function,
-    given_again,
-    numpy_data,
-)
+from .inputs import Function, Inputs, check_chunk_size, check_function, given_again, numpy_data
 from .linearization import Linearization
 from .verify import Again, host
 

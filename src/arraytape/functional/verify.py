@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, namespace
+from .._array.views import peek
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import LostGradientError, see, user_line
@@ -152,7 +153,7 @@ def host_leaves(structure: Any) -> list[Any]:
 
 
 def host(x: Array) -> Any:
-    data = x._data
+    data = peek(x)
     return np.array(storage_of(data).host(data), copy=True)
 
 

@@ -18,6 +18,7 @@ from array_api_compat import array_namespace, is_jax_array
 import arraytape as xp
 
 from .._array.array import Array
+from .._array.views import peek
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
@@ -118,4 +119,4 @@ def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
 
 def is_free_to_read(x: Any) -> bool:
     """Return True if an Array's values can be read at no cost: NumPy's data without a hidden axis."""
-    return isinstance(x, Array) and isinstance(x._data, np.ndarray)
+    return isinstance(x, Array) and isinstance(peek(x), np.ndarray)

@@ -30,7 +30,7 @@ from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, sta
 from .searching_functions import where
 
 
-@composite
+@composite(creates=True)
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
 ) -> Array:
@@ -171,25 +171,25 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     return wrap(data)
 
 
-@composite(takes="any", gives=("given", "default"))
+@composite(takes="any", gives=("given", "default"), creates=True)
 def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of zeros."""
     return made("zeros", shape, dtype=dtype, device=device)
 
 
-@composite(takes="any", gives=("given", "default"))
+@composite(takes="any", gives=("given", "default"), creates=True)
 def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of ones."""
     return made("ones", shape, dtype=dtype, device=device)
 
 
-@composite(takes="any", gives=("given", "default"))
+@composite(takes="any", gives=("given", "default"), creates=True)
 def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array whose elements are arbitrary: write before you read."""
     return made("empty", shape, dtype=dtype, device=device)
 
 
-@composite(takes="any", gives=("x", "like"))
+@composite(takes="any", gives=("x", "like"), creates=True, signature="()->()", linear_in=("x",))
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of zeros in the shape of x.
 
@@ -200,7 +200,7 @@ def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return like(x, "zeros", dtype, device)
 
 
-@composite(takes="any", gives=("x", "like"))
+@composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array of ones in the shape of x.
 
@@ -211,7 +211,7 @@ def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     return like(x, "ones", dtype, device)
 
 
-@composite(takes="any", gives=("x", "like"))
+@composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array in the shape of x whose elements are arbitrary: write before you read.
 
@@ -229,7 +229,7 @@ def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
     return laid_out(new, x)
 
 
-@composite
+@composite(creates=True)
 def arange(
     start: float,
     /,
@@ -265,7 +265,7 @@ def arange(
     return made("arange", first, last, step, dtype=dtype, device=device)
 
 
-@composite
+@composite(creates=True)
 def linspace(
     start: float | Array,
     stop: float | Array,
@@ -336,13 +336,9 @@ def number_of_values(num: Any) -> int:
     return count
 
 
-@composite
+@composite(creates=True)
 def full(
-    shape: int | tuple[int, ...],
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
+    shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None
 ) -> Array:
     """Make an array with one value everywhere.
 
@@ -376,7 +372,7 @@ def full(
     return filled if dtype is None else astype(filled, dtype, copy=False)
 
 
-@composite(takes="any", gives=("x", "like"))
+@composite(takes="any", gives=("x", "like"), creates=True, signature="(),()->()")
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """Make an array with one value everywhere, in the shape of x.
 
@@ -433,7 +429,7 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
     return lines if sparse else [*broadcast_arrays(*lines)]
 
 
-@composite
+@composite(creates=True, moves=True)
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Make an Array of another library's array, through DLPack.
 
@@ -482,15 +478,9 @@ def dlpack_storage(x: Any) -> Storage:
     return homes[0] if homes else storage_at("cuda:0")
 
 
-@composite
+@composite(creates=True)
 def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
-    *,
-    k: int = 0,
-    dtype: Any = None,
-    device: Any = None,
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 
@@ -521,7 +511,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
     return where(asarray_like(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
 
 
-@composite(takes="any", gives=("x", "x"))
+@composite(takes="any", gives=("x", "x"), signature="(m,n)->(m,n)", continuous=True)
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """Lower triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
 
@@ -540,7 +530,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     return _triangle(x, k, upper=False)
 
 
-@composite(takes="any", gives=("x", "x"))
+@composite(takes="any", gives=("x", "x"), signature="(m,n)->(m,n)", continuous=True)
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Upper triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
 

@@ -18,11 +18,11 @@ from .._util.errors import entrance, explain, shown, user_line
 
 @linear(
     transpose=lambda g, dtype: g,  # the engine casts back
-    samples=(
-        sample((3, 4), dtype=np.dtype("float64")),
-        sample((2,), dtype=np.dtype("complex128")),
-    ),
+    samples=(sample((3, 4), dtype=np.dtype("float64")), sample((2,), dtype=np.dtype("complex128"))),
     origin="inner",
+    signature="()->()",
+    in_order=True,
+    scalars=False,
 )
 def cast(x: Array, /, dtype: Any) -> Array:
     """A copy of x with another dtype."""
@@ -40,6 +40,7 @@ def _back(g, source):
     saves={"source": lambda x, storage: storage.device(x)},
     samples=(sample((3, 4), device="cpu"),),
     origin="inner",
+    signature="()->()",
 )
 def moved(x: Array, /, device: Any) -> Array:
     """A copy of x on another device."""
@@ -58,12 +59,12 @@ def placed(x: Array, device: Any) -> tuple[Array, bool]:
     return moved(x, device), True
 
 
-@without_derivative(origin="inner")
+@without_derivative(origin="inner", signature="()->()", scalars=False)
 def discretized(x: Array, /, dtype: Any) -> Array:
     """A copy of x with an integer or boolean dtype."""
 
 
-@composite
+@composite(signature="()->()", continuous=True, in_order=True, linear_in=("x",))
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """Cast to another dtype.
 
@@ -300,6 +301,7 @@ def iinfo(type: Any, /) -> Any:
     selects=False,  # its rule needs a cotangent of the right kind, not counts of what is active
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
     origin="inner",
+    signature="(N)->(M)",
 )
 def reinterpreted(x: Array, /, into: str) -> Array:
     """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""

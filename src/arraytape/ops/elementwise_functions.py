@@ -16,11 +16,13 @@ from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
 from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
+from .._record.op_facts import hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
 NUMBER = (int, float, complex)
+LOG2 = 0.6931471805599453
 
 
 # --- smooth ---------------------------------------------------------------------------------
@@ -92,7 +94,11 @@ cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x), doc="Cosine of each el
 cosh = elementwise(
     "cosh", lambda t, x, xp: t * xp.sinh(x), doc="Hyperbolic cosine of each element."
 )
-exp = elementwise("exp", lambda t, y: t * y, doc="Exponential of each element: e ** x.")
+exp = elementwise(
+    "exp",
+    lambda t, y: t * y,
+    doc="Exponential of each element: e ** x.",
+)
 expm1 = elementwise(
     "expm1",
     lambda t, x, xp: t * xp.exp(x),
@@ -134,6 +140,9 @@ negative = elementwise(
     doc="Negative of each element: -x.",
     takes="numeric",
     gives="x",
+    correctly_rounded=True,
+    infix="-",
+    range=lambda n, x: x.negative(),
 )
 positive = elementwise(
     "positive",
@@ -141,6 +150,9 @@ positive = elementwise(
     doc="Copy of x: +x.",
     takes="numeric",
     gives="x",
+    correctly_rounded=True,
+    range=hull,
+    in_order=True,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -149,6 +161,7 @@ reciprocal = elementwise(
     doc="Reciprocal of each element: 1 / x.",
     takes="number",
     gives="x",
+    correctly_rounded=True,
 )
 sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x), doc="Sine of each element, in radians.")
 sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x), doc="Hyperbolic sine of each element.")
@@ -159,6 +172,8 @@ sqrt = elementwise(
     doc="""Square root of each element.
 
 The slope at 0 is infinite, and the gradient there inf.""",
+    correctly_rounded=True,
+    range=lambda n, x: x.to_root(),
 )
 square = elementwise(
     "square",
@@ -166,6 +181,8 @@ square = elementwise(
     doc="Square of each element: x * x.",
     takes="number",
     gives="x",
+    correctly_rounded=True,
+    range=lambda n, x: x.magnitude().times(x.magnitude()),
 )
 tan = elementwise(
     "tan",
@@ -185,6 +202,9 @@ add = elementwise(
     doc="Sum x1 + x2, element by element.",
     takes="number",
     gives="promoted",
+    correctly_rounded=True,
+    infix="+",
+    range=lambda n, x, y: x.plus(y),
 )
 subtract = elementwise(
     "subtract",
@@ -193,6 +213,9 @@ subtract = elementwise(
     doc="Difference x1 - x2, element by element.",
     takes="numeric",
     gives="promoted",
+    correctly_rounded=True,
+    infix="-",
+    range=lambda n, x, y: x.plus(y.negative()),
 )
 multiply = elementwise(
     "multiply",
@@ -201,6 +224,9 @@ multiply = elementwise(
     doc="Product x1 * x2, element by element.",
     takes="number",
     gives="promoted",
+    correctly_rounded=True,
+    infix="*",
+    range=lambda n, x, y: x.times(y),
 )
 divide = elementwise(
     "divide",
@@ -210,6 +236,9 @@ divide = elementwise(
     doc="Quotient x1 / x2, element by element.",
     takes="number",
     gives="promoted floating",
+    correctly_rounded=True,
+    infix="/",
+    range=lambda n, x, y: x.over(y),
 )
 
 
@@ -253,6 +282,7 @@ pow = elementwise(
 The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.""",
     takes="number",
     gives="promoted",
+    propagates_nan=False,
 )
 
 
@@ -278,7 +308,6 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
 @primitive(
     _once_more_by_base,
     _once_more_by_exponent,
-    per_element=True,
     domain=(0.3, 3),
     samples=(
         sample((3, 4), (3, 4), order1=1, order2=0),
@@ -286,6 +315,9 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
         sample((), (3,), order1=2, order2=1),
     ),
     origin="inner",
+    signature="(),()->()",
+    continuous=True,
+    scalars=False,
 )
 def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array:
     """The derivatives of pow, for its rule: order1 times by x1, order2 times by x2."""
@@ -332,6 +364,7 @@ hypot = elementwise(
     doc="""Square root of x1**2 + x2**2, element by element, without overflow.
 
 Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
+    propagates_nan=False,
 )
 
 
@@ -355,11 +388,34 @@ An operand that is inf takes the whole gradient; two of them share it evenly."""
 )
 
 
-def _weight(x, other, xp):
+def _share_of_first_power(t, x1, x2, xp):
+    """``t / (1 + 2 ** (x2 - x1))``"""
+    return t * _weight(x1, x2, xp, LOG2)
+
+
+def _share_of_second_power(t, x1, x2, xp):
+    """``t / (1 + 2 ** (x1 - x2))``"""
+    return t * _weight(x2, x1, xp, LOG2)
+
+
+logaddexp2 = elementwise(
+    "logaddexp2",
+    _share_of_first_power,
+    _share_of_second_power,
+    doc="""Logarithm to base 2 of 2 ** x1 + 2 ** x2, element by element, without overflow.
+
+An operand that is inf takes the whole gradient; two of them share it evenly.""",
+    origin="extra",
+)
+
+
+def _weight(x, other, xp, scale=None):
     # exp(x) / (exp(x) + exp(other)), by the difference alone: the result is rounded, exp(x - result)
     # of large numbers has no digit left.  exp never overflows here, nor do the next derivatives.
+    # scale : the logarithm of the base, if that is not e.
     both = (x == other) & (x == math.inf)  # they share
     gap = xp.where(both, 0.0, other - x)
+    gap = gap if scale is None else gap * scale
     greater = gap > 0
     power = xp.exp(xp.where(greater, -gap, gap))
     return xp.where(greater, power, 1.0) / (1.0 + power)
@@ -406,43 +462,40 @@ def _lost_to_greater(x1, x2):
     return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
 
 
+def _tie(x1, x2, storage):
+    return storage.unless_none(x1 == x2)
+
+
 def _lost_to_less(x1, x2):
     """Where x2 is the minimum: it is less, or NaN."""
     nan = x2 != x2
     return x1 > x2 if nan is False or nan is False_ else (x1 > x2) | nan
 
 
+OF_TWO: Any = {"selects": True, "takes": "ordered", "gives": "promoted", "correctly_rounded": True}
 maximum = elementwise(
     "maximum",
     _to_first,
     _to_second,
-    selects=True,
-    saves={
-        "lost": _lost_to_greater,
-        "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
-    },
+    saves={"lost": _lost_to_greater, "tie": _tie},
     doc="""Greater of x1 and x2, element by element; NaN where either is NaN.
 
 Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
-    takes="ordered",
-    gives="promoted",
+    range=lambda n, x, y: x.maximum(y),
+    **OF_TWO,
 )
 minimum = elementwise(
     "minimum",
     _to_first,
     _to_second,
-    selects=True,
-    saves={
-        "lost": _lost_to_less,
-        "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
-    },
+    saves={"lost": _lost_to_less, "tie": _tie},
     doc="""Lesser of x1 and x2, element by element; NaN where either is NaN.
 
 Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand that is NaN, and
 so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
-    takes="ordered",
-    gives="promoted",
+    range=lambda n, x, y: x.minimum(y),
+    **OF_TWO,
 )
 copysign = elementwise(
     "copysign",
@@ -452,6 +505,8 @@ copysign = elementwise(
     doc="""Magnitude of x1 with the sign of x2, element by element.
 
 The slope at x1 = 0 is 0, and so is that for x2 everywhere.""",
+    correctly_rounded=True,
+    propagates_nan=False,
 )
 remainder = elementwise(
     "remainder",
@@ -465,6 +520,7 @@ remainder = elementwise(
 The gradient at a step is that of the piece on which the result lies.""",
     takes="real",
     gives="promoted",
+    correctly_rounded=True,
 )
 floor_divide = elementwise(
     "floor_divide",
@@ -519,6 +575,7 @@ truncated_remainder = elementwise(
     takes="real",
     gives="promoted",
     origin="inner",
+    correctly_rounded=True,
 )
 
 
@@ -528,11 +585,7 @@ def _root_of_variance(t, y, xp):
 
 
 root_of_variance = elementwise(
-    "root_of_variance",
-    _root_of_variance,
-    domain=POSITIVE,
-    cusped=True,
-    origin="inner",
+    "root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True, origin="inner"
 )
 
 
@@ -543,10 +596,10 @@ def _next_sinc_derivative(g, x, order, xp):
 
 @primitive(
     _next_sinc_derivative,
-    per_element=True,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
     continuous=True,
     origin="inner",
+    signature="()->()",
 )
 def sinc_derivative(x: Array, /, order: int) -> Array:
     """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
@@ -562,12 +615,14 @@ def _modulus(g, x, xp):
 
 @primitive(
     _modulus,
-    per_element=True,
     cusped=lambda kept: is_complex(kept("x")),
     samples=(sample((3, 4)), sample(()), sample((0, 3))),
     continuous=True,
     takes="number",
     gives=("x", "part"),
+    signature="()->()",
+    propagates_nan=True,
+    range=lambda n, x: x.magnitude(),
 )
 def abs(x: Array, /) -> Array:
     """Absolute value of each element.
@@ -580,12 +635,14 @@ def abs(x: Array, /) -> Array:
 
 @primitive(
     lambda g, xp: xp.conj(g),
-    per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
     takes="number",
     gives=("x", "x"),
+    signature="()->()",
+    propagates_nan=True,
+    correctly_rounded=True,
 )
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element; real data is copied."""
@@ -598,11 +655,12 @@ def _imag(g, dtype, xp):
 
 @primitive(
     same,
-    per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
     origin="inner",
+    signature="()->()",
+    scalars=False,
 )
 def real_part(x: Array, /) -> Array:
     """A copy of the real part, where it cannot be a view."""
@@ -610,11 +668,12 @@ def real_part(x: Array, /) -> Array:
 
 @primitive(
     _imag,
-    per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
     origin="inner",
+    signature="()->()",
+    scalars=False,
 )
 def imag_part(x: Array, /) -> Array:
     """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
@@ -626,7 +685,9 @@ def as_immutable(y: Array, x: Array) -> Array:
     return y
 
 
-@composite(takes="number", gives=("x", "part"))
+@composite(
+    takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
+)
 def real(x: Array, /) -> Array:
     """Real part of each element: of complex data a view, real data itself.
 
@@ -642,7 +703,9 @@ def real(x: Array, /) -> Array:
     return as_immutable(real_part(x), x) if seen is None else seen
 
 
-@composite(takes="number", gives=("x", "part"))
+@composite(
+    takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
+)
 def imag(x: Array, /) -> Array:
     """Imaginary part of each element: of complex data a view, of real data zeros to read.
 
@@ -672,7 +735,12 @@ def _sign(g, x, y, xp):
 
 
 @primitive(
-    _sign, per_element=True, samples=(sample((3, 4)), sample(())), takes="numeric", gives=("x", "x")
+    _sign,
+    samples=(sample((3, 4)), sample(())),
+    takes="numeric",
+    gives=("x", "x"),
+    signature="()->()",
+    propagates_nan=True,
 )
 def sign(x: Array, /) -> Array:
     """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
@@ -702,7 +770,6 @@ def _above(g, x, min, max, shape, xp):
     _within,
     _below,
     _above,
-    per_element=True,
     selects=True,
     samples=(
         sample((3, 4), -0.5, 0.7),
@@ -712,13 +779,11 @@ def _above(g, x, min, max, shape, xp):
         sample((4,), (3, 4), (3, 1), domain=(-1.0, 1.0)),
     ),
     continuous=True,
+    signature="(),(),()->()",
+    propagates_nan=True,
+    promotes="first",
 )
-def clip(
-    x: Array,
-    /,
-    min: Array | float | None = None,
-    max: Array | float | None = None,
-) -> Array:
+def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
     """Limit each element to the interval from min to max.
 
     Parameters
@@ -750,160 +815,73 @@ def clip(
 
 # --- no derivative ----------------------------------------------------------------------------
 ceil = nondifferentiable(
-    "ceil",
-    doc="Round each element up to an integer.",
-    takes="real",
-    gives="x",
+    "ceil", takes="real", gives="x", doc="Round each element up to an integer."
 )
 floor = nondifferentiable(
-    "floor",
-    doc="Round each element down to an integer.",
-    takes="real",
-    gives="x",
+    "floor", takes="real", gives="x", doc="Round each element down to an integer."
 )
 round = nondifferentiable(
     "round",
-    doc="Round each element to the nearest integer, halves to the nearest even one.",
     takes="number",
     gives="x",
+    doc="Round each element to the nearest integer, halves to the nearest even one.",
 )
 trunc = nondifferentiable(
-    "trunc",
-    doc="Round each element towards zero to an integer.",
-    takes="real",
-    gives="x",
+    "trunc", takes="real", gives="x", doc="Round each element towards zero to an integer."
 )
+BITS: Any = {"takes": "integral", "gives": "promoted"}
+SHIFT: Any = {"takes": "integer", "gives": "promoted"}
 bitwise_and = nondifferentiable(
-    "bitwise_and",
-    2,
-    doc="Bitwise and, element by element: x1 & x2.",
-    takes="integral",
-    gives="promoted",
+    "bitwise_and", 2, **BITS, doc="Bitwise and, element by element: x1 & x2."
 )
 bitwise_invert = nondifferentiable(
-    "bitwise_invert",
-    doc="Invert each bit of each element: ~x.",
-    takes="integral",
-    gives="x",
+    "bitwise_invert", takes="integral", gives="x", doc="Invert each bit of each element: ~x."
 )
 bitwise_left_shift = nondifferentiable(
-    "bitwise_left_shift",
-    2,
+    "bitwise_left_shift", 2, **SHIFT,
     doc="Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
-    takes="integer",
-    gives="promoted",
-)
+)  # fmt: skip
 bitwise_or = nondifferentiable(
-    "bitwise_or",
-    2,
-    doc="Bitwise or, element by element: x1 | x2.",
-    takes="integral",
-    gives="promoted",
+    "bitwise_or", 2, **BITS, doc="Bitwise or, element by element: x1 | x2."
 )
 bitwise_right_shift = nondifferentiable(
-    "bitwise_right_shift",
-    2,
+    "bitwise_right_shift", 2, **SHIFT,
     doc="Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
-    takes="integer",
-    gives="promoted",
-)
+)  # fmt: skip
 bitwise_xor = nondifferentiable(
-    "bitwise_xor",
-    2,
-    doc="Bitwise exclusive or, element by element: x1 ^ x2.",
-    takes="integral",
-    gives="promoted",
+    "bitwise_xor", 2, **BITS, doc="Bitwise exclusive or, element by element: x1 ^ x2."
 )
-equal = nondifferentiable(
-    "equal",
-    2,
-    doc="Compare element by element: x1 == x2.",
-    takes="any",
-    gives="bool",
-)
+equal = nondifferentiable("equal", 2, doc="Compare element by element: x1 == x2.")
 greater = nondifferentiable(
-    "greater",
-    2,
-    doc="Compare element by element: x1 > x2.",
-    takes="ordered",
-    gives="bool",
+    "greater", 2, takes="ordered", doc="Compare element by element: x1 > x2."
 )
 greater_equal = nondifferentiable(
-    "greater_equal",
-    2,
-    doc="Compare element by element: x1 >= x2.",
-    takes="ordered",
-    gives="bool",
+    "greater_equal", 2, takes="ordered", doc="Compare element by element: x1 >= x2."
 )
 isfinite = nondifferentiable(
-    "isfinite",
-    doc="Test each element: neither infinite nor NaN.",
-    takes="any",
-    gives="bool",
+    "isfinite", continuous=True, doc="Test each element: neither infinite nor NaN."
 )
 isinf = nondifferentiable(
-    "isinf",
-    doc="Test each element: infinite, of either sign.",
-    takes="any",
-    gives="bool",
+    "isinf", continuous=True, doc="Test each element: infinite, of either sign."
 )
-isnan = nondifferentiable(
-    "isnan",
-    doc="Test each element: NaN.",
-    takes="any",
-    gives="bool",
-)
-less = nondifferentiable(
-    "less",
-    2,
-    doc="Compare element by element: x1 < x2.",
-    takes="ordered",
-    gives="bool",
-)
+isnan = nondifferentiable("isnan", continuous=True, doc="Test each element: NaN.")
+less = nondifferentiable("less", 2, takes="ordered", doc="Compare element by element: x1 < x2.")
 less_equal = nondifferentiable(
-    "less_equal",
-    2,
-    doc="Compare element by element: x1 <= x2.",
-    takes="ordered",
-    gives="bool",
+    "less_equal", 2, takes="ordered", doc="Compare element by element: x1 <= x2."
 )
 logical_and = nondifferentiable(
-    "logical_and",
-    2,
-    doc="Logical and, element by element.",
-    takes="boolean",
-    gives="bool",
+    "logical_and", 2, takes="boolean", doc="Logical and, element by element."
 )
-logical_not = nondifferentiable(
-    "logical_not",
-    doc="Logical not of each element.",
-    takes="boolean",
-    gives="bool",
-)
+logical_not = nondifferentiable("logical_not", takes="boolean", doc="Logical not of each element.")
 logical_or = nondifferentiable(
-    "logical_or",
-    2,
-    doc="Logical or, element by element.",
-    takes="boolean",
-    gives="bool",
+    "logical_or", 2, takes="boolean", doc="Logical or, element by element."
 )
 logical_xor = nondifferentiable(
-    "logical_xor",
-    2,
-    doc="Logical exclusive or, element by element.",
-    takes="boolean",
-    gives="bool",
+    "logical_xor", 2, takes="boolean", doc="Logical exclusive or, element by element."
 )
-not_equal = nondifferentiable(
-    "not_equal",
-    2,
-    doc="Compare element by element: x1 != x2.",
-    takes="any",
-    gives="bool",
-)
+not_equal = nondifferentiable("not_equal", 2, doc="Compare element by element: x1 != x2.")
 signbit = nondifferentiable(
     "signbit",
-    doc="Test each element: its sign bit is set, as for negative numbers and -0.0.",
     takes="real",
-    gives="bool",
+    doc="Test each element: its sign bit is set, as for negative numbers and -0.0.",
 )

@@ -138,7 +138,7 @@ def diag(x: Array, /, k: int = 0) -> Array:
     return matrix
 
 
-@composite(origin="extra")
+@composite(origin="extra", creates=True)
 def logspace(
     start: float | Array,
     stop: float | Array,

@@ -98,7 +98,7 @@ SAMPLES = (
 )
 
 
-@linear(transpose=_fft, selects=False, samples=SAMPLES)
+@linear(transpose=_fft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Discrete Fourier transform along an axis.
 
@@ -121,7 +121,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "back
     """
 
 
-@linear(transpose=_ifft, selects=False, samples=SAMPLES)
+@linear(transpose=_ifft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Inverse discrete Fourier transform along an axis.
 
@@ -144,7 +144,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     """
 
 
-@linear(transpose=_rfft, selects=False, samples=SAMPLES)
+@linear(transpose=_rfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Discrete Fourier transform of real data along an axis: the non-negative frequencies.
 
@@ -169,7 +169,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     """
 
 
-@linear(transpose=_irfft, selects=False, samples=SAMPLES)
+@linear(transpose=_irfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Inverse of rfft: real data from its non-negative frequencies.
 
@@ -458,7 +458,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("ifftshift", x, axes, False)
 
 
-@composite
+@composite(creates=True)
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
     """Frequencies of a transform, in its order: 0, the positive ones, the negative ones.
 
@@ -484,7 +484,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
     return freqs("fftfreq", n, d, dtype, device)
 
 
-@composite
+@composite(creates=True)
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
     """Frequencies of a transform of real data: 0 and the positive ones.
 

@@ -10,15 +10,10 @@ import numpy as np
 
 from .._array.array import SCALAR, Array
 from .._array.paths import GETITEM, PICK, walk
-from .._array.views import (
-    BASIC,
-    current,
-    make_picked_view,
-    make_view,
-    refresh,
-    writable_copy,
-)
+from .._array.views import BASIC, current, make_picked_view, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
+from .._record.mode_stack import MODES, meet
+from .._record.op_facts import hull
 from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
@@ -51,6 +46,8 @@ def index(x: Array, key: Any, /) -> Array:
     -----
     Derivative: a gradient of the result goes back to the elements that the key names.
     """
+    if MODES:
+        meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     data = x._data if x._tid >= 0 else refresh(x)
@@ -102,6 +99,9 @@ def _key(key: Any) -> Any:
         sample((4, 3), key=np.zeros(4, bool)),
     ),
     origin="inner",
+    signature="(...)->(...)",
+    rearranges=True,
+    range=hull,
 )
 def getitem(x: Array, /, key: Any) -> Array:
     """A copy of the elements that ``key`` names: one element, or a key with arrays in it."""
@@ -114,12 +114,15 @@ def getitem(x: Array, /, key: Any) -> Array:
         sample((2,), shape=(3,), key=np.asarray([True, False, True])),
     ),
     origin="inner",
+    signature="(...)->(...)",
+    scalars=False,
+    range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
 
 
-@composite(origin="extra")
+@composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of a shape with the elements of x added at the places that a key names.
 
@@ -187,6 +190,9 @@ def _along_one_axis(indices: Any, axis: int | None, shape: Any) -> Any:
         sample((4, 3), np.asarray([-1, 1]), axis=1),
         sample((3,), np.asarray([2, 2])),
     ),
+    signature="(AXIS),(m)->(m)",
+    continuous=True,
+    rearranges=True,
 )
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     """Elements along an axis, by integer indices.
@@ -225,6 +231,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
         sample((2, 3), np.asarray([[0], [2]])),
     ),
     continuous=True,
+    signature="(AXIS),(AXIS)->(AXIS)",
+    rearranges=True,
 )
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Elements along an axis, by an array of indices of the same rank.

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, SCALAR, Array, wrap
+from .._array.array import SCALAR, Array, wrap
 from .._array.exits import leave
-from .._array.views import current, export, keep, pin, refresh
+from .._array.views import current, export, keep, peek, pin
+from .._record.mode_stack import MODES, tell_exported
 from .._storage.storage import storage_of
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
@@ -26,7 +27,7 @@ from .indexing_functions import INDICES
 
 def host(x: Array) -> Any:
     """The current data as a NumPy array; to look at it is no read of a Variable."""
-    data = refresh(x) if x._state & IS_VIEW else x._data
+    data = peek(x)
     return storage_of(data).host(data)
 
 
@@ -172,9 +173,13 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
         cast = dtype is not None and np.dtype(dtype) != x.dtype
     except Exception as error:  # no dtype
         raise failure(f"np.asarray({describe(x)}, dtype={describe(dtype)})", error) from error
-    if copy or cast or not here or x._state & SCALAR or current(x)[0]:
-        return np.array(host(x), dtype=dtype, copy=True)
-    return export(x, firm=False)
+    is_copy = copy or cast or x._state & SCALAR or current(x)[0]
+    if here and not is_copy:
+        return export(x, firm=False)
+    value = np.array(host(x), dtype=dtype, copy=True)
+    if MODES and not is_copy:
+        tell_exported(x, value)
+    return value
 
 
 def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:

@@ -19,6 +19,7 @@ from .._array.array import Array, asarray_like
 from .._array.paths import DIAGONAL
 from .._array.views import laid_out
 from .._define.words import composite, primitive, sample, without_derivative
+from .._record.op_facts import FACTS
 from .._util.errors import describe, missing_from, shown, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
@@ -66,6 +67,8 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
+for _alias in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
+    FACTS[f"linalg.{_alias}"] = FACTS[_alias]
 SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0, 2, 2)))
 
 
@@ -90,6 +93,9 @@ def hermitian(x: Any) -> Any:
         sample((0, 0), (0, 2), prepare=regular),
         sample((0, 2, 2), (2,), prepare=regular),
     ),
+    signature="(N,N),(N,k?)->(N,k?)",
+    continuous=True,
+    promotes="all",
 )
 def solve(x1: Array, x2: Array, /) -> Array:
     """Solve the linear equations x1 @ x = x2 for x.
@@ -127,6 +133,8 @@ def solve(x1: Array, x2: Array, /) -> Array:
 @primitive(
     rules.inv,
     samples=[s._replace(prepare=regular) for s in SQUARE],
+    signature="(N,N)->(N,N)",
+    continuous=True,
 )
 def inv(x: Array, /) -> Array:
     """Inverse of square matrices.
@@ -151,7 +159,7 @@ def inv(x: Array, /) -> Array:
 @primitive(rules.pinv_vjp, None, samples=(
     sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 2, 2)),
-))  # fmt: skip
+), signature="(M,N),()->(N,M)")  # fmt: skip
 def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """Moore-Penrose pseudo-inverse of matrices.
 
@@ -178,7 +186,7 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
     sample(np.diag([0.0, 0.0, 2.0])),
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
-), continuous=True)  # fmt: skip
+), continuous=True, signature="(N,N)->()")  # fmt: skip
 def det(x: Array, /) -> Array:
     """Determinant of square matrices.
 
@@ -203,7 +211,9 @@ def det(x: Array, /) -> Array:
     """
 
 
-@primitive(joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE)
+@primitive(
+    joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE, signature="(N,N)->(),()"
+)
 def slogdet(x: Array, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant of square matrices.
 
@@ -285,7 +295,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 @primitive(rules.cholesky_vjp, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
-))  # fmt: skip
+), signature="(N,N)->(N,N)", continuous=True)  # fmt: skip
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Cholesky factor of Hermitian positive-definite matrices.
 
@@ -320,7 +330,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 @primitive(joint=rules.qr_vjp, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
     sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
-))  # fmt: skip
+), signature="(M,N)->(M,K),(K,N)")  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
 
@@ -368,6 +378,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         sample((0, 2), full_matrices=False),
         sample((2, 0), full_matrices=False),
     ),
+    signature="(M,N)->(M,I),(K),(J,N)",
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """Singular value decomposition of matrices: x = U @ diag(S) @ Vh.
@@ -415,7 +426,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 
 @primitive(spectral.svdvals_vjp, samples=(
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
-), continuous=True)  # fmt: skip
+), continuous=True, signature="(M,N)->(K)")  # fmt: skip
 def svdvals(x: Array, /) -> Array:
     """Singular values of matrices, in descending order.
 
@@ -446,6 +457,7 @@ def svdvals(x: Array, /) -> Array:
     outputs=("eigenvalues", "eigenvectors"),
     saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
+    signature="(N,N)->(N),(N,N)",
 )
 def eigh(x: Array, /) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
@@ -485,7 +497,10 @@ def eigh(x: Array, /) -> EighResult:
 
 
 @primitive(
-    spectral.eigvalsh, samples=[s._replace(prepare=hermitian) for s in SQUARE], continuous=True
+    spectral.eigvalsh,
+    samples=[s._replace(prepare=hermitian) for s in SQUARE],
+    continuous=True,
+    signature="(N,N)->(N)",
 )
 def eigvalsh(x: Array, /) -> Array:
     """Eigenvalues of Hermitian matrices, in ascending order.
@@ -521,6 +536,7 @@ def eigvalsh(x: Array, /) -> Array:
     outputs=("eigenvalues", "eigenvectors"),
     saves=rules.NONE_UNREAD,
     samples=[s._replace(prepare=regular) for s in SQUARE],
+    signature="(N,N)->(N),(N,N)",
 )
 def eig(x: Array, /) -> EigResult:
     """Eigenvalues and eigenvectors of square matrices.
@@ -549,7 +565,9 @@ def eig(x: Array, /) -> EigResult:
     """
 
 
-@primitive(spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE])
+@primitive(
+    spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE], signature="(N,N)->(N)"
+)
 def eigvals(x: Array, /) -> Array:
     """Eigenvalues of square matrices.
 
@@ -571,7 +589,7 @@ def eigvals(x: Array, /) -> Array:
     """
 
 
-@without_derivative
+@without_derivative(signature="(M,N),()->()")
 def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """Rank of matrices: the number of singular values above a bound.
 
@@ -729,6 +747,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
     ),
     takes="floating",
     gives=("reduced", "real"),
+    signature="(AXES)->()",
 )
 def vector_norm(
     x: Array,
@@ -762,11 +781,7 @@ def greatest(values: Array, axis: int) -> Array:
 
 @composite
 def matrix_norm(
-    x: Array,
-    /,
-    *,
-    keepdims: bool = False,
-    ord: int | float | Literal["fro", "nuc"] | None = "fro",
+    x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
     """Norm of matrices.
 

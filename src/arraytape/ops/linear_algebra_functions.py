@@ -12,6 +12,7 @@ from .._array.array import Array, asarray_like
 from .._array.paths import PERMUTE, sum_to
 from .._array.views import alias
 from .._define.words import composite, primitive, sample
+from .._record.op_facts import VIEW
 from .._storage.storage import conjugate
 from .._util.errors import describe, explain, user_line
 from . import _factorisations as rules
@@ -70,6 +71,11 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
         sample((2, 2, 3), (3,)),
         sample((0, 3), (3, 2)),
     ),
+    signature="(m?,K),(K,n?)->(m?,n?)",
+    continuous=True,
+    propagates_nan=True,
+    promotes="all",
+    range=lambda n, x, y: x.times(y).sum_of(n),
 )
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Matrix product x1 @ x2.
@@ -124,6 +130,8 @@ def _adjoint_second(g: Any, x1: Any, shape: Any, first: bool, second: bool, xp: 
     ),
     continuous=True,
     origin="inner",
+    signature="(A,B),(C,D)->(E,F)",
+    promotes="all",
 )
 def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     """matmul of matrices, for rules: ``first`` and ``second`` say which is conjugated and transposed."""
@@ -134,6 +142,7 @@ def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
     continuous=True,
     origin="inner",
+    signature="(N,N)->(N,N)",
 )
 def cofactors(x: Array, /) -> Array:
     """The derivative of linalg.det, for its rule: exact also where x is singular."""
@@ -154,6 +163,8 @@ def regular(x: Any) -> Any:
     ),
     continuous=True,
     origin="inner",
+    signature="(N,N),(N,k?)->(N,k?)",
+    promotes="all",
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     """linalg.solve with x1 or its conjugate transpose, for rules: by factors that may be known."""
@@ -167,12 +178,13 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
         sample((2, 2, 2), np.asarray([[[False]], [[True]]]), prepare=regular),
     ),
     origin="inner",
+    signature="(N,N),(M,M)->(N,N)",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
     """linalg.inv for rules, by factors that may be known; unit matrices in place of singular ones."""
 
 
-@composite
+@composite(**VIEW)
 def matrix_transpose(x: Array, /) -> Array:
     """Transpose of a matrix, or of each matrix of a stack: a view.
 
@@ -224,12 +236,10 @@ def vectors_at(g: Any, x: Any, axis: int, shape: Any, xp: Any) -> Any:
     _vecdot_first,
     _vecdot_second,
     linear_in=("x1", "x2"),
-    samples=(
-        sample((3,), (3,)),
-        sample((2, 3), (3,)),
-        sample((3, 2), (3, 1), axis=-2),
-    ),
+    samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
     continuous=True,
+    signature="(AXIS),(AXIS)->()",
+    promotes="all",
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Dot product of vectors along an axis: the sum of conj(x1) * x2.
@@ -254,7 +264,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """
 
 
-@composite
+@composite(continuous=True, promotes="all")
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:

@@ -23,6 +23,7 @@ from .._array.paths import (
 )
 from .._array.views import alias, current, laid_out
 from .._define.words import composite, linear, sample
+from .._record.op_facts import VIEW
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .._util.errors import describe, entrance, explain, user_line
@@ -112,7 +113,7 @@ def distinct_axes(op: str, x: Array, axes: Sequence[int]) -> set[int]:
     return found
 
 
-@composite
+@composite(**VIEW)
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     """Permute the axes: a view.
 
@@ -136,7 +137,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     return view("permute_dims", x, PERMUTE, tuple(axes))
 
 
-@composite
+@composite(**VIEW, in_order=True)
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
     """The same elements in another shape: a view where the layout allows one, unless copy=True.
 
@@ -176,13 +177,13 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     transpose=lambda g, old, xp: xp.reshape(g, old),
     saves={"old": lambda x: x.shape},
     samples=(sample((3, 4), shape=(2, 6)), sample((1,), shape=()), sample((0, 3), shape=(3, 0))),
-    origin="inner",
-)
+    origin="inner", signature="(...)->(...)", **VIEW, in_order=True, scalars=False,
+)  # fmt: skip
 def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
     """A copy of x in another shape."""
 
 
-@composite
+@composite(**VIEW, in_order=True)
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     """Repeat along axes without copying: a read-only view.
 
@@ -204,7 +205,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     return view("broadcast_to", x, BROADCAST, tuple(shape))
 
 
-@composite
+@composite(**VIEW, signature="(AXES)->(AXES)")
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view with new axes of length 1.
 
@@ -239,7 +240,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     return view("expand_dims", x, GETITEM, key if key else ...)
 
 
-@composite
+@composite(**VIEW, signature="(AXES)->(AXES)")
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view without the given axes of length 1.
 
@@ -268,7 +269,12 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     return view("squeeze", x, GETITEM, (*key, ...))
 
 
-@composite(takes="any", gives=("x", "x"))
+@composite(
+    takes="any",
+    gives=("x", "x"),
+    **VIEW,
+    signature="(AXES)->(AXES)",
+)
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """A view in reverse order along the given axes (all by default).
 
@@ -288,7 +294,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     return view("flip", x, GETITEM, (*key, ...))
 
 
-@composite
+@composite(**VIEW)
 def moveaxis(
     x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
 ) -> Array:
@@ -368,7 +374,8 @@ def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:
         sample([(2, 3), (2, 1)], axis=-1),
         sample([(2, 2), (3,)], axis=None),
     ),
-)
+    signature="(...)->(...)", promotes="all", propagates_nan=True, rearranges=True,
+)  # fmt: skip
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Join arrays along an existing axis.
 
@@ -399,7 +406,8 @@ def _unstacked(g: Any, axis: int) -> Any:
 @linear(
     transpose=_unstacked,
     samples=(sample([(2, 3), (2, 3)]), sample([(3,), (3,), (3,)], axis=-1), sample([(), ()])),
-)
+    signature="(...)->(...)", promotes="all", propagates_nan=True, rearranges=True,
+)  # fmt: skip
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays of one shape along a new axis.
 
@@ -515,7 +523,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(n) for n in np.broadcast_shapes(*shapes))
 
 
-@composite
+@composite(data_dependent_shape="repeats")
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     """Each element (or slice along an axis) several times.
 

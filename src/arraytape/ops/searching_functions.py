@@ -8,6 +8,7 @@ from .._array.array import Array, wrap
 from .._array.paths import sum_to
 from .._array.views import current
 from .._define.words import composite, primitive, sample, without_derivative
+from .._record.op_facts import hull
 from .._storage.storage import storage_of
 from .._util.errors import explain, user_line
 
@@ -26,7 +27,6 @@ def _rejected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
     None,
     _selected,
     _rejected,
-    per_element=True,
     selects=True,
     alone=lambda *given: where_it_holds(*given),
     samples=(
@@ -35,6 +35,11 @@ def _rejected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
         sample("bool(3)", (3,), 0.5),
         sample("bool(3)", 0.5, (2, 3)),
     ),
+    signature="(),(),()->()",
+    continuous=True,
+    linear_places=((1, 2),),
+    scalars=False,
+    range=hull,
 )
 def where(
     condition: Array, x1: Array | float | None = None, x2: Array | float | None = None, /
@@ -77,7 +82,7 @@ def where_it_holds(condition: Array, x1: Any, x2: Any) -> Any:
     return nonzero(condition)
 
 
-@without_derivative(takes="ordered", gives=("reduced", "index"))
+@without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Index of the first maximum along an axis.
 
@@ -93,7 +98,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """
 
 
-@without_derivative(takes="ordered", gives=("reduced", "index"))
+@without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Index of the first minimum along an axis.
 
@@ -109,14 +114,14 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """
 
 
-@without_derivative(takes="any", gives=("reduced", "index"))
+@without_derivative(takes="any", gives=("reduced", "index"), signature="(AXES)->()", scalars=False)
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
     """Number of elements over axes (all by default) that are not 0."""
 
 
-@composite
+@composite(data_dependent_shape="x")
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """Indices of the elements that are not 0.
 
@@ -144,7 +149,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     return tuple(wrap(indices) for indices in found)
 
 
-@without_derivative
+@without_derivative(signature="(N),(),(N)->()")
 def searchsorted(
     x1: Array,
     x2: Array | float,

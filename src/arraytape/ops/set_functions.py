@@ -37,7 +37,7 @@ def unique(x: Array) -> tuple[Array, Any, Any, Any]:
     return values, found.indices, found.inverse_indices, found.counts
 
 
-@composite
+@composite(data_dependent_shape="x")
 def unique_all(x: Array, /) -> UniqueAllResult:
     """Sorted unique values, where each first occurs, how to rebuild x, and how often each occurs.
 
@@ -65,7 +65,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     return UniqueAllResult(values, wrap(indices), wrap(inverse), wrap(counts))
 
 
-@composite
+@composite(data_dependent_shape="x")
 def unique_counts(x: Array, /) -> UniqueCountsResult:
     """Sorted unique values and how often each occurs.
 
@@ -92,7 +92,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     return UniqueCountsResult(values, wrap(counts))
 
 
-@composite
+@composite(data_dependent_shape="x")
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
     """Sorted unique values and the indices that rebuild x from them.
 
@@ -120,7 +120,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     return UniqueInverseResult(values, wrap(inverse))
 
 
-@composite
+@composite(data_dependent_shape="x")
 def unique_values(x: Array, /) -> Array:
     """Sorted unique values.
 
@@ -146,7 +146,7 @@ def unique_values(x: Array, /) -> Array:
     return unique(x)[0]
 
 
-@without_derivative
+@without_derivative(signature="(),(N)->()", scalars=False)
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
     """Test for each element of x1 whether it occurs in x2.
 

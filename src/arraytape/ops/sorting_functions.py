@@ -8,12 +8,12 @@ from .._define.words import composite, without_derivative
 from .indexing_functions import take_along_axis
 
 
-@without_derivative(takes="ordered", gives=("x", "index"))
+@without_derivative(takes="ordered", gives=("x", "index"), signature="(AXIS)->(AXIS)")
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Indices that sort along an axis."""
 
 
-@composite(takes="ordered", gives=("x", "x"))
+@composite(takes="ordered", gives=("x", "x"), signature="(AXIS)->(AXIS)")
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort along an axis.
 

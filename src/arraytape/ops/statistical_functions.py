@@ -7,6 +7,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._define.words import linear, primitive, sample
+from .._record.op_facts import hull
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
 from .._storage.storage import conjugate, is_complex
@@ -30,6 +31,7 @@ def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     return xp.broadcast_to(g, shape)
 
 
+REDUCED: Any = {"signature": "(AXES)->()", "propagates_nan": True}
 SAMPLES = (
     sample((3, 4)),
     sample((3, 4), axis=0),
@@ -56,6 +58,10 @@ def _gathered(g: Any, into: Any, along: Axis, keepdims: bool, xp: Any) -> Any:
         sample((3,), into=(0, 3), along=0, keepdims=False),
     ),
     origin="inner",
+    signature="(...)->(...)",
+    rearranges=True,
+    scalars=False,
+    range=hull,
 )
 def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Array:
     """The derivative of sum, for rules: repeated along reduced axes, to the shape ``into``."""
@@ -66,6 +72,8 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
     samples=(*SAMPLES, sample((0, 3), axis=0)),
     takes="number",
     gives=("reduced", "accumulated"),
+    **REDUCED,
+    range=lambda n, x: x.sum_of(n),
 )
 def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Sum over axes (all by default)."""
@@ -76,7 +84,9 @@ def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> A
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
 
-@linear(transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"))
+@linear(
+    transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"), **REDUCED
+)  # fmt: skip
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Arithmetic mean over axes (all by default)."""
 
@@ -109,6 +119,8 @@ extreme = primitive(
     continuous=True,
     takes="ordered",
     gives=("reduced", "x"),
+    **REDUCED,
+    range=hull,
 )
 
 
@@ -171,6 +183,7 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     continuous=True,
     takes="number",
     gives=("reduced", "accumulated"),
+    **REDUCED,
 )
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Product over axes (all by default).
@@ -200,6 +213,7 @@ def _centred(x: Any, axis: Axis, xp: Any) -> Any:
     continuous=True,
     takes="floating",
     gives=("reduced", "real"),
+    **REDUCED,
 )
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
@@ -234,6 +248,7 @@ def _deviation(
     continuous=True,
     takes="floating",
     gives=("reduced", "real"),
+    **REDUCED,
 )
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
@@ -256,11 +271,8 @@ def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, 
 
 @linear(
     transpose=_reversed_sums,
-    samples=(
-        sample((3,)),
-        sample((3, 4), axis=1),
-        sample((3, 4), axis=0, include_initial=True),
-    ),
+    samples=(sample((3,)), sample((3, 4), axis=1), sample((3, 4), axis=0, include_initial=True)),
+    signature="(AXIS)->(AXIS)",
 )
 def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
@@ -309,12 +321,9 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
 
 @primitive(
     _running,
-    samples=(
-        sample((3,)),
-        sample((3, 4), axis=1),
-        sample((3, 4), axis=0, include_initial=True),
-    ),
+    samples=(sample((3,)), sample((3, 4), axis=1), sample((3, 4), axis=0, include_initial=True)),
     continuous=True,
+    signature="(AXIS)->(AXIS)",
 )
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False

@@ -14,12 +14,12 @@ from .manipulation_functions import broadcast_to, concat, normalize_axis_index
 Axis = int | tuple[int, ...] | None
 
 
-@without_derivative(takes="boolean", gives=("reduced", "bool"))
+@without_derivative(takes="boolean", gives=("reduced", "bool"), signature="(AXES)->()")
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Test whether all elements over axes (all by default) are true."""
 
 
-@without_derivative(takes="boolean", gives=("reduced", "bool"))
+@without_derivative(takes="boolean", gives=("reduced", "bool"), signature="(AXES)->()")
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Test whether any element over axes (all by default) is true."""
 

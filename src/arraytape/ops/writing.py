@@ -28,6 +28,7 @@ from .._array.views import below, current, is_picked, location, make_exclusive, 
 from .._define.docstrings import in_place_docstring
 from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
+from .._record.mode_stack import MODES, meet, tell_written
 from .._record.op import Op
 from .._record.plan import Structural
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders
@@ -76,6 +77,8 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     Derivative: the gradient of what is overwritten is 0, that of the value is the part at the
     key.  Of an element that a key names twice, the write that lasts gets the gradient.
     """
+    if MODES:
+        meet(x, value)
     if x._state & IS_VIEW:
         data = refresh(x)
     elif x._tid >= 0:
@@ -267,6 +270,8 @@ def record_put(
 
     written, memory : the data of x, and its root's, when the value was written there.
     """
+    if MODES:
+        tell_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
     if state & KEPT or root._data is not memory:  # another thread made a record, or a copy
@@ -289,6 +294,8 @@ def record_put(
 @in_one_step(MOVING)
 def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
+    if MODES:
+        tell_written(x)
     root, path = x, ()
     if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
@@ -398,6 +405,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             given, other = other, list_beside(op.name, x, other)
             if other is given:
                 return NotImplemented
+        if MODES:
+            meet(x, other)
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
         if sign and x._state & IS_VIEW:  # ADD needs no id of the view's old value

@@ -12,6 +12,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
+from .._array.views import peek
 from .._util import nest
 from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
 from ..module import Module
@@ -378,7 +379,7 @@ class Optimizer(Module):
 
 def is_at_hand(x: Array) -> bool:
     """Whether a look at the value of an Array on the host tells no more than NumPy's data does."""
-    return type(x._data) is np.ndarray
+    return type(peek(x)) is np.ndarray
 
 
 def beside(number: Any, g: Array) -> Any:

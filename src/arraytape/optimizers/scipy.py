@@ -13,6 +13,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
+from .._array.views import peek
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from .._util.options import unwrap_option
@@ -115,7 +116,7 @@ def minimize_scipy(
         options["callback"] = lambda v, *_: callback(problem.nested(v))
     slope = chosen not in WITHOUT_GRADIENT
     function = problem.value_and_gradient if slope else problem.value
-    kept = [(x, x._data) for x in problem.leaves if isinstance(x, Variable)]
+    kept = [(x, peek(x)) for x in problem.leaves if isinstance(x, Variable)]
     try:
         start = flat(problem.leaves)
         result = minimize(function, start, jac=slope or None, method=method, **options)

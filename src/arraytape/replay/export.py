@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.paths import walk
 from .._array.views import current
-from .._record.op import REGISTRY
+from .._record.op_facts import facts_of
 from .._storage.standard import Standard
 from .._util import nest
 from .._util.errors import user_line
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
     from .call import Call
 
 SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))  # but for the layout
-CREATION = frozenset(("arange", "empty", "eye", "full", "linspace", "ones", "zeros"))
-# Functions of several operands, beside the elementwise ones, that NumPy brings to one dtype first; and
-# those that have operands, at these positions, in the dtype of the result.
-PROMOTING = frozenset(("matmul", "power_operator", "tensordot", "vecdot", "where"))
-IN_DTYPE_OF_RESULT = {
-    "clip": (0, 1, 2), "concat": (0,), "linalg.solve": (0, 1), "put": (0, 2), "stack": (0,),
-}  # fmt: skip
 SPELLED = {  # what NumPy's ufuncs are called in the standard
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "power": "pow",
@@ -60,18 +54,6 @@ class Over(Standard):
 
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if self.is_complex(x) else x
-
-    def sign(self, x: Any, /) -> Any:
-        return self.base.sign(x)
-
-    def floor_divide(self, x1: Any, x2: Any, /) -> Any:
-        return self.base.floor_divide(x1, x2)
-
-    def expm1(self, x: Any, /) -> Any:
-        return self.base.expm1(x)
-
-    def tanh(self, x: Any, /) -> Any:
-        return self.base.tanh(x)
 
     def reinterpreted(self, x: Any, /, into: str) -> Any:
         if self.is_complex(x) == (into == "c"):
@@ -129,6 +111,10 @@ class Over(Standard):
         if isinstance(value, np.generic | np.ndarray):
             return self.base.asarray(np.asarray(value), dtype=self.dtype(value.dtype))
         return value
+
+
+for _name in ("expm1", "floor_divide", "sign", "tanh"):  # as the namespace has them
+    setattr(Over, _name, property(attrgetter(f"base.{_name}")))
 
 
 def unlooked(guard: Guard, value: Any) -> None:
@@ -251,14 +237,16 @@ class Export:
                 name: over.argument(replaced(x, known.__getitem__))
                 for name, x in node.keywords.items()
             }
-            if node.op in CREATION and node.dtype is not None:
+            facts = facts_of(SPELLED.get(node.op, node.op))
+            if facts.creates and node.dtype is not None:
                 args = [x for x, own in zip(args, node.args, strict=True) if not is_dtype(own)]
                 options = {**options, "dtype": over.dtype(node.dtype)}
-            if promotes(node):
+            if facts.promotes == "all":
                 args = promoted(over, node, args)
-            for i in IN_DTYPE_OF_RESULT.get(node.op, ()):
-                if i < len(args):
-                    args[i] = self.in_dtype_of(over, node, args[i], node.args[i])
+            elif facts.promotes == "first":
+                at = [i for i in range(len(args)) if i != 1 or node.op != "put"]  # but for the key
+                for i in at:
+                    args[i] = in_dtype_of(over, node, args[i], node.args[i])
             if node.op.startswith("fft.") and node.args[0].dtype.kind == "f":
                 args = self.complex_where_needed(over, node, args)
             return function(*args, **options)
@@ -269,19 +257,6 @@ class Export:
                 f"{over.base.__name__} ({error}){self.place(node)}. Use functions of the standard "
                 f"[at {user_line()}]"
             ) from error
-
-    def in_dtype_of(self, over: Over, node: Node, value: Any, own: Any) -> Any:
-        """An operand, or a list of them, in the dtype of a node, where NumPy casts to it by itself.
-
-        own : what stands in the operand's place in the program.
-        """
-        if type(own) in (list, tuple):
-            parts = zip(value, own, strict=True)
-            return type(value)([self.in_dtype_of(over, node, x, one) for x, one in parts])
-        if type(own) is not Node or own.dtype == node.dtype:
-            return value
-        safe = node.op == "put" or np.can_cast(own.dtype, node.dtype, "same_kind")
-        return over.base.astype(value, over.dtype(node.dtype)) if safe else value
 
     def complex_where_needed(self, over: Over, node: Node, args: list[Any]) -> list[Any]:
         """The standard transforms complex data; NumPy takes what is real for it."""
@@ -310,16 +285,24 @@ def is_dtype(value: Any) -> bool:
     return isinstance(value, np.dtype | type)
 
 
-def promotes(node: Node) -> bool:
-    """Return True if a function brings its operands to one dtype."""
-    name = SPELLED.get(node.op, node.op)
-    op = REGISTRY.data.get(name)
-    elementwise = op is not None and op.kind in ("elementwise", "nondifferentiable")
-    return name in PROMOTING or (elementwise and op is not None and len(op.inputs) > 1)
+def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
+    """Return an operand, or a list of them, in the dtype of a node, where NumPy casts to it by itself.
+
+    own : what stands in the operand's place in the program.
+    """
+    if type(own) in (list, tuple):
+        parts = zip(value, own, strict=True)
+        return type(value)([in_dtype_of(over, node, x, one) for x, one in parts])
+    if type(own) is not Node or own.dtype == node.dtype:
+        return value
+    safe = node.op == "put" or np.can_cast(own.dtype, node.dtype, "same_kind")
+    return over.base.astype(value, over.dtype(node.dtype)) if safe else value
 
 
 def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
     """Operands of one kind: the standard leaves open what those of several are."""
+    if type(node.args[0]) in (list, tuple):
+        return [in_dtype_of(over, node, args[0], node.args[0]), *args[1:]]
     kinds = {x.dtype.kind for x in node.args if type(x) is Node}
     numbers = {"f" if type(x) is float else "c" for x in node.args if type(x) in (float, complex)}
     first = 1 if node.op == "where" else 0

@@ -254,9 +254,6 @@ class Function(Generic[P, R]):
     # --- tracing ----------------------------------------------------------------------------------
     def trace_alone(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
         """Trace a call, unless another thread does or cannot be followed."""
-        profiler = sys.getprofile()
-        if profiler is not None and not callable(profiler):
-            return self.as_it_is("a profiler that is written in C runs", args, keywords)
         if len(entry.plans) >= self.limit:
             return self.as_it_is(f"there are {self.limit} programs for it", args, keywords)
         me = object()

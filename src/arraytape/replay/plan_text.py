@@ -20,6 +20,7 @@ from ..variable import Variable
 from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
 from .call import Call, Given
 from .callback import Effect
+from .program import defined_function
 from .reach.reasons import changed
 from .reach.sameness import PLAIN, same_data, same_plain
 from .silence import silence
@@ -68,8 +69,8 @@ class PlanText:
         self.execution(self.call)
         body = "\n    ".join(self.lines)
         text = f"def replay(values):\n    {body}\n{self.more}"
-        exec(compile(text, f"<arraytape plan of {name}>", "exec"), self.scope)
-        return self.scope["replay"]  # type: ignore[no-any-return]
+        file = f"<arraytape plan of {name}>"
+        return defined_function(text, file, "replay", self.scope)  # type: ignore[no-any-return]
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
         """What makes the function's result of its leaves; no container in it is an argument."""

@@ -9,12 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._record.op_facts import hull, state_facts
+
 FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 INPUT, CONSTANT = "input", "constant"
+
+
+def defined_function(text: str | CodeType, file: str, name: str, scope: dict[str, Any]) -> Any:
+    """Run a text, or its code, that defines a function of this name, and return the function."""
+    exec(compile(text, file, "exec") if isinstance(text, str) else text, scope)
+    return scope[name]
 
 
 class Node:
@@ -199,6 +208,7 @@ def key_of(value: Any) -> Any:
     return kind, repr(value)  # tells 0.0 from -0.0, and NaN is equal to itself
 
 
+@state_facts(continuous=True, promotes="first", range=hull)
 def put(x: Any, key: Any, value: Any) -> Any:
     """New data in the layout of x, after ``x[key] = value``."""
     changed = x.copy(order="K")

@@ -21,6 +21,7 @@ from .._define.compile import compile_function
 from .._define.docstrings import derivative_text, kept_words
 from .._define.words import operands
 from .._record.op import Op, Sample, register, sample
+from .._record.op_facts import FACTS
 from .._record.plan import Rule, Unknown
 from .._storage.special import of_scipy
 from ..ops.creation_functions import asarray
@@ -84,6 +85,7 @@ def special(
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
         own_dtype=True, continuous=len(names) == 1 if continuous is None else continuous,
+        propagates_nan=False, promotes="", linear_places=(),  # some lose NaN, or cast otherwise
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
@@ -92,6 +94,7 @@ def special(
     )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
     register(op).public = function
+    FACTS[op.name] = op
     STATEMENTS[name] = Statement(
         name, function, op, intervals, of_integers | of_counts, of_counts, complex, source, public
     )

@@ -10,14 +10,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._array.array import namespace
+from .._record.op import REGISTRY
 from .._tape.tape import GradientTape
 from .._util.locks import reentrant_lock
 
-# What makes arrays of anything but arrays: everything else follows from these.
-MAKERS = (
-    "arange", "asarray", "empty", "empty_like", "eye", "fft.fftfreq", "fft.rfftfreq", "from_dlpack",
-    "full", "full_like", "linspace", "logspace", "ones", "ones_like", "zeros", "zeros_like",
-)  # fmt: skip
 TAPE: ContextVar[GradientTape | None] = ContextVar("TAPE", default=None)
 LOCK = reentrant_lock()
 REPLACED: dict[str, Any] = {}  # the namespace's own functions, while a block is open
@@ -41,7 +37,8 @@ def makers_watched() -> Iterator[None]:
     xp, block = namespace(), object()
     with LOCK:
         if not BLOCKS:
-            REPLACED.update({name: operator.attrgetter(name)(xp) for name in MAKERS})
+            makers = [op.name for op in REGISTRY.values() if op.creates]
+            REPLACED.update({name: operator.attrgetter(name)(xp) for name in makers})
         BLOCKS.append(block)
         for name, make in REPLACED.items():
             replace_function(name, watched(make))

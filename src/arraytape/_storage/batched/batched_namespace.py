@@ -1,7 +1,7 @@
 """The raw namespace of batched data.
 
 Elementwise functions line hidden axes up; functions along axes count from the first visible one;
-functions of matrices take stacks as they are: see ``names`` for the forms.  What has none of these
+functions of matrices take stacks as they are: see ``batched_forms``.  What has none of these
 has a few lines of its own, or is called for one array after the other.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..._record.op import REGISTRY
+from ..._record.op_facts import facts_of
 from .. import numpy_namespace, standard
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
@@ -35,14 +36,13 @@ from .batched_data import (
 from .batched_forms import (
     AXES,
     ELEMENTS,
-    LISTED,
     NEW,
-    OF_ALL,
     ONE_AXIS,
     ONE_BY_ONE,
     OWN,
     REFUSED,
     STACKS,
+    form_by_facts,
 )
 from .batched_operators import on_diagonal
 from .indexing import each_one, raw_of
@@ -117,10 +117,8 @@ class BatchedNamespace:
         """
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
-        op = REGISTRY.get(name)
-        if op is not None and op.per_element:
-            return ELEMENTS
-        return LISTED.get(name, ONE_BY_ONE)
+        found = form_by_facts(REGISTRY.get(name) or facts_of(name))
+        return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
         """The function of this dotted name; what is no function is NumPy's."""
@@ -166,7 +164,7 @@ class BatchedNamespace:
                 operator.index(axis)  # type: ignore[arg-type]  # raises, as NumPy's reductions do
             if name == "expand_dims":
                 rank = len(x.shape) + (len(axis) if type(axis) is tuple else 1)
-            elif not x.shape and not (axis is None and name in OF_ALL):
+            elif not x.shape and (axis is not None or name == "linalg.vector_norm"):
                 return self.of_numbers(name, x, others, {"axis": axis, **keywords})
             else:
                 rank = max(len(v.shape) for v in (x, *others))
@@ -184,11 +182,13 @@ class BatchedNamespace:
         return call
 
     def along_one_axis(self, name: str) -> Callable[..., Any]:
+        to_one = facts_of(name).cores[1] == [()]
+
         def call(x: Any, /, *, axis: Any = None, **keywords: Any) -> Any:
             if type(x) is not Batched:
                 return function_of(name, (x,))(x, axis=axis, **keywords)
             rank = x.ndim
-            if not rank or (axis is None and rank > 1 and name not in OF_ALL):
+            if not rank or (axis is None and rank > 1 and not to_one):
                 return self.of_numbers(name, x, (), {"axis": axis, **keywords})
             if axis is None:
                 x, axis = self.reshape(x, (-1,)), -1
@@ -216,12 +216,14 @@ class BatchedNamespace:
         return Batched(xp.reshape(found, (*hidden, *one.shape)), axis_ids)
 
     def of_stacks(self, name: str) -> Callable[..., Any]:
+        rank = len(facts_of(name).cores[0][0])
+
         def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
             function = function_of(name, (x,))
             if not axis_ids_of((x, *others, *keywords.values())):
                 return function(x, *others, **keywords)
-            short = len(x.shape) < 2 and name != "reinterpreted"  # no matrix: as one by itself
-            if short or type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
+            plain = type(x) is Batched and len(x.shape) >= rank
+            if not plain or axis_ids_of((*others, *keywords.values())):
                 return self.one_by_one(name)(x, *others, **keywords)
             return rewrapped(function(x.data, *others, **keywords), x.axis_ids)
 
@@ -370,27 +372,6 @@ class BatchedNamespace:
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         return self.broadcast_to(x, shape, view=True)
-
-    def each_view(self, name: str, x: Any, argument: Any) -> Any:
-        """A view of each array; its axes are counted from the last one."""
-        if type(x) is not Batched:
-            return getattr(namespace_of(x), name)(x, argument)
-        return Batched(getattr(namespace_of(x.data), name)(x.data, argument), x.axis_ids)
-
-    def real_view(self, x: Any, argument: Any = None, /) -> Any:
-        return self.each_view("real_view", x, argument)
-
-    def imag_view(self, x: Any, argument: Any = None, /) -> Any:
-        return self.each_view("imag_view", x, argument)
-
-    def diagonal_view(self, x: Any, argument: int, /) -> Any:
-        return self.each_view("diagonal_view", x, argument)
-
-    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
-        return self.each_view("windows_view", x, argument)
-
-    def read_only_view(self, x: Any, argument: Any = None, /) -> Any:
-        return self.each_view("read_only_view", x, argument)
 
     def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]  # Python's numbers

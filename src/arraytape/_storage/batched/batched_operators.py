@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..._record.op_facts import facts_of
 from .batched_data import Batched, axis_ids_of, elementwise, refusal
-
-# Functions of one operand that leave what is 0 at 0.
-LINEAR_FUNCTIONS = frozenset(
-    (
-        "astype",
-        "conj",
-        "imag",
-        "imag_part",
-        "negative",
-        "positive",
-        "real",
-        "real_part",
-        "zeros_like",
-    )
-)
 
 
 # --- diagonal data: what keeps it diagonal ----------------------------------------------------------
@@ -39,9 +25,27 @@ def fits(value: Any, vector: Any) -> bool:
     )
 
 
+def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: Any) -> bool:
+    """Return True if a result is 0 where diagonal operands are 0.
+
+    groups : of places of operands, in which the function is linear together; those in none are factors.
+    """
+    zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
+    for group in groups:
+        inside = {i for i in group if i < len(values)}
+        rest = [v for i, v in enumerate(values) if i not in inside]
+        if all(zero[i] for i in inside) and all(fits(v, vector) for v in rest):
+            return True
+    return False
+
+
+def is_diagonal_data(value: Any) -> bool:
+    return type(value) is Batched and value._data is None
+
+
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     """An elementwise function by the diagonal alone, where what is off it stays 0; else None."""
-    whole = [v for v in values if type(v) is Batched and v._data is None]
+    whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
         return None
     first = whole[0]
@@ -50,20 +54,7 @@ def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]
     same_shape = all(v.diagonal[0].shape == vector.shape for v in whole)
     if not (alike and same_shape):
         return None
-    if name in ("add", "subtract"):
-        good = len(whole) == 2
-    elif name == "multiply":
-        good = len(whole) == 1 and all(v is first or fits(v, vector) for v in values)
-    elif name == "divide":
-        good = values[0] is first and fits(values[1], vector)
-    elif name == "where":
-        good = fits(values[0], vector) and all(
-            any(v is w for w in whole) or (isinstance(v, int | float) and v == 0)
-            for v in values[1:]
-        )
-    else:
-        good = name in LINEAR_FUNCTIONS
-    if not good:
+    if not keeps_zeros(facts_of(name).linear_places, values, vector):
         return None
     found = function(*[v.diagonal[0] if type(v) is Batched else v for v in values])
     return Batched(None, first.axis_ids, (found, start, stop))

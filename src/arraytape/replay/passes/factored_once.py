@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._storage import numpy_namespace, standard
-from ..._storage.decompositions import (
-    LOWER,
-    Definite,
-    Elimination,
-    Triangle,
-    decomposed,
-    libraries,
-)
+from ..._storage.decompositions import LOWER, Definite, Elimination, Triangle, decomposed, libraries
 from ..._storage.factors import LEAST
 from ..program import Node, Program
 from .nodes import like

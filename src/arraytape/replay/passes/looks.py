@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._record.op_facts import facts_of
 from ..program import CONSTANT, INPUT, Guard, Node, Program, operands, result_of
-from .simplify import MASKED, without_dead_code
+from .intervals import Interval
+from .nodes import interval_of
+from .simplify import without_dead_code
 from .sums_by_blas import DOT, dot
 from .ties import FALSE, is_look_for_nan
-
-# Calls whose result has NaN where an operand has, wherever it is.
-SPREADING = frozenset(
-    ("add", "add_to_extremes", "broadcast_to", "broadcast_view", "cos", "divide", "exp", "expand_dims",
-     "log", "log1p", "matmul", "matrix_transpose", "max", "maximum", "min", "minimum", "multiply",
-     "negative", "permute_dims", "reshape", "reshaped", "sin", "sqrt", "square", "subtract", "sum",
-     "tanh", DOT)
-)  # fmt: skip
 
 
 def without_implied_looks(program: Program) -> Program:
@@ -49,9 +44,10 @@ def through(node: Node) -> tuple[Node, ...]:
     """The operands whose NaN make NaN of a node: of calls that neither choose nor leave anything out."""
     if not is_plain(node) or not node.size:
         return ()
-    if node.op not in SPREADING:
-        return ()
-    found = operands(node)[:1] if node.op == "add_to_extremes" else operands(node)
+    if node.op == "add_to_extremes":
+        found = operands(node)[:1]
+    else:
+        found = operands(node) if facts_of(node.op).propagates_nan else ()
     return tuple([x for x in found if x.dtype == node.dtype and x.size])
 
 
@@ -69,24 +65,6 @@ WORTH = 32  # elements to look at for each number to compare in their place
 # What sums of squares may be at most, by the bytes of an element: more for fewer factors.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
 HUGE = {8: 1e300, 4: 1e36}
-NUMBERS = (int, float, np.floating)
-SELECTING = frozenset(
-    ("abs", "broadcast_to", "broadcast_view", "expand_dims", "flip", "getitem", "matrix_transpose",
-     "maximum", "minimum", "negative", "permute_dims", "put", "reshape", "reshaped", "squeeze",
-     "where", MASKED)
-)  # fmt: skip
-GROWING: dict[str, Callable[..., float]] = {
-    "add": lambda node, x, y: x + y,
-    "matmul": lambda node, x, y: x * y * node.args[0].size,
-    "multiply": lambda node, x, y: x * y,
-    "scatter_add": lambda node, x, *more: x * node.args[0].size,
-    "scattered": lambda node, x, *more: x * node.args[0].size,
-    "square": lambda node, x: x * x,
-    "subtract": lambda node, x, y: x + y,
-    "sum": lambda node, x, *more: x * node.args[0].size,
-    DOT: lambda node, x, y: x * y * node.args[0].size,
-}
-COMPARING = frozenset(("equal", "greater", "greater_equal", "less", "less_equal", "not_equal"))
 TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost nothing to make again
 
 
@@ -164,20 +142,20 @@ def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node in known or not is_plain(node):
             continue
-        most = math.inf
-        if node.op in SELECTING:  # keys and axes are no floats
-            floats = [x for x in node.args if type(x) is not Node or x.dtype.kind not in "biu"]
-            most = max([size_of(x, known) for x in floats if isinstance(x, (Node, *NUMBERS))])
-        elif node.op in GROWING:
-            most = GROWING[node.op](node, *[size_of(x, known) for x in node.args])
-        if most < HUGE.get(node.dtype.itemsize, 0.0):  # false of NaN
+        found = interval_of(node, lambda x: up_to(size_of(x, known)))
+        most = found.magnitude().high
+        if most < HUGE.get(node.dtype.itemsize, 0.0) and not found.undefined:  # false of NaN
             known[node] = most
+
+
+def up_to(most: float) -> Interval:
+    return Interval(-most, most)
 
 
 def size_of(x: Any, known: Mapping[Node, float]) -> float:
     """What the elements of an operand are at most, but for their signs."""
     if type(x) is not Node:
-        return abs(float(x)) if isinstance(x, NUMBERS) else math.inf
+        return abs(float(x))
     if x.op == CONSTANT and x.dtype.kind == "f" and x.value.size:
         return float(np.abs(x.value).max())
     return 0.0 if x.op == "zeros" else known.get(x, math.inf)
@@ -257,9 +235,12 @@ def reached(program: Program, roots: Collection[Node]) -> set[Node]:
 
 def is_bounded(node: Node) -> bool:
     """Whether a node is moderate where its operands are, or a mask of comparisons."""
-    if node.op in COMPARING:
+    if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
-    return is_plain(node) and bool(node.shape) and (node.op in SELECTING or node.op in GROWING)
+    if not (is_plain(node) and node.shape):
+        return False
+    found = interval_of(node, lambda x: up_to(1.0))
+    return math.isfinite(found.magnitude().high) and not found.undefined
 
 
 def is_unknown(x: Node) -> bool:

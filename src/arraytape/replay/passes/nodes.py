@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._record.op_facts import facts_of, hull
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node
+from .intervals import EVERYWHERE, Interval
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
+NUMBERS = (int, float, np.floating)
 New = Callable[[Node], Node]  # what a node made by a rule becomes
 
 
@@ -93,6 +96,31 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
     return tuple(sorted([one % count for one in axes])) if count else None
 
 
+def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
+    """Return between which numbers a node's floats lie, NaN aside.
+
+    of : takes an operand, a node or a number, and gives where its elements lie.
+    """
+    extension = facts_of(node.op).range
+    if extension is None:
+        return EVERYWHERE
+    given = [x for x in node.args if isinstance(x, (Node, *NUMBERS))]
+    if extension is hull:  # keys and masks do not become elements
+        given = [x for x in given if type(x) is not Node or x.dtype.kind not in "biu"]
+    intervals = [EVERYWHERE if type(x) is Node and x.dtype.kind in "biu" else of(x) for x in given]
+    found: Interval = extension(count_of_terms(node), *intervals)
+    return found
+
+
+def count_of_terms(node: Node) -> int:
+    """Return how many elements of the first operand go into one of the result, at most."""
+    x = node.args[0]
+    count = x.size if type(x) is Node else 1
+    if facts_of(node.op).signature == "(AXES)->()":
+        return int(count // max(1, node.size))
+    return int(count)
+
+
 def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """A shape with 1 for axes."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
@@ -118,6 +146,6 @@ def is_whole(key: Any) -> bool:
 
 
 __all__ = [
-    "SMALL", "New", "again", "again_in", "axes_of", "bare", "is_whole", "kept", "like", "number_of",
-    "packed", "pairs", "same_layout", "zeros",
+    "NUMBERS", "SMALL", "New", "again", "again_in", "axes_of", "bare", "interval_of", "is_whole", "kept",
+    "like", "number_of", "packed", "pairs", "same_layout", "zeros",
 ]  # fmt: skip

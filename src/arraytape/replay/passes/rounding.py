@@ -13,19 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._record.op import REGISTRY
+from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, key_of, operands
-from .nodes import (
-    New,
-    again,
-    axes_of,
-    like,
-    number_of,
-    pairs,
-    same_layout,
-    zeros,
-)
+from .intervals import EVERYWHERE, Interval
+from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
 from .simplify import (
     MASKED,
     RULES,
@@ -37,27 +29,19 @@ from .simplify import (
     is_zero,
     mapped,
     rewritten,
+    rules_by_facts,
     shared,
     with_signs_joined,
     without_dead_code,
 )
 from .softmax import RULES as SOFTMAX
 from .softmax import slope_of_log_total, sum_of_shares
-from .sums_by_blas import DOT, with_dots, with_products
+from .sums_by_blas import with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it
 WIDE = 1e16  # what a factor may be at most that is multiplied with later, for underflow
-# Raw functions whose results do not jump, and ops that are stated by no word which says so
-# (``Op.continuous``): a selection does not jump for the values that it selects.
-SMOOTH = frozenset(
-    ("astype", "broadcast_to", "broadcast_view", "cast", "concat", "contiguous", "copied",
-     "diagonal_view", "expand_dims", "flip", "getitem", "imag_view", "laid_out", "linalg.cholesky",
-     "linalg.inv", "linalg.matmul", "linalg.solve", "matmul", "matrix_transpose", "moveaxis",
-     "permute_dims", "power_operator", "put", "read_only_view", "real_view", "reshape", "reshaped",
-     "scatter_add", "scattered", "squeeze", "stack", "take", "tensordot", "through_cholesky", "tril",
-     "triu", "where", DOT, MASKED)
-)  # fmt: skip
+DEPTH = 8  # calls within each other that are looked through for bounds
 
 
 def rounded(program: Program) -> Program:
@@ -106,18 +90,12 @@ def deciding(program: Program) -> set[Node]:
             continue
         if (
             node in found
-            or not is_continuous(node.op)
+            or not facts_of(node.op).continuous
             or node.dtype is None
             or node.dtype.kind not in "fc"
         ):
             found.update(operands(node))
     return found
-
-
-def is_continuous(name: str) -> bool:
-    """Return True if the last bits of a function's operands change the last bits of its result."""
-    op = REGISTRY.data.get(name)
-    return name in SMOOTH or (op is not None and op.continuous)
 
 
 def is_nan(node: Node) -> bool:
@@ -157,7 +135,7 @@ def factor_out(node: Node, new: New) -> Node | None:
         for y, c in pairs(scaled, "multiply"):
             rows = type(c) is Node and c.shape == node.shape and same_layout(scaled, product)
             if rows and same_layout(x, product) and y.shape == product.shape:
-                least, most = bounds(c)
+                least, most, _ = bounds(c)
                 if least > 0.0 and most <= WIDE:
                     inner = new(again(node, new(again(product, x, y))))
                     return like(node, "multiply", np.multiply, inner, c)
@@ -195,9 +173,9 @@ def by_reciprocal(node: Node, new: New) -> Node | None:
     ):
         return None
     if type(c) in (int, float):
-        few, (least, most) = abs(math.frexp(c)[0]) == 0.5, (abs(c), abs(c))
+        few, (least, most, _) = abs(math.frexp(c)[0]) == 0.5, Interval(abs(c), abs(c))
     elif type(c) is Node and c.dtype == node.dtype and c.op != CONSTANT:
-        few, (least, most) = c.size * LEAST <= node.size, bounds(c)
+        few, (least, most, _) = c.size * LEAST <= node.size, bounds(c)
     else:
         return None
     kind = np.finfo(node.dtype)
@@ -232,68 +210,33 @@ def added_twice(node: Node, new: New) -> Node | None:
     return None
 
 
-def bounds(x: Any) -> tuple[float, float]:
-    """Between which numbers all elements are, but for NaN and for rounding."""
+def bounds(x: Any, depth: int = DEPTH) -> Interval:
+    """Return between which numbers all elements are, but for NaN and for rounding."""
     number = float(x) if isinstance(x, np.floating) else number_of(x)
     if number is not None:
-        return number, number
-    if type(x) is not Node or x.dtype.kind != "f" or x.keywords.get("dtype") is not None:
-        return -math.inf, math.inf
-    if x.op in BOUNDS:
-        return BOUNDS[x.op](x)
-    return -math.inf, math.inf
+        return Interval(number, number)
+    if (
+        type(x) is not Node
+        or x.dtype.kind != "f"
+        or x.keywords.get("dtype") is not None
+        or not depth
+    ):
+        return EVERYWHERE
+    if x.op == "exp":
+        return Interval(0.0, 1.0 if is_from_maximum(x.args[0]) else math.inf)
+    most = float(np.finfo(x.dtype).max)
+    found = interval_of(x, lambda y: bounds(y, depth - 1).minimum(Interval(most, most)))
+    if x.op == "sum" and type(x.args[0]) is Node and x.args[0].op == "exp":
+        shift = x.args[0].args[0]
+        if is_from_maximum(shift) and axes_of(shift.args[1]) == axes_of(x) is not None:
+            return Interval(1.0, found.high)
+    return found
 
 
-def bounds_of_exp(x: Node) -> tuple[float, float]:
-    """Of what is at most 0."""
-    y = x.args[0]
-    largest = y.args[1] if type(y) is Node and y.op == "subtract" else None
-    most = (
-        1.0
-        if type(largest) is Node and largest.op == "max" and largest.args[0] is y.args[0]
-        else math.inf
-    )
-    return 0.0, most
-
-
-def bounds_of_sum(x: Node) -> tuple[float, float]:
-    """Of numbers that are not negative; of ``exp(z - max(z))`` one is 1."""
-    y, axes = x.args[0], axes_of(x)
-    least, most = bounds(y)
-    if axes is None or not least >= 0.0:
-        return -math.inf, math.inf
-    shifted = y.op == "exp" and most == 1.0 and axes_of(y.args[0].args[1]) == axes
-    return 1.0 if shifted else 0.0, most * math.prod([y.shape[i] for i in axes])
-
-
-def bounds_of_add(x: Node) -> tuple[float, float]:
-    ends = [bounds(y) for y in x.args]
-    return ends[0][0] + ends[1][0], ends[0][1] + ends[1][1]
-
-
-def bounds_of_quotient(x: Node) -> tuple[float, float]:
-    """Of numbers that are not negative, by positive ones."""
-    (least, most), (low, high) = map(bounds, x.args)
-    if not (least >= 0.0 and low > 0.0):
-        return -math.inf, math.inf
-    return least / high, most / low
-
-
-def bounds_of_root(x: Node) -> tuple[float, float]:
-    least, most = bounds(x.args[0])
-    return math.sqrt(max(least, 0.0)), math.sqrt(min(most, float(np.finfo(x.dtype).max)))
-
-
-BOUNDS = {
-    "abs": lambda x: (0.0, math.inf),
-    "add": bounds_of_add,
-    "divide": bounds_of_quotient,
-    "exp": bounds_of_exp,
-    "reshape": lambda x: bounds(x.args[0]),
-    "sqrt": bounds_of_root,
-    "square": lambda x: (0.0, math.inf),
-    "sum": bounds_of_sum,
-}  # fmt: skip
+def is_from_maximum(x: Any) -> bool:
+    """Return True for ``z - max(z)``, of which in each row the largest is 0."""
+    largest = x.args[1] if type(x) is Node and x.op == "subtract" else None
+    return type(largest) is Node and largest.op == "max" and largest.args[0] is x.args[0]
 
 
 def outer(node: Node, new: New) -> Node | None:
@@ -369,7 +312,8 @@ def added_before(node: Node, new: New) -> Node | None:
 def joined(*parts: Rules) -> Rules:
     """All rules of each op, in their order."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
-    return {op: tuple([rule for rules in parts for rule in rules.get(op, ())]) for op in ops}
+    rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
+    return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}
 
 
 LOOSER: Rules = {

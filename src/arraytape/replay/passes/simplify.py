@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._record.op_facts import facts_of, state_facts
 from ..._storage import numpy_namespace
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
@@ -25,14 +26,6 @@ INTEGERS: dict[Any, np.dtype[Any]] = {
 WORTH_BITS = 256  # elements of a choice between floats and 0
 WORTH_TWO = 4096  # elements of a choice between floats
 MOST = 8  # rules that are tried on one node, one after the other
-WITHOUT_EFFECT = frozenset(
-    ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
-     "reshape", "reshaped", "stop_gradient")
-)  # fmt: skip
-FULL_SHAPE = frozenset(
-    ("add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum",
-     "minimum", "multiply", "not_equal", "subtract")
-)  # fmt: skip
 
 
 def simplified(program: Program) -> Program:
@@ -160,7 +153,7 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
         return node
     rules = RULES if rules is None else rules
     for _ in range(MOST):
-        for rule in rules.get(node.op, ()):
+        for rule in rules.get(node.op) or rules_by_facts(node.op):
             new = rule(node, new_of)
             if new is not None:
                 break
@@ -173,7 +166,7 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
-    """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
+    """Casts, reshapes, broadcasts_exactly and copies that change nothing are their operand."""
     x = node.args[0]
     return x if same_layout(x, node) else None
 
@@ -252,7 +245,7 @@ def before_spread(x: Any, new: New) -> Node | None:
     if x.op in ("broadcast_to", "broadcast_view") or has_more_axes(x):
         inner = x.args[0]
         return inner if type(inner) is Node and inner.dtype == x.dtype else None
-    if x.op not in FULL_SHAPE or x.keywords:
+    if not broadcasts_exactly(x.op) or x.keywords:
         return None
     for i in (0, 1):
         number = x.args[1 - i]
@@ -263,6 +256,12 @@ def before_spread(x: Any, new: New) -> Node | None:
             product.dtype = x.dtype
             return new(product)
     return None
+
+
+def broadcasts_exactly(op: str) -> bool:
+    """Return True for exact functions of two operands, whose bits no spread of an operand changes."""
+    facts = facts_of(op)
+    return facts.per_element and facts.correctly_rounded and len(facts.cores[0]) == 2
 
 
 def has_more_axes(x: Node) -> bool:
@@ -378,6 +377,7 @@ def accumulated(node: Node, new: New) -> Node | None:
 
 
 # --- masks ---------------------------------------------------------------------------------------------
+@state_facts(continuous=True, range=lambda n, x, mask, other: x.hull(other).with_zero())
 def masked(x: Any, mask: Any, chosen: bool) -> Any:
     """Floats where a mask is ``chosen``, elsewhere 0.0, by their bits."""
     integer = INTEGERS[x.dtype]
@@ -523,9 +523,14 @@ def is_negative(y: Any) -> bool:
     return plain and same_layout(y.args[0], y)
 
 
+def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
+    """Return the rules of functions that have none of their own."""
+    if facts_of(op).in_order:
+        return (nothing_changed,)
+    return (unspread,) if broadcasts_exactly(op) else ()
+
+
 RULES: Rules = {
-    **dict.fromkeys(FULL_SHAPE, (unspread,)),
-    **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
     "add": (plus_zero, doubled, accumulated, plus_negative, unspread),
     "add_at": (added_to_zeros,),
     "bitwise_or": (or_false,),

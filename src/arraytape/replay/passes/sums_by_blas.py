@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._record.op_facts import state_facts
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, operands
 from .nodes import again_in, axes_of, like, number_of, packed, same_layout
@@ -34,6 +35,7 @@ def is_sum(node: Node) -> bool:
     return every and node.dtype == x.dtype and node.dtype.kind in "fc" and node.dtype.itemsize > 2
 
 
+@state_facts(continuous=True, propagates_nan=True, range=lambda n, x, y: x.times(y).sum_of(n))
 def dot(x: Any, y: Any) -> Any:
     """The sum of a product."""
     return np.asarray(np.dot(x.ravel(), y.ravel()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 
 import numpy as np
 
@@ -15,7 +16,8 @@ def ufunc_of(node: Node) -> np.ufunc | None:
     if node.keywords or node.shape is None:
         return None
     found = node.call if isinstance(node.call, np.ufunc) else vars(np).get(node.op)
-    known = node.op in OPERATORS or (node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f")
+    known = node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f"
+    known = known or getattr(node.call, "__module__", "") == PYTHONS
     if not isinstance(found, np.ufunc) or (found is not node.call and not known):
         return None
     return found if found.nin == len(node.args) and found.nout == 1 else None
@@ -51,10 +53,4 @@ SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))
 
 # What NumPy computes several times as slowly in the memory of its operand as elsewhere.
 SLOW_IN_PLACE = frozenset(("sign",))
-
-# Ops that Python's operators compute by ufuncs of the same name.
-OPERATORS = frozenset(
-    ("abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
-     "bitwise_right_shift", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less",
-     "less_equal", "matmul", "multiply", "negative", "not_equal", "subtract")
-)  # fmt: skip
+PYTHONS = operator.add.__module__  # operators, which NumPy's data computes by ufuncs

@@ -33,6 +33,7 @@ from ..._util.container_kinds import KINDS
 from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.places import is_installed
+from ..program import defined_function
 from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
 from .moving import Moving, generator_state, look_of
 from .names import MODULES, code_names, resolved, words_in
@@ -651,16 +652,20 @@ ENTRIES: dict[type, Callable[..., None]] = {
 }  # fmt: skip
 
 
+STATE_TEXT = "<arraytape replay state>"  # the file that tracebacks name
+
+
 # --- the text ---------------------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
     """Compiled text, of some 20 kB: that of two calls that follow each other is mostly the same."""
-    return compile(text, "<arraytape replay state>", "exec")
+    return compile(text, STATE_TEXT, "exec")
 
 
 def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
-    exec(code_of(text), scope)
-    return scope.pop("read")  # type: ignore[no-any-return]
+    read: Callable[..., Any] = defined_function(code_of(text), STATE_TEXT, "read", scope)
+    del scope["read"]
+    return read
 
 
 def quick_text(lines: list[Any], arrays: list[str]) -> str:

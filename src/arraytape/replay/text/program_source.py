@@ -15,10 +15,11 @@ from weakref import finalize
 
 import numpy as np
 
+from ..._record.op_facts import facts_of
 from ..passes.block_by_block import BLOCK, BLOCKED
 from ..passes.looks import LOOKED_AT, Look
 from ..passes.nodes import packed, same_layout
-from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic
+from ..passes.simplify import INTEGERS, MASKED, is_basic
 from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import (
     CASTS,
@@ -36,6 +37,7 @@ from ..program import (
     GuardFailed,
     Node,
     Program,
+    defined_function,
     key_of,
     operands,
     result_of,
@@ -45,11 +47,6 @@ from .kept_memory import MOST, Memory, last_reads, leaving, memory_of
 from .loops import Loop
 from .spellings import SPELLINGS, as_operand
 
-# Of scalars, with the bits that arrays have.
-EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
-VIEWS = frozenset(
-    ("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape")
-)
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 WORTH_SPREAD = 256  # elements beside which a number becomes an array
 SHARED = 1 << 16  # elements of masks whose integers wait for another choice
@@ -106,8 +103,7 @@ class Source:
         body = "\n    ".join(self.lines)
         self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.memory_source()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
-        exec(compile(self.text, file, "exec"), self.scope)
-        self.function: Callable[..., Any] = self.scope[name]
+        self.function: Callable[..., Any] = defined_function(self.text, file, name, self.scope)
         show(file, self.text, self.function)
 
     def input(self, node: Node) -> str:
@@ -271,7 +267,7 @@ class Source:
                 self.scalars.add(node)
             else:
                 value = f"asarray({value})"
-        if node.view and node.op in VIEWS and len(operands(node)) == 1:
+        if node.view and facts_of(node.op).rearranges and len(operands(node)) == 1:
             self.names[node] = self.view(self.names[operands(node)[0]], value)
         else:
             self.assign(node, value)
@@ -377,8 +373,8 @@ class Source:
 
     def infix(self, node: Node) -> bool:
         """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
-        sign = EXACT.get(node.op)
-        if sign is None or not all(self.is_scalar(x) for x in node.args):
+        sign = facts_of(node.op).infix
+        if not sign or not all(self.is_scalar(x) for x in node.args):
             return False
         args = [self.text_of(x, False) for x in node.args]
         self.scalars.add(node)
@@ -580,7 +576,7 @@ class Source:
         part = np.empty(x.shape, x.dtype)[key]
         if part.shape != node.shape or not isinstance(part, np.ndarray):
             return False
-        return part.flags.c_contiguous or node.op in FULL_SHAPE or node.op == "square"
+        return part.flags.c_contiguous or facts_of(node.op).correctly_rounded
 
     def free_operand(self, place: int, node: Node) -> Node | None:
         """An operand of the result's layout whose memory is not read any more after this call."""

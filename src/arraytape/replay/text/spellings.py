@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._storage import numpy_namespace
 from ..._util.blocks import Quiet
-from ..passes.simplify import FULL_SHAPE
+from ..passes.simplify import broadcasts_exactly
 from ..program import Node
 
 
@@ -74,7 +74,7 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
 
 def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
     """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
-    if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
+    if type(x) not in (int, float) or not broadcasts_exactly(node.op) or len(node.args) != 2:
         return None
     other = node.args[1] if node.args[0] is x else node.args[0]
     if type(other) is not Node or other.dtype.kind != "f":

@@ -1,4 +1,4 @@
-"""Each call of a Python function, but for those of ours that see data alone, seen before its body runs.
+"""Each call of a Python function that is not ours, seen before its body runs.
 
 From Python 3.12 on ``sys.monitoring`` tells of them, which disturbs no debugger, coverage or profiler:
 these have tools of their own.  Before, or where no tool is free, a trace function does, which calls
@@ -18,12 +18,9 @@ from typing import Any
 from ..._util.errors import PACKAGE, STANDARD_LIBRARY
 from ..._util.locks import reentrant_lock
 
-See = Callable[[FrameType, int], bool]  # whether what the call returns is to be seen
+See = Callable[[FrameType], bool]  # whether what the call returns is to be seen
 Returned = Callable[[Any], None]
-SEEN, NOTED = 1, 2
 monitoring: Any = getattr(sys, "monitoring", None)
-# Rooms that see data alone.
-RAW = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util"))
 OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
 THREADS = frozenset(
     f"{STANDARD_LIBRARY}{file}"
@@ -32,18 +29,13 @@ THREADS = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def is_seen(file: str) -> int:
-    """Return how the functions of a file are seen: SEEN may be given Arrays, or start threads.
-
-    NOTED are those of users and libraries, and 0 our own that see data alone.
-    """
-    if file.startswith(OURS):
-        return 0 if file.startswith(RAW) else SEEN
-    return SEEN | NOTED if file in THREADS else NOTED
+def is_seen(file: str) -> bool:
+    """Return True if the functions of a file are users' or a library's."""
+    return not file.startswith(OURS)
 
 
 class TraceFunction:
-    """Calls ``see`` with the frame of each call, and how it is seen.
+    """Calls ``see`` with the frame of each call.
 
     only : the trace function, where no other one was there; None otherwise.
     """
@@ -71,8 +63,8 @@ class TraceFunction:
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
         """What Python calls for each call."""
-        how = is_seen(frame.f_code.co_filename)
-        returns = self.ends if how and self.see(frame, how) else None
+        seen = is_seen(frame.f_code.co_filename) and self.see(frame)
+        returns = self.ends if seen else None
         if self.before is None:
             if returns is not None:
                 frame.f_trace_lines = False
@@ -135,20 +127,19 @@ class Monitor:
 
     def started(self, code: CodeType, offset: int) -> Any:
         """What Python calls for each call in any thread."""
-        how = is_seen(code.co_filename)
-        if not how:
+        if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
         seeing = self.seeing.get(me)
         if seeing is not None:
             frame = sys._getframe(1)
-            if seeing[0](frame, how):
+            if seeing[0](frame):
                 self.calls[me].add(id(frame))
         return None
 
     def ended(self, code: CodeType, offset: int, value: Any) -> Any:
         """See what a call returns, in any thread: Python calls it there."""
-        if not is_seen(code.co_filename) & NOTED:
+        if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
         seeing, number = self.seeing.get(me), id(sys._getframe(1))
@@ -162,7 +153,7 @@ MONITOR = Monitor() if monitoring is not None else None
 
 
 class Calls:
-    """Calls ``see`` with the frame of each call in this thread, and how it is seen."""
+    """Calls ``see`` with the frame of each call in this thread."""
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned

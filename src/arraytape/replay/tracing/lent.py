@@ -1,28 +1,23 @@
 """Memory that a traced function hands to NumPy code: ``np.asarray(x)``.
 
 In eager code that is the memory of x: each side sees the other's writes.  Traced data has none, so NumPy
-is handed a copy.  As long as it lives, each call into the package looks for writes of NumPy code, and
-each return for writes to x, and brings them to the other side.  Returns are seen by a profile function,
-which is there only as long as memory is lent: it sees calls of functions in C, too.
+is handed a copy.  As long as it lives, whatever reads or writes an Array looks for writes of NumPy code
+first, and each write to an Array is brought to the copy at once.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from sys import getrefcount
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from ..._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from ..._array.array import IS_VIEW, PINNED, Array, wrap
 from ..._array.views import current
-from ...ops.leaving import to_numpy
 from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
-CODE = to_numpy.__code__
 OWN = 2  # references to a copy without other holders: the loan's, and that of the count itself
 
 
@@ -46,42 +41,10 @@ class Loans:
     def __init__(self, spoil: Callable[[str], None]) -> None:
         self.spoil = spoil
         self.live: list[Loan] = []
-        self.leaving = 0  # how many calls of ``to_numpy`` go on
-        self.before = sys.getprofile()
-        self.function = self.profile  # one object, to be known again
 
-    def leave(self) -> None:
-        """``to_numpy`` is called."""
-        self.leaving += 1
-        sys.setprofile(self.function)
-
-    def stop(self) -> None:
-        """See no returns any more."""
-        if sys.getprofile() is self.function:
-            sys.setprofile(self.before)
-
-    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
-        """What Python calls for each return while memory is lent."""
-        if event == "return":
-            if frame.f_code is CODE:
-                self.leaving -= 1
-                self.returned(frame, argument)
-            elif self.live:
-                self.give()
-                self.collect()
-            if not self.leaving and not self.live:
-                self.stop()
-        if self.before is not None:
-            self.before(frame, event, argument)
-
-    def returned(self, frame: FrameType, value: Any) -> None:
-        """Note what ``to_numpy`` returns, where eager code would share memory."""
-        names = frame.f_locals
-        x, dtype = names["x"], names["dtype"]
-        if not isinstance(value, np.ndarray) or type(x._data) is not Traced:
-            return
-        cast = dtype is not None and np.dtype(dtype) != x.dtype
-        if not (names["copy"] or cast or x._state & SCALAR or current(x)[0]):
+    def lend(self, x: Array, value: Any) -> None:
+        """Note what NumPy was handed, where eager code would share memory."""
+        if type(x._data) is Traced:
             self.live.append(Loan(x, value))
 
     def collect(self) -> None:

@@ -1,12 +1,13 @@
 """Arrays that a traced function is given, or finds: their data is traced while it runs.
 
 A handle keeps its identity: its data is put aside, traced data takes its place, and what the function
-has written is found when the data is put back.  Arrays that are no arguments are found in the frames of
-calls into the package, before these read a handle.
+has written is found when the data is put back.  Arrays that are no arguments are found by a mode, before
+an op or anything else reads or writes them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -15,18 +16,18 @@ import numpy as np
 from ..._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
 from ..._array.exports import is_shared
 from ..._array.views import current, keep, root_of
+from ..._record.mode_stack import Mode, OpFunctionLike, pushed
 from ..._record.stack import only_recorders
 from ..._storage.storage import MAKING
 from ...variable import Variable
 from ..program import Node
 from ..reach.ran import Ran
-from .frames import NOTED, SEEN, THREADS, Calls
-from .lent import CODE, Loans
+from .frames import THREADS, Calls
+from .lent import Loans
 from .trace import Trace
-from .traced import ACTIVE, Traced, untraced
+from .traced import ACTIVE, AS_IT_IS, Traced, untraced
 from .traced_storage import TRACED
 
-MANY = 64  # parts of a list that are looked at
 LISTS = (tuple, list)
 STARTERS = ("start", "submit")  # what has another thread work
 
@@ -56,6 +57,8 @@ class Lifter:
 
         self.loans = Loans(self.spoil)
         self.calls = Calls(self.see, ran.returned)
+        self.mode = pushed(LiftingMode(self))
+        self.is_looking = False
         self.before = ACTIVE.get(), MAKING.get()
         self.restored: set[int] = set()
         self.written: dict[int, tuple[Node, Any, int]] = {}
@@ -145,6 +148,7 @@ class Lifter:
         self.before = ACTIVE.get(), MAKING.get()
         ACTIVE.set(self.trace)
         MAKING.set(TRACED)
+        self.mode._begin()
         self.calls.start()
         self.trace.hook = self.calls.only
 
@@ -152,43 +156,79 @@ class Lifter:
         """End it: all is as it was before.  Twice is as good as once, where an interrupt came."""
         if not self.calls.stop():
             self.spoil("a debugger or another tracing tool was started while it ran")
-        self.loans.stop()
+        self.mode._end()
         ACTIVE.set(self.before[0])
         MAKING.set(self.before[1])
 
-    def see(self, frame: FrameType, how: int) -> bool:
-        """Note a call of a function of others; lift the Arrays among the arguments of one of ours.
+    def see(self, frame: FrameType) -> bool:
+        """Note a call of a function that is not ours.
 
         Return True if what it returns is to be seen, too.
         """
-        if how == NOTED:
-            known, above = self.ran.libraries, frame.f_back
-            if frame.f_code in known and above is not None and above.f_code in known:
-                return False  # one function of a library calls another, again
-            return self.ran.note(frame)
-        returns = bool(how & NOTED) and self.ran.note(frame)
-        if how & SEEN:
-            self.lift_given(frame)
-        return returns
+        code, known, above = frame.f_code, self.ran.libraries, frame.f_back
+        if code.co_filename in THREADS and code.co_name in STARTERS:
+            self.spoil("it has work done by a thread, which is not followed")
+        if code in known and above is not None and above.f_code in known:
+            return False  # one function of a library calls another, again
+        return self.ran.note(frame)
 
-    def lift_given(self, frame: FrameType) -> None:
-        """Lift the Arrays among the arguments of a call into the package."""
-        code = frame.f_code
-        if code.co_filename in THREADS:
-            if code.co_name in STARTERS:
-                self.spoil("it has work done by a thread, which is not followed")
+    def look(self, values: Iterable[Any]) -> None:
+        """Lift the Arrays among operands, and in lists of these."""
+        if self.is_looking:
             return
-        if self.loans.live:
-            self.loans.collect()
-        for value in frame.f_locals.values():
+        self.is_looking = True
+        try:
+            if self.loans.live:
+                self.loans.collect()
+            self.look_into(values, ())
+        finally:
+            self.is_looking = False
+
+    def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
+        """Lift the Arrays among values; around : the lists around these, which may hold themselves."""
+        for value in values:
             if isinstance(value, Array):
                 self.found(value)
-            elif type(value) in LISTS:
-                for part in value[:MANY]:
-                    if isinstance(part, Array):
-                        self.found(part)
-        if code is CODE:
-            self.loans.leave()
+            elif type(value) in LISTS and not any(value is one for one in around):
+                self.look_into(value, (*around, value))
+
+    def look_after_write(self) -> None:
+        """Bring what was written to an Array to the memory that NumPy code has of it."""
+        if self.loans.live and not self.is_looking:
+            self.loans.give()
+            self.look(())
+
+
+class LiftingMode(Mode):
+    """The mode that shows a Lifter the Arrays which a traced function uses."""
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter = lifter
+
+    def before(self, own: OpFunctionLike, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        lifter = self.lifter
+        for x in args:
+            if type(x) is Array:
+                if type(x._data) is not Traced:
+                    break
+            elif type(x) not in AS_IT_IS:
+                break
+        else:
+            if not (kwargs or lifter.loans.live):
+                return  # all is traced already, as in most calls
+        lifter.look((*args, *kwargs.values()))
+
+    def meets(self, x: Any) -> None:
+        self.lifter.look((x,))
+
+    def wrote(self, x: Any) -> None:
+        self.lifter.look_after_write()
+
+    def exported(self, x: Any, value: Any) -> None:
+        self.lifter.loans.lend(x, value)
+
+    def misses(self) -> None:
+        self.lifter.spoil("it computes in another context, which is not followed")
 
 
 def commit(x: Array, value: Any, tid: int = 0) -> None:

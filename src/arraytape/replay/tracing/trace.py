@@ -15,26 +15,15 @@ from weakref import ref
 import numpy as np
 
 from ..._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
+from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
 from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
 
-# Calls whose results have a shape that depends on values.
-SHAPED = frozenset(
-    (
-        "nonzero",
-        "np.lstsq",
-        "np.polyfit",
-        "np.unique",
-        "repeat",
-        "unique_all",
-        "unique_counts",
-        "unique_inverse",
-        "unique_values",
-    )
-)
+# NumPy's functions whose results have a shape that depends on values.
+SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
 
 RAISES = "raises"  # what the names of calls begin with that raise
 LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
@@ -276,7 +265,7 @@ def exit_line() -> str:
 
 def is_shaped(op: str) -> bool:
     """Whether the shapes of a call's results may depend on values."""
-    return op in SHAPED or op.startswith(FOREIGN)
+    return bool(facts_of(op).data_dependent_shape) or op in SHAPED or op.startswith(FOREIGN)
 
 
 def has_mask(key: Any) -> bool:

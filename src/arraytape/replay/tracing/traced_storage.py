@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._record.op_facts import hull, state_facts
 from ..._storage import factors, numpy_namespace, standard
 from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
@@ -211,16 +212,19 @@ class TracedStorage(Storage):
         return found
 
 
+@state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def copied(x: Any) -> Any:
     """A copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
 
 
+@state_facts("add_at", continuous=True)
 def added_at(x: Any, key: Any, value: Any) -> Any:
     """New data after ``x[key] += value``, where elements named twice add up."""
     return add_at(x.copy(order="K"), key, value)
 
 
+@state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def contiguous(x: Any) -> Any:
     """A copy in the order of C."""
     return x.copy()
@@ -231,6 +235,7 @@ def inverse_again(x: Any, singular: Any) -> Any:
     return standard.inverse_again(x, singular, numpy_namespace)
 
 
+@state_facts(continuous=True)
 def through_cholesky(g: Any, y: Any) -> Any:
     """The rule of a Cholesky factor as one call, where LAPACK is known to take it."""
     if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:

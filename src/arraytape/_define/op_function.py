@@ -1,0 +1,81 @@
+"""The public function of an op: before it is compiled, compiled, and with another raw function in it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from .._record.op import Op
+from .._util.locks import reentrant_lock
+
+BUILDING = reentrant_lock()  # while the function of an op is compiled; not on the op path
+
+
+def uncompiled(*args: Any, **kwargs: Any) -> Any:
+    """Stand for a public function before its first call; its globals hold ``first_call``."""
+    return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+UNCOMPILED = uncompiled.__code__
+
+
+@functools.cache
+def compiled(source: str) -> CodeType:
+    """Compile a source once: ops of one form have one source, and compiling is what importing costs."""
+    return compile(source, "<arraytape>", "exec")
+
+
+def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
+    """Give a function the code and the defaults of the one that a source defines as ``function``.
+
+    Its globals are those of the source.  file, name : what tracebacks call the code.
+    """
+    scope = public.__globals__
+    exec(compiled(source), scope)
+    made = scope["function"]
+    public.__defaults__, public.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+    public.__code__ = made.__code__.replace(  # last: from here on calls run it
+        co_filename=file, co_name=name, co_qualname=name
+    )
+
+
+class OpFunction:
+    """The public function of an op, or an operator's method.
+
+    build : gives the function the code that is compiled when it is first called.
+    """
+
+    __slots__ = ("build", "function", "names", "op")
+
+    def __init__(
+        self, op: Op, function: FunctionType, names: Sequence[str], build: Callable[[], None]
+    ) -> None:
+        self.op, self.function, self.names, self.build = op, function, tuple(names), build
+
+    def build_once(self) -> None:
+        """Compile the function, unless another thread did meanwhile."""
+        with BUILDING:
+            if self.function.__code__ is UNCOMPILED:
+                self.build()
+
+    def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
+        """Return the function with another raw function, which asks no mode."""
+        self.build_once()
+        function = self.function
+        scope = function.__globals__ | {"UFUNC": raw, "RAW": AnyKind(raw), "MODES": None}
+        twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+        twin.__kwdefaults__ = function.__kwdefaults__
+        return twin
+
+
+class AnyKind(dict[type, Callable[..., Any]]):
+    """A table of raw functions with one function for all types of data."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def __missing__(self, kind: type) -> Callable[..., Any]:
+        return self.function

@@ -1,0 +1,69 @@
+"""Intervals in which values of nodes lie, and what functions make of them: see ``Facts.range``."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """Numbers between which elements lie, NaN aside.
+
+    undefined : whether an element may be NaN though no operand is.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    undefined: bool = False
+
+    def hull(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def maximum(self, other: Interval) -> Interval:
+        return Interval(max(self.low, other.low), max(self.high, other.high))
+
+    def minimum(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), min(self.high, other.high))
+
+    def with_zero(self) -> Interval:
+        return self.hull(Interval(0.0, 0.0))
+
+    def negative(self) -> Interval:
+        return Interval(-self.high, -self.low)
+
+    def plus(self, other: Interval) -> Interval:
+        low, high = self.low + other.low, self.high + other.high
+        return Interval(
+            -math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high
+        )
+
+    def times(self, other: Interval) -> Interval:
+        ends = [times_or_zero(x, y) for x in self[:2] for y in other[:2]]
+        return Interval(min(ends), max(ends))
+
+    def over(self, other: Interval) -> Interval:
+        """Return where quotients lie: anywhere, unless the divisors are all positive."""
+        if not other.low > 0.0:
+            return EVERYWHERE
+        return self.times(Interval(1.0 / other.high, 1.0 / other.low))
+
+    def magnitude(self) -> Interval:
+        high = max(abs(self.low), abs(self.high))
+        return Interval(self.low if self.low > 0.0 else max(-self.high, 0.0), high)
+
+    def to_root(self) -> Interval:
+        low, high = [math.sqrt(max(end, 0.0)) for end in self[:2]]
+        return Interval(low, high, not self.low >= 0.0)
+
+    def sum_of(self, count: int) -> Interval:
+        """Return where sums of up to ``count`` such elements lie."""
+        low, high = times_or_zero(self.low, count), times_or_zero(self.high, count)
+        return Interval(min(low, self.low), max(high, self.high))
+
+
+EVERYWHERE = Interval()
+
+
+def times_or_zero(x: float, y: float) -> float:
+    """Return x * y, and 0 where one is 0: the other one may be as large as it likes."""
+    return x * y if x and y else 0.0
