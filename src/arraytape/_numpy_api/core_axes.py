@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.manipulation_functions import expand_dims, moveaxis
-from .numpy_arguments import as_arrays
+from .numpy_arguments import arrays_like_first
 
 OPTIONS = frozenset(("axes", "axis", "keepdims"))
 
@@ -60,12 +60,15 @@ def with_core_axes(
         tuple(map(operator.index, at)) if isinstance(at, tuple) else (operator.index(at),)
         for at in axes
     ]
-    moved = [moveaxis(x, at, ended(at)) for x, at in zip(as_arrays(*inputs), places, strict=False)]
+    moved = [
+        moveaxis(x, at, last_axes(at))
+        for x, at in zip(arrays_like_first(*inputs), places, strict=False)
+    ]
     y = function(*moved)
     after = places[ufunc.nin] if len(places) > ufunc.nin else ()
-    return expand_dims(y, axis=after) if keepdims else moveaxis(y, ended(after), after)
+    return expand_dims(y, axis=after) if keepdims else moveaxis(y, last_axes(after), after)
 
 
-def ended(axes: Sequence[int]) -> tuple[int, ...]:
+def last_axes(axes: Sequence[int]) -> tuple[int, ...]:
     """As many axes, at the end."""
     return tuple(range(-len(axes), 0))

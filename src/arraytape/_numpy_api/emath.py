@@ -12,7 +12,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
-from .numpy_arguments import array_of, as_arrays
+from .numpy_arguments import array_of, arrays_like_first
 
 SINGLE = frozenset(np.dtype(code) for code in "fbhBHF")  # what NumPy makes complex64
 
@@ -58,7 +58,7 @@ def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
     There ``1 - z * z``, from which the derivative is made, has the sign of its zero imaginary part.
     """
 
-    def call(x: Any) -> Array:
+    def compute_on_branch_cut(x: Any) -> Array:
         x = array_of(x)
         z = beyond_one(x)
         if z.dtype.kind != "c" or x.dtype.kind == "c":
@@ -67,7 +67,7 @@ def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
         y = function(where(beyond, elementwise.conj(z), z))
         return where(beyond, elementwise.conj(y), y)
 
-    return call
+    return compute_on_branch_cut
 
 
 log = extended(elementwise.log, below_zero)
@@ -75,13 +75,13 @@ log = extended(elementwise.log, below_zero)
 
 def logn(n: Any, x: Any) -> Array:
     """See ``numpy.emath.logn``."""
-    n, x = as_arrays(n, x)
+    n, x = arrays_like_first(n, x)
     return log(x) / log(n)
 
 
 def power(x: Any, p: Any) -> Array:
     """See ``numpy.emath.power``: negative integers as exponents give floats, too."""
-    x, p = as_arrays(x, p)
+    x, p = arrays_like_first(x, p)
     if p.dtype.kind in "iu" and bool(any(p < 0)):
         p = astype(p, np.float64)
     return elementwise.pow(below_zero(x), p)

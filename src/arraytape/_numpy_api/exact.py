@@ -28,7 +28,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
-from .numpy_arguments import OPTIONS, as_arrays
+from .numpy_arguments import OPTIONS, arrays_like_first
 
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((
@@ -102,11 +102,13 @@ def exactly(
             raise
         except Exception:
             pass
-        raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
+        raise explain(
+            f"np.{function.__name__}", error, **number_arguments(args), **kwargs
+        ) from error
     if elsewhere and value is None:
         return ours()
     if all(is_of_integers(x) for x in given):
-        return made(value, given[0])
+        return numpys_result_as_arrays(value, given[0])
     try:
         with Setting(SAID, True), HERE if elsewhere else Quiet():
             found = ours()
@@ -115,7 +117,7 @@ def exactly(
             raise
         with Setting(SAID, True):
             found = of_nothing(given[0], value)
-    return joined(found, value, function)
+    return join_numpys_values(found, value, function)
 
 
 def built_in(error: Exception) -> type[BaseException]:
@@ -126,19 +128,19 @@ def built_in(error: Exception) -> type[BaseException]:
 def of_nothing(x: Array, value: Any) -> Any:
     """A composition that needs elements, without any: what depends on x as a sum does."""
     if isinstance(value, tuple | list):
-        return made(value, x)
+        return numpys_result_as_arrays(value, x)
     return broadcast_to(total(x), np.shape(value))
 
 
 def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """A composition as NumPy's function of the same arguments."""
 
-    def call(*args: Any) -> Any:
+    def call_with_numpys_values(*args: Any) -> Any:
         if not arrays_among(args):  # only ``out=`` is one
-            args = tuple(as_arrays(*args))
+            args = tuple(arrays_like_first(*args))
         return exactly(function, lambda: ours(*args), args, {})
 
-    return call
+    return call_with_numpys_values
 
 
 def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
@@ -148,15 +150,15 @@ def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[.
     return found
 
 
-def named(args: tuple[Any, ...]) -> dict[str, Any]:
+def number_arguments(args: tuple[Any, ...]) -> dict[str, Any]:
     """Positional arguments for a message."""
     return {f"argument {i}": x for i, x in enumerate(args, start=1)}
 
 
-def made(value: Any, home: Array) -> Any:
+def numpys_result_as_arrays(value: Any, home: Array) -> Any:
     """NumPy's result in Arrays."""
     if isinstance(value, tuple | list):
-        parts = [made(part, home) for part in value]
+        parts = [numpys_result_as_arrays(part, home) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return asarray_like(home, owned(value)) if is_data(value) else value
 
@@ -174,11 +176,11 @@ def owned(value: Any) -> Any:
     return value if value.base is None else value.copy(order="K")
 
 
-def joined(found: Any, value: Any, function: Any) -> Any:
+def join_numpys_values(found: Any, value: Any, function: Any) -> Any:
     """What the ops found, with NumPy's value."""
     if isinstance(found, tuple | list):
         pairs = zip(found, value, strict=True)
-        return type(found)([joined(part, other, function) for part, other in pairs])
+        return type(found)([join_numpys_values(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
     traced = type(value) in STORAGES and type(value) is not np.ndarray

@@ -13,24 +13,27 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.exits import leave
-from .numpy_arguments import on_host
+from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
     """A NumPy function that takes the host data of each Array; ``leaves``: the tapes remember it."""
     how = f"np.{function.__name__}()"
 
-    def host(x: Any) -> Any:
+    def host_data_of_array(x: Any) -> Any:
         if not isinstance(x, Array):
             return x
         if leaves:
             leave(x, how)
-        return on_host(x)
+        return host_values(x)
 
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*map(host, args), **{name: host(x) for name, x in options.items()})
+    def call_on_host_data(*args: Any, **options: Any) -> Any:
+        return function(
+            *map(host_data_of_array, args),
+            **{name: host_data_of_array(x) for name, x in options.items()},
+        )
 
-    return call
+    return call_on_host_data
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

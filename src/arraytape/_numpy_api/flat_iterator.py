@@ -13,7 +13,7 @@ from .._array.views import current, in_order
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import reshape
 from ..ops.writing import check_writeable, setitem
-from .numpy_arguments import as_arrays, on_host
+from .numpy_arguments import arrays_like_first, host_values
 
 
 class FlatIterator:
@@ -36,7 +36,7 @@ class FlatIterator:
     def __init__(self, base: Array) -> None:
         self.base, self.index = base, 0
 
-    def elements(self) -> Array:
+    def flat_view(self) -> Array:
         """The elements: a view of base where its layout allows one."""
         return reshape(self.base, (-1,))
 
@@ -53,7 +53,7 @@ class FlatIterator:
         Array
             A recorded copy with one dimension.
         """
-        return in_order(copied(self.elements()), "C")
+        return in_order(copied(self.flat_view()), "C")
 
     def __len__(self) -> int:
         return self.base.size
@@ -68,15 +68,15 @@ class FlatIterator:
         return self[self.index - 1]
 
     def __getitem__(self, key: Any) -> Array:
-        found = self.elements()[key]
+        found = self.flat_view()[key]
         return found if not found.ndim else in_order(found, "C")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write elements; values begin again from the first where they are too few, as NumPy's do."""
         check_writeable(self.base, current(self.base)[1])
-        key = on_host(key) if isinstance(key, Array) else key
+        key = host_values(key) if isinstance(key, Array) else key
         places = np.arange(self.base.size)[key]
-        value = reshape(as_arrays(self.base, value)[1], (-1,))
+        value = reshape(arrays_like_first(self.base, value)[1], (-1,))
         if not value.size or not places.size:
             return
         if places.ndim:

@@ -31,7 +31,7 @@ from ..ops.manipulation_functions import reshape
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import exact, one_by_one, sums
-from .numpy_arguments import as_data, assembled
+from .numpy_arguments import assemble_argument, assembled
 
 NUMBERS = "biufc"  # kinds of dtypes
 NEWTON_STEPS = 3  # of roots: derivatives up to the seventh are right
@@ -40,7 +40,9 @@ DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=N
 
 
 # --- what a program gets in place of what makes arrays --------------------------------------------
-def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **options: Any) -> Any:
+def asarray_in_program(
+    a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **options: Any
+) -> Any:
     """``numpy.asarray``: an Array stays one, and what an Array can hold becomes one."""
     a = assembled(a)
     if isinstance(a, Array):
@@ -54,27 +56,29 @@ def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **option
     return creation.asarray(made, device=DEVICE.get(), copy=copy)
 
 
-def array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **layout: Any) -> Any:
+def array_in_program(
+    a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **layout: Any
+) -> Any:
     """``numpy.array``."""
-    made = as_array(a, dtype, copy=copy)
+    made = asarray_in_program(a, dtype, copy=copy)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
 
 
 def maker(function: Callable[..., Any]) -> Callable[..., Any]:
     """``numpy.zeros`` and its kin: NumPy's array with its layout, as an Array."""
-    return lambda *args, **options: as_array(function(*args, **options))
+    return lambda *args, **options: asarray_in_program(function(*args, **options))
 
 
 def empty(*args: Any, **options: Any) -> Any:
     """``numpy.empty``, with zeros in it; of integers it is a list of lengths, which stays NumPy's."""
     made = np.zeros(*args, **options)  # the same in each call, so that it can be replayed
-    return made if made.dtype.kind in "iu" else as_array(made)
+    return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
+def full_in_program(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
     """``numpy.full``, which keeps the gradient of the value."""
-    value = as_array(fill_value)
-    made = as_array(np.zeros(shape, value.dtype if dtype is None else dtype))
+    value = asarray_in_program(fill_value)
+    made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
     return made
 
@@ -84,9 +88,9 @@ class Converter:
 
     def __init__(self, *given: Any) -> None:
         self.given = given
-        self.arrays = tuple([as_array(x) for x in given])
+        self.arrays = tuple([asarray_in_program(x) for x in given])
 
-    def kept(self, arrays: Any) -> list[Any]:
+    def keep_python_numbers(self, arrays: Any) -> list[Any]:
         """Python's numbers as they are, of other arguments what ``arrays`` has."""
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
@@ -94,11 +98,13 @@ class Converter:
 
     def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert") -> tuple[Any, ...]:
         """The arguments as arrays; Python's numbers, too, unless they are to be kept."""
-        return self.arrays if pyscalars == "convert" else tuple(self.kept(self.arrays))
+        return (
+            self.arrays if pyscalars == "convert" else tuple(self.keep_python_numbers(self.arrays))
+        )
 
     def result_type(self, extra_dtype: Any = None, *, ensure_inexact: bool = False) -> Any:
         """The dtype to which the arguments promote."""
-        kinds = self.kept([x.dtype for x in self.arrays])
+        kinds = self.keep_python_numbers([x.dtype for x in self.arrays])
         kinds += [] if extra_dtype is None else [extra_dtype]
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
@@ -150,7 +156,7 @@ def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tupl
     ]
     area = tuple([slice(start, stop) for start, stop, _ in ends])
     order: Any = "F" if flags is not None and flags.fnc else "C"
-    made = as_array(np.zeros([whole for *_, whole in ends], array.dtype, order=order))
+    made = asarray_in_program(np.zeros([whole for *_, whole in ends], array.dtype, order=order))
     if fill_value is not None:
         made[...] = fill_value
     made[area] = array
@@ -167,7 +173,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         and np.ndim(condlist[0]) == 0 < np.ndim(x)
     )
     return of_numpy(np.piecewise)(
-        x, [as_array(condlist)] if single else condlist, funclist, *args, **kw
+        x, [asarray_in_program(condlist)] if single else condlist, funclist, *args, **kw
     )
 
 
@@ -176,7 +182,7 @@ def nanstd(a: Any, *args: Any, **options: Any) -> Any:
     return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
 
 
-def roots(p: Any) -> Any:
+def roots_refined_by_newton(p: Any) -> Any:
     """``numpy.roots``, with derivatives by coefficients that are 0 at either end, too.
 
     NumPy leaves these out.  The roots move with them all the same: by Newton's steps, each of which
@@ -205,7 +211,7 @@ def extremum_but_nan(function: Any, extremum: Any, neutral: float) -> Callable[.
     program, missing = of_numpy(function), np._NoValue
 
     @functools.wraps(function)
-    def call(
+    def compute_extremum_but_nan(
         a: Any, axis: Any = None, out: Any = None, keepdims: Any = missing, initial: Any = missing,
         where: Any = missing,
     ) -> Any:  # fmt: skip
@@ -221,7 +227,7 @@ def extremum_but_nan(function: Any, extremum: Any, neutral: float) -> Callable[.
         y = extremum(np.where(nothing, neutral, a), initial=start, **options)
         return np.where(np.all(nothing, **options) & lacks, np.nan, y) if some else y
 
-    return call
+    return compute_extremum_but_nan
 
 
 def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
@@ -231,7 +237,7 @@ def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
     @functools.wraps(function)
-    def call(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+    def compute_quantile_by_lines(a: Any, q: Any, *args: Any, **options: Any) -> Any:
         # Not by the values, as NumPy has it, and so the same in a replay: nothing is overwritten.
         args, options = (*args[:2], *[False] * len(args[2:3]), *args[3:]), {**options}
         options.pop("overwrite_input", None)
@@ -243,7 +249,7 @@ def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
         # The quantiles of one line lie side by side.
         return with_axes_in_memory(y, (*range(1, y.ndim), 0)) if np.ndim(q) else y
 
-    return call
+    return compute_quantile_by_lines
 
 
 def nanmedian_of_lines(
@@ -264,7 +270,7 @@ def i0(x: Any) -> Any:
 
     Abramowitz and Stegun 9.6.12, of which 16 terms are exact where abs(x) is below 1.
     """
-    x = as_array(x)
+    x = asarray_in_program(x)
     y = of_numpy(np.i0)(x)
     if x.dtype.kind != "f":
         return y
@@ -307,14 +313,14 @@ def private(path: str) -> Any:
 
 
 REPLACED: dict[Any, Any] = {
-    np.array: array,
-    np.asanyarray: as_array,
-    np.asarray: as_array,
-    np.ascontiguousarray: as_array,
-    np.asfortranarray: as_array,
+    np.array: array_in_program,
+    np.asanyarray: asarray_in_program,
+    np.asarray: asarray_in_program,
+    np.ascontiguousarray: asarray_in_program,
+    np.asfortranarray: asarray_in_program,
     np.broadcast: broadcast,
     np.empty: empty,
-    np.full: full,
+    np.full: full_in_program,
     np.ndarray: AnyArray,
     np.ones: maker(np.ones),
     np.zeros: maker(np.zeros),
@@ -323,7 +329,7 @@ REPLACED: dict[Any, Any] = {
     private("_core._multiarray_umath.interp_complex"): sums.interp,
     private("lib._arraypad_impl._pad_simple"): grown,
     private("lib._nanfunctions_impl._nanmedian_small"): nanmedian_of_lines,
-    private("linalg._linalg._makearray"): lambda a: (as_array(a), lambda found: found),
+    private("linalg._linalg._makearray"): lambda a: (asarray_in_program(a), lambda found: found),
 }
 
 
@@ -347,7 +353,7 @@ class Module:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        found = replaced(getattr(self._module, name))
+        found = replace_numpys_global(getattr(self._module, name))
         setattr(self, name, found)
         return found
 
@@ -375,8 +381,8 @@ class Asked:
         self.function = function
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        given = [as_data(self.function, x) for x in args]
-        named = {name: as_data(self.function, x) for name, x in options.items()}
+        given = [assemble_argument(self.function, x) for x in args]
+        named = {name: assemble_argument(self.function, x) for name, x in options.items()}
         return as_results(self.function(*given, **named))
 
     def __getattr__(self, name: str) -> Any:
@@ -393,7 +399,7 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
-            name: value if name.startswith("__") else replaced(value)
+            name: value if name.startswith("__") else replace_numpys_global(value)
             for name, value in home.items()
         }  # fmt: skip
     made = types.FunctionType(
@@ -404,7 +410,7 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
     return made
 
 
-def replaced(value: Any) -> Any:
+def replace_numpys_global(value: Any) -> Any:
     """What a program of NumPy's gets in the place of one of its globals."""
     if value is None:
         return None
@@ -417,7 +423,7 @@ def replaced(value: Any) -> Any:
     if value is COMPLEX:
         return {}
     if type(value) is dict:
-        return {key: replaced(part) for key, part in value.items()}
+        return {key: replace_numpys_global(part) for key, part in value.items()}
     if type(value).__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
         return REPLACED[value]
     if hasattr(value, "_implementation"):
@@ -437,22 +443,22 @@ def program_of(function: Any) -> Callable[..., Any]:
     """A program of NumPy's, on Arrays."""
     program, name = Program(function), f"np.{function.__name__}"
 
-    def run(*args: Any, **options: Any) -> Any:
+    def run_numpys_program(*args: Any, **options: Any) -> Any:
         given, named = as_results((args, options))
         return as_results(program(*given, **named))
 
-    def call(*args: Any, **options: Any) -> Any:
-        home = next((x.device for x in one_by_one.arrays_in((args, options))), DEVICE.get())
+    def call_numpys_program(*args: Any, **options: Any) -> Any:
+        home = next((x.device for x in one_by_one.iterate_arrays((args, options))), DEVICE.get())
         try:
             with Setting(DEVICE, home):
-                return one_by_one.together_or_one_by_one(name, run, args, options)
+                return one_by_one.together_or_one_by_one(name, run_numpys_program, args, options)
         except Exception as error:
             if not raised_by_numpy(error):
                 raise
             kept = errors.ON_PURPOSE
             raise errors.failure(name, error, verb="", kept=kept) from error
 
-    return call
+    return call_numpys_program
 
 
 def raised_by_numpy(error: Exception) -> bool:
@@ -466,7 +472,7 @@ def raised_by_numpy(error: Exception) -> bool:
 def as_results(value: Any) -> Any:
     """A nesting in which NumPy's arrays are Arrays; its integers, which may be lengths, stay."""
     if isinstance(value, np.ndarray | np.inexact | np.bool):
-        return as_array(value)
+        return asarray_in_program(value)
     if type(value) is dict:
         return {key: as_results(part) for key, part in value.items()}
     if type(value) in (list, tuple):
@@ -498,5 +504,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),
     np.nanstd: nanstd,
     np.piecewise: piecewise,
-    np.roots: roots,
+    np.roots: roots_refined_by_newton,
 }  # fmt: skip

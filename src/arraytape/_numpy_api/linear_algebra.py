@@ -32,14 +32,14 @@ from . import exact
 from .implementations import of_numpy
 from .numpy_arguments import (
     array_of,
-    as_arrays,
+    arrays_like_first,
     as_operands,
-    axes_of,
-    cast,
+    cast_checked,
+    host_values,
     into,
-    on_host,
+    normalize_axes,
 )
-from .pieces import is_fortran, laid_out
+from .pieces import is_fortran, laid_out_in_order
 
 
 def einsum(
@@ -52,14 +52,14 @@ def einsum(
 ) -> Array:
     """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
     if isinstance(operands[0], str):
-        subscripts, arrays = operands[0], as_arrays(*operands[1:])
+        subscripts, arrays = operands[0], arrays_like_first(*operands[1:])
     else:
-        arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
+        arrays = arrays_like_first(*operands[: len(operands) // 2 * 2 : 2])
         letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
         arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
         subscripts = ",".join(letters) + arrow
     common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    given, arrays = arrays, [cast("np.einsum", x, common, casting) for x in arrays]
+    given, arrays = arrays, [cast_checked("np.einsum", x, common, casting) for x in arrays]
     # The standard's sums of small integers are of int64; NumPy's keep the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
     if out is not None:
@@ -70,7 +70,7 @@ def einsum(
         y = _einsum.laid_out(y, subscripts, given, path)
     if order in ("A", "a"):
         order = "F" if all(is_fortran(x) for x in given) else "C"
-    return laid_out(y, order.upper(), y)
+    return laid_out_in_order(y, order.upper(), y)
 
 
 def letter(i: Any) -> str:
@@ -112,40 +112,40 @@ def dot(a: Any, b: Any) -> Array:
             return in_order(product, "C") if usual else product
         if max(a.ndim, b.ndim) <= 2:
             return in_order(matmul(a, b), "C")
-        return of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
+        return dot_of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
     except Exception as error:
         refuse(error, "dot", a, b)
 
 
-def of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:
+def dot_of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:
     """The sums over the last axis of a and another of b, which NumPy forms one by one."""
 
-    def product() -> Array:
+    def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
 
-    found: Array = exact.exactly(function, product, (a, b), {})
+    found: Array = exact.exactly(function, sum_products, (a, b), {})
     return found
 
 
-def outer(a: Any, b: Any) -> Array:
+def numpy_outer(a: Any, b: Any) -> Array:
     """See ``numpy.outer``."""
     a, b = as_operands(a, b)
     return linalg.outer(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
-def inner(a: Any, b: Any) -> Array:
+def numpy_inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
     a, b = as_operands(a, b)
     if not a.ndim or not b.ndim:
         return dot(a, b)
     if max(a.ndim, b.ndim) > 2:
-        return of_stacks(np.inner, a, b, -1)
+        return dot_of_stacks(np.inner, a, b, -1)
     return in_order(tensordot(a, b, axes=([-1], [-1])), "C")
 
 
 def vdot(a: Any, b: Any) -> Array:
     """See ``numpy.vdot``."""
-    a, b = as_arrays(a, b)
+    a, b = arrays_like_first(a, b)
     return vecdot(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
@@ -167,7 +167,9 @@ def cross(
 ) -> Array:
     """See ``numpy.cross``."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
+    a, b = (
+        moveaxis(x, at, -1) for x, at in zip(arrays_like_first(a, b), (axisa, axisb), strict=True)
+    )
     lengths = {a.shape[-1], b.shape[-1]}
     if 2 in lengths <= LENGTHS:  # NumPy says that it is to lose them
         return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
@@ -194,7 +196,7 @@ def of_planes(a: Array, b: Array, axisc: int) -> Array:
     return moveaxis(stack(parts, axis=-1), -1, axisc)
 
 
-def svd(
+def numpy_svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """See ``numpy.linalg.svd``."""
@@ -207,17 +209,17 @@ def svd(
 of_hermitian = of_numpy(np.linalg.svd)
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def numpy_eigh(a: Any, UPLO: str = "L") -> Any:
     """See ``numpy.linalg.eigh``."""
     return linalg.eigh(from_triangle("eigh", a, UPLO))
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+def numpy_eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """See ``numpy.linalg.eigvalsh``."""
     return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
 
 
-def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+def numpy_cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """See ``numpy.linalg.cholesky``: with ``upper`` the upper triangle is read, too."""
     if not upper:
         return linalg.cholesky(array_of(a))
@@ -235,7 +237,7 @@ def from_triangle(name: str, a: Any, UPLO: str) -> Array:
     return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
 
 
-def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+def numpy_qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """See ``numpy.linalg.qr``; with mode="r" R alone."""
     if mode not in ("reduced", "complete", "r"):
         raise TypeError(
@@ -248,7 +250,7 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
     """See ``numpy.linalg.tensorsolve``."""
-    a, b = as_arrays(a, b)
+    a, b = arrays_like_first(a, b)
     if axes is not None:
         a = moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
     shape = a.shape[b.ndim :]
@@ -261,7 +263,9 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
     return reshape(linalg.solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
+def numpy_pinv(
+    a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
+) -> Array:
     """See ``numpy.linalg.pinv``; what ``hermitian`` says is not asked for."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
@@ -269,7 +273,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     return linalg.pinv(array_of(a), rtol=tolerance)
 
 
-def eigvals(a: Any) -> Array:
+def numpy_eigvals(a: Any) -> Array:
     """See ``numpy.linalg.eigvals``: complex, but before NumPy 2.5 if a real matrix's are real."""
     a = array_of(a)
     values = linalg.eigvals(a)
@@ -285,10 +289,10 @@ def are_given_as_real(a: Array, values: Array) -> bool:
         return False
     data = current(values)[1]
     many = storage_of(data).many
-    return a.dtype.kind != "c" and not many and not np.any(np.imag(on_host(values)))
+    return a.dtype.kind != "c" and not many and not np.any(np.imag(host_values(values)))
 
 
-def eig(a: Any) -> Any:
+def numpy_eig(a: Any) -> Any:
     """See ``numpy.linalg.eig``: of the dtypes that ``eigvals`` has."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
@@ -303,7 +307,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = x if x.dtype.kind in "fc" else astype(x, np.float64)
     if ord is None and (axis is None or np.ndim(axis) == 0):
         return linalg.vector_norm(x, axis=axis, keepdims=keepdims)
-    places = axes_of("norm", x, axis)
+    places = normalize_axes("norm", x, axis)
     if len(places) == 1:
         if isinstance(ord, str):
             raise ValueError(
@@ -359,9 +363,9 @@ def squared_modulus(x: Array) -> Array:
     return elementwise.real(x * elementwise.conj(x)) if x.dtype.kind == "c" else x * x
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
+def numpy_lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
-    a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in as_arrays(a, b))
+    a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in arrays_like_first(a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise np.linalg.LinAlgError(
             f"np.linalg.lstsq: needs a matrix and as many rows beside it, got {describe(a)} and "
@@ -375,7 +379,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     if type(data) is np.ndarray:
         # Which singular values count may hang on their last bits, so NumPy counts them.
         rank = int(np.linalg.lstsq(data, np.zeros(m, data.dtype), rcond)[2])
-        rcond = between(on_host(values), rank)
+        rcond = tolerance_for_rank(host_values(values), rank)
     else:
         rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
         rank = count_nonzero(values > rcond * values[:1])
@@ -390,7 +394,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     return x, left_over, rank, values
 
 
-def between(values: Any, rank: int) -> float:
+def tolerance_for_rank(values: Any, rank: int) -> float:
     """A tolerance relative to the greatest singular value that only the first ``rank`` exceed."""
     if not rank:
         return 1.0
@@ -407,13 +411,15 @@ def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., 
     """``numpy.fft.fftn`` and its kin; fft2 and its kin are of the last two axes."""
     function = getattr(fft, name)
 
-    def call(a: Any, s: Any = None, axes: Any = usual, norm: str | None = None) -> Array:
+    def transform_over_axes(
+        a: Any, s: Any = None, axes: Any = usual, norm: str | None = None
+    ) -> Array:
         a = array_of(a)
         if s is not None:
             s, axes = lengths(name, a, s, axes)
         return function(a, s=s, axes=axes, norm=norm or "backward")
 
-    return call
+    return transform_over_axes
 
 
 def lengths(name: str, a: Array, s: Any, axes: Any) -> tuple[Any, Any]:
@@ -455,21 +461,21 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.fft.irfftn: over_axes("irfftn"),
     np.fft.rfft2: over_axes("rfftn", (-2, -1)),
     np.fft.rfftn: over_axes("rfftn"),
-    np.inner: inner,
+    np.inner: numpy_inner,
     np.kron: kron,
-    np.linalg.cholesky: cholesky,
+    np.linalg.cholesky: numpy_cholesky,
     np.linalg.cond: cond,
     np.linalg.norm: norm,
-    np.linalg.eig: eig,
-    np.linalg.eigvals: eigvals,
-    np.linalg.eigh: eigh,
-    np.linalg.eigvalsh: eigvalsh,
-    np.linalg.lstsq: lstsq,
-    np.linalg.pinv: pinv,
-    np.linalg.qr: qr,
-    np.linalg.svd: svd,
+    np.linalg.eig: numpy_eig,
+    np.linalg.eigvals: numpy_eigvals,
+    np.linalg.eigh: numpy_eigh,
+    np.linalg.eigvalsh: numpy_eigvalsh,
+    np.linalg.lstsq: numpy_lstsq,
+    np.linalg.pinv: numpy_pinv,
+    np.linalg.qr: numpy_qr,
+    np.linalg.svd: numpy_svd,
     np.linalg.tensorsolve: tensorsolve,
-    np.outer: outer,
+    np.outer: numpy_outer,
     np.sinc: sinc,
     np.vdot: vdot,
 }

@@ -27,21 +27,28 @@ from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
 from .flat_iterator import FlatIterator
 from .linear_algebra import dot
-from .numpy_arguments import Axis, as_arrays, cast, on_axis, shape_of, without_gradient
+from .numpy_arguments import (
+    Axis,
+    arrays_like_first,
+    cast_checked,
+    normalize_shape,
+    on_axis,
+    without_gradient,
+)
 
 
 def position_of(name: str) -> Callable[..., Array]:
     """``argmax`` or ``argmin``, with the axis in NumPy's place."""
     function = getattr(searching, name)
 
-    def method(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    def find_position(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
         return function(x, axis=axis, keepdims=keepdims)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = reductions.documented(
+    find_position.__name__ = find_position.__qualname__ = name
+    find_position.__doc__ = reductions.documented(
         name, "keepdims", axis="The axis; None: of all elements."
     )
-    return method
+    return find_position
 
 
 # --- shapes ------------------------------------------------------------------------------------
@@ -67,11 +74,11 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = shape_of("reshape", shape[0] if len(shape) == 1 else shape)
+    shape = normalize_shape("reshape", shape[0] if len(shape) == 1 else shape)
     if isinstance(order, str) and order == "C":
         return manipulation.reshape(x, shape, copy=copy)
     pieces.check_order(order)
-    return pieces.reshaped(x, shape, order, copy=copy)
+    return pieces.numpy_reshape(x, shape, order, copy=copy)
 
 
 def transpose(x: Array, *axes: Any) -> Array:
@@ -209,8 +216,8 @@ def astype(
         When dtype is no dtype, or the cast is not allowed.
     """
     if casting != "unsafe":
-        cast("astype", x, dtype, casting)
-    return pieces.laid_out(dtypes.astype(x, dtype, copy=copy), order, x)
+        cast_checked("astype", x, dtype, casting)
+    return pieces.laid_out_in_order(dtypes.astype(x, dtype, copy=copy), order, x)
 
 
 def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
@@ -228,7 +235,7 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Array
         A copy in memory of its own.
     """
-    y = pieces.laid_out(copied(x), order, x)
+    y = pieces.laid_out_in_order(copied(x), order, x)
     y._state |= x._state & SCALAR
     return y
 
@@ -303,7 +310,7 @@ def clip(x: Array, min: Any = None, max: Any = None) -> Array:
     ValueError
         When the shapes do not broadcast.
     """
-    return exact.exactly(np.clip, lambda: selection.clip(x, min, max), (x, min, max), {})
+    return exact.exactly(np.clip, lambda: selection.numpy_clip(x, min, max), (x, min, max), {})
 
 
 def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
@@ -326,7 +333,7 @@ def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
     IndexError
         When there is no such axis, or the condition is longer than it.
     """
-    return pieces.compress(condition, x, axis)
+    return pieces.numpy_compress(condition, x, axis)
 
 
 def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Array:
@@ -558,7 +565,7 @@ def sort(
     """
     at = normalize_axis_index("sort", x, axis)
     options = {"stable": stable, "descending": descending}
-    setitem(x, ..., reductions.ordered(x, at, kind, order, **options))
+    setitem(x, ..., reductions.numpy_sort(x, at, kind, order, **options))
 
 
 def partition(x: Array, kth: Any, axis: int = -1) -> None:
@@ -596,7 +603,7 @@ def set_real(x: Array, value: Any) -> None:
         return
     seen = alias(x, REAL, None)
     if seen is None:  # a storage without such views
-        setitem(x, ..., as_arrays(x, value)[1] + 1j * elementwise.imag(x))
+        setitem(x, ..., arrays_like_first(x, value)[1] + 1j * elementwise.imag(x))
     else:
         setitem(seen, ..., value)
 
@@ -612,7 +619,7 @@ def set_imag(x: Array, value: Any) -> None:
         raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
     seen = alias(x, IMAG, None)
     if seen is None:
-        setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
+        setitem(x, ..., elementwise.real(x) + 1j * arrays_like_first(x, value)[1])
     else:
         setitem(seen, ..., value)
 
@@ -713,7 +720,7 @@ METHODS: dict[str, Any] = {
     "real": property(get_real, entrance(set_real)),
     "repeat": repeat,
     "reshape": reshape,
-    "round": reductions.rounded,
+    "round": reductions.round_decimals,
     "searchsorted": searchsorted,
     "sort": sort,
     "squeeze": squeeze,

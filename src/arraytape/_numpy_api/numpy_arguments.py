@@ -53,11 +53,11 @@ def assembled(value: Any) -> Any:
 
 def assembled_data(value: Any) -> Any:
     """The same, except for lists whose Arrays are integers alone: lengths, axes and places."""
-    holds = isinstance(value, list | tuple) and not is_plain(value)
+    holds = isinstance(value, list | tuple) and not are_integer_scalars(value)
     return asarray(value) if holds else value
 
 
-def as_data(function: Any, value: Any) -> Any:
+def assemble_argument(function: Any, value: Any) -> Any:
     """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
     if not isinstance(value, list | tuple) or function in OF_LISTS:
         return value
@@ -66,16 +66,16 @@ def as_data(function: Any, value: Any) -> Any:
     return assembled(value) if function in OF_INTEGERS else assembled_data(value)
 
 
-def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:
+def are_integer_scalars(nested: list[Any] | tuple[Any, ...]) -> bool:
     """Whether the Arrays in nested lists, if there are any, are integers of shape ()."""
     return all(
-        is_plain(part) if isinstance(part, list | tuple)
+        are_integer_scalars(part) if isinstance(part, list | tuple)
         else not isinstance(part, Array) or (not part.ndim and part.dtype.kind in "iu")
         for part in nested
     )  # fmt: skip
 
 
-def as_arrays(*values: Any) -> list[Any]:
+def arrays_like_first(*values: Any) -> list[Any]:
     """Arrays as they are, plain arrays, scalars and lists as Arrays where the first Array lies.
 
     A Python float takes on the precision of that Array, as it does with NumPy's arrays.
@@ -83,7 +83,7 @@ def as_arrays(*values: Any) -> list[Any]:
     values = tuple([assembled(value) for value in values])
     home = next((value for value in values if isinstance(value, Array)), None)
 
-    def made(value: Any) -> Array:
+    def array_beside_home(value: Any) -> Array:
         if home is None:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
@@ -93,12 +93,15 @@ def as_arrays(*values: Any) -> list[Any]:
             refuse(error, "asarray", value)
         return asarray_like(home, host)
 
-    return [value if isinstance(value, Array) or value is None else made(value) for value in values]
+    return [
+        value if isinstance(value, Array) or value is None else array_beside_home(value)
+        for value in values
+    ]
 
 
 def as_operands(*values: Any) -> list[Any]:
     """The same for functions that make arrays of numbers, whose precision then counts."""
-    return as_arrays(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
+    return arrays_like_first(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
 
 
 def array_of(value: Any) -> Array:
@@ -125,7 +128,7 @@ def mask_of(name: str, x: Array, where: Any) -> Array:
     where = assembled(where)
     if not isinstance(where, np.ndarray | Array):  # lists and scalars of whatever is true or false
         where = np.asarray(where, bool)
-    mask: Array = as_arrays(x, where)[1]
+    mask: Array = arrays_like_first(x, where)[1]
     if mask.dtype.kind != "b":
         raise TypeError(
             f"np.{name}: where= takes booleans, not {mask.dtype} [at {user_line()}]; compare first"
@@ -137,7 +140,7 @@ def mask_of(name: str, x: Array, where: Any) -> Array:
     return mask
 
 
-def scalar(y: Array) -> Array:
+def mark_as_scalar(y: Array) -> Array:
     """A result of shape () as an op's is: ``y += 1`` binds the name to a new Array."""
     if y._state & IS_VIEW and y.dtype.kind != "b":
         return positive(y)
@@ -151,7 +154,7 @@ def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
     return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(name, x, axis))
 
 
-def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
+def normalize_axes(name: str, x: Array, axis: Axis) -> list[int]:
     """The non-negative axes that an int, a tuple of ints or None (all axes) stands for."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return [normalize_axis_index(name, x, i) for i in axes]
@@ -165,12 +168,12 @@ def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
         )
     check_fits(out, result, casting)
     if out.dtype.kind in "iuf":
-        result = real_part(result)
+        result = discard_imaginary(result)
     setitem(out, ..., result)
     return out
 
 
-def real_part(x: Array) -> Array:
+def discard_imaginary(x: Array) -> Array:
     """x, or of complex numbers the real parts, with NumPy's warning that the others are lost."""
     if x.dtype.kind != "c":
         return x
@@ -188,13 +191,13 @@ def check_fits(out: Array, result: Array, casting: Any) -> None:
         )
 
 
-def shape_of(name: str, shape: Any) -> tuple[int, ...]:
+def normalize_shape(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as NumPy takes it: one length or several, integers of any kind but no booleans."""
     if type(shape) is int:
         return (shape,)
     if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)):
         return shape
-    shape = on_host(shape) if isinstance(shape, Array) else shape
+    shape = host_values(shape) if isinstance(shape, Array) else shape
     shape = shape.tolist() if isinstance(shape, np.ndarray) else shape
     parts = tuple(shape) if np.iterable(shape) else (shape,)
     if any(isinstance(n, bool | np.bool) for n in parts):
@@ -205,7 +208,7 @@ def shape_of(name: str, shape: Any) -> tuple[int, ...]:
         raise failure(f"{name}(shape: {describe(shape)})", error) from error
 
 
-def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
+def cast_checked(name: str, x: Array, dtype: Any, casting: str) -> Array:
     """x in another dtype, if NumPy's rule of casting allows it."""
     try:
         dtype = np.dtype(dtype)
@@ -219,7 +222,7 @@ def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
     return astype(x, dtype, copy=False)
 
 
-def on_host(x: Any) -> Any:
+def host_values(x: Any) -> Any:
     """The current values of an Array as a NumPy array; of others, what ``np.asarray`` makes."""
     x = assembled(x)
     if not isinstance(x, Array):
@@ -239,24 +242,24 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     Under ``vmap`` on those of one example after the other.
     """
 
-    def raw(value: Any) -> Any:
+    def raw_argument(value: Any) -> Any:
         if isinstance(value, tuple | list):  # such as the keys of np.lexsort
-            return type(value)([raw(part) for part in value])
+            return type(value)([raw_argument(part) for part in value])
         return current(value)[1] if isinstance(value, Array) else value
 
-    def plain(value: Any) -> Any:
+    def host_argument(value: Any) -> Any:
         if isinstance(value, tuple | list):
-            return type(value)([plain(part) for part in value])
+            return type(value)([host_argument(part) for part in value])
         return storage_of(value).host(value) if type(value) in STORAGES else value
 
     def of_one(*args: Any, **options: Any) -> Any:
-        return function(*plain(args), **{n: plain(x) for n, x in options.items()})
+        return function(*host_argument(args), **{n: host_argument(x) for n, x in options.items()})
 
-    def call(*args: Any, **options: Any) -> Any:
+    def call_without_gradient(*args: Any, **options: Any) -> Any:
         values = [*args, *options.values()]
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
-        given, named = raw(args), {n: raw(x) for n, x in options.items()}
+        given, named = raw_argument(args), {n: raw_argument(x) for n, x in options.items()}
         if axis_ids_of((*given, *named.values())):
             return wrapped(each_one(of_one, given, named))
         answer = of_one(*given, **named)
@@ -266,4 +269,4 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
             return tuple([asarray_like(home, np.asarray(part)) for part in answer])
         return asarray_like(home, np.asarray(answer))
 
-    return call
+    return call_without_gradient

@@ -19,23 +19,23 @@ from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import stack
 
 
-def arrays_in(value: Any) -> Iterator[Array]:
+def iterate_arrays(value: Any) -> Iterator[Array]:
     """The Arrays in nested lists, tuples and dicts."""
     if isinstance(value, Array):
         yield value
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)
+            yield from iterate_arrays(part)
 
 
-def mapped(value: Any, function: Callable[[Array], Any]) -> Any:
+def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
     """A nesting with the function's answer in the place of each Array."""
     if isinstance(value, Array):
         return function(value)
     if type(value) is dict:
-        return {key: mapped(part, function) for key, part in value.items()}
+        return {key: map_nested_arrays(part, function) for key, part in value.items()}
     if type(value) in (list, tuple):
-        return type(value)([mapped(part, function) for part in value])
+        return type(value)([map_nested_arrays(part, function) for part in value])
     return value
 
 
@@ -53,7 +53,7 @@ def together_or_one_by_one(
     try:
         return function(*args, **options)
     except TypeError as error:
-        data = [current(x)[1] for x in arrays_in((args, options))]
+        data = [current(x)[1] for x in iterate_arrays((args, options))]
         if not (axis_ids := axis_ids_of(data)) or not asks_for_a_value(error):
             raise
     return one_by_one(name, function, args, options, axis_ids[0], lengths_of(data)[axis_ids[0]])
@@ -70,7 +70,7 @@ def one_by_one(
     inside = recorders_within(axis_id)
     shown = {
         id(x): unbatched(stable_handle(x), axis_id, size)
-        for x in arrays_in((args, options))
+        for x in iterate_arrays((args, options))
         if axis_id in axis_ids_of((current(x)[1],)) or is_followed(current(x)[0], inside)
     }
     found = []
@@ -80,9 +80,9 @@ def one_by_one(
             def example(x: Array, i: int = i) -> Array:
                 return shown[id(x)][i] if id(x) in shown else x
 
-            given, named = mapped((args, options), example)
+            given, named = map_nested_arrays((args, options), example)
             found.append(together_or_one_by_one(name, function, given, named))
-    if axis_id in axis_ids_of([current(x)[1] for each in found for x in arrays_in(each)]):
+    if axis_id in axis_ids_of([current(x)[1] for each in found for x in iterate_arrays(each)]):
         raise captured(name, "a mapped Array")
     if not found:
         raise NoBatchedForm(

@@ -31,7 +31,15 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .numpy_arguments import array_of, as_arrays, as_operands, axes_of, on_axis, on_host, shape_of
+from .numpy_arguments import (
+    array_of,
+    arrays_like_first,
+    as_operands,
+    host_values,
+    normalize_axes,
+    normalize_shape,
+    on_axis,
+)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -45,7 +53,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
     """Where the parts of a split axis of length n begin and end."""
-    asked = on_host(indices_or_sections)
+    asked = host_values(indices_or_sections)
     if asked.ndim:
         return [0, *asked.tolist(), n]
     count = number_of_parts(asked)
@@ -71,7 +79,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """See ``numpy.split``: views."""
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
-    asked = on_host(indices_or_sections)
+    asked = host_values(indices_or_sections)
     if asked.ndim == 0 and asked == 0:  # NumPy's error, of a division
         raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
@@ -133,16 +141,18 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.append``."""
     # A Python float here is one of double precision, as in NumPy.
-    arr, values = as_arrays(arr, np.asarray(values) if isinstance(values, int | float) else values)
+    arr, values = arrays_like_first(
+        arr, np.asarray(values) if isinstance(values, int | float) else values
+    )
     first, at = on_axis("append", arr, axis)
     return concat([first, on_axis("append", values, axis)[0]], axis=at)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.insert``, which says here where each element of the result comes from."""
-    arr, values = as_arrays(arr, values)
+    arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
-    obj = on_host(obj) if isinstance(obj, Array) else obj
+    obj = host_values(obj) if isinstance(obj, Array) else obj
     old = np.arange(arr.size).reshape(arr.shape)
     new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
     try:
@@ -157,7 +167,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """See ``numpy.delete``."""
     arr, at = on_axis("delete", array_of(arr), axis)
-    obj = on_host(obj) if isinstance(obj, Array) else obj
+    obj = host_values(obj) if isinstance(obj, Array) else obj
     places = np.arange(arr.shape[at])
     left = np.delete(places, obj)
     if isinstance(obj, slice) or np.size(obj) == 1:
@@ -166,17 +176,17 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     return arr[(*(slice(None),) * at, asarray_like(arr, np.isin(places, left)))]
 
 
-def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
+def numpy_compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     """See ``numpy.compress``."""
     a = array_of(a)
     a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
-    places = np.flatnonzero(on_host(condition))
+    places = np.flatnonzero(host_values(condition))
     return take(a, asarray_like(a, places), axis=at) if a.size else of_nothing(a, places, at)
 
 
 def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
     """``numpy.take`` from no elements: NumPy says which places may be asked for, and the shape."""
-    places = on_host(places)
+    places = host_values(places)
     places = places if places.size else places.astype(int)
     try:  # to wrap places around an axis of length 0 has no end in NumPy 2.4
         found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
@@ -185,7 +195,7 @@ def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
     return in_order(reshape(a, found.shape), "C")
 
 
-def block(arrays: Any) -> Array:
+def numpy_block(arrays: Any) -> Array:
     """See ``numpy.block``."""
     parts = [*leaves(arrays)]
     home = as_operands(*parts)
@@ -196,12 +206,12 @@ def block(arrays: Any) -> Array:
     if not depth:
         return in_order(copied(next(each)), "C")
 
-    def joined(nested: Any, axis: int) -> Array:
+    def join_blocks(nested: Any, axis: int) -> Array:
         if not isinstance(nested, list):
             return next(each)
-        return concat([joined(inner, axis + 1) for inner in nested], axis=axis)
+        return concat([join_blocks(inner, axis + 1) for inner in nested], axis=axis)
 
-    return joined(arrays, n - depth)
+    return join_blocks(arrays, n - depth)
 
 
 def leaves(nested: Any) -> Any:
@@ -224,7 +234,7 @@ def apply_along_axis(
     at = normalize_axis_index("apply_along_axis", arr, axis)
     lines = moveaxis(arr, at, -1)
     found = [func1d(lines[i], *args, **kw) for i in np.ndindex(lines.shape[:-1])]
-    whole = stack(as_arrays(arr, *found)[1:])
+    whole = stack(arrays_like_first(arr, *found)[1:])
     extra = whole.ndim - 1
     whole = reshape(whole, (*lines.shape[:-1], *whole.shape[1:]))
     ends = tuple(range(whole.ndim - extra, whole.ndim))
@@ -242,7 +252,7 @@ def sliding_window_view(
             f"one is a write to others [at {user_line()}]; write to the array itself"
         )
     lengths = np.atleast_1d(window_shape).tolist()
-    axes = axes_of("sliding_window_view", x, axis)
+    axes = normalize_axes("sliding_window_view", x, axis)
     if len(lengths) != len(axes) or min(lengths, default=0) < 0:
         raise ValueError(
             f"sliding_window_view: needs a length, not negative, for each of the axes {axes}, got "
@@ -285,7 +295,7 @@ def check_order(order: Any) -> None:
         )
 
 
-def laid_out(y: Array, order: str | None, like: Array) -> Array:
+def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
     """A result in the layout that ``order`` asks for: "K" is that of ``like``.  Views are copied."""
     check_order(order)
     if order == "A":
@@ -359,21 +369,21 @@ def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) 
     return permute_dims(found, tuple(reversed(range(found.ndim))))
 
 
-def reshaped(
+def numpy_reshape(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Array:
     """See ``numpy.reshape``."""
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
-    return with_order(array_of(a), shape_of("np.reshape", shape), order, copy)
+    return with_order(array_of(a), normalize_shape("np.reshape", shape), order, copy)
 
 
-def like(name: str) -> Callable[..., Array]:
+def maker_of_alike(name: str) -> Callable[..., Array]:
     """``numpy.zeros_like`` and its kin, with another shape where one is given."""
     alike, other = getattr(creation, f"{name}_like"), getattr(creation, name)
 
-    def call(
+    def make_array_like(
         a: Any,
         *fill: Any,
         dtype: Any = None,
@@ -389,15 +399,15 @@ def like(name: str) -> Callable[..., Array]:
             fill = (named["fill_value"],)
         a = array_of(a)
         if shape is None:
-            return laid_out(alike(a, *fill, dtype=dtype, device=device), order, a)
+            return laid_out_in_order(alike(a, *fill, dtype=dtype, device=device), order, a)
         home = a.device if device is None else device
-        shape = shape_of(f"np.{name}_like", shape)
+        shape = normalize_shape(f"np.{name}_like", shape)
         made = other(shape, *fill, dtype=dtype or a.dtype, device=home)
         if order == "K" and len(shape) == a.ndim:
             return as_in(made, a)
-        return laid_out(made, order, a)
+        return laid_out_in_order(made, order, a)
 
-    return call
+    return make_array_like
 
 
 def as_in(made: Array, a: Array) -> Array:
@@ -409,13 +419,13 @@ def as_in(made: Array, a: Array) -> Array:
     return with_axes_in_memory(made, tuple(order))
 
 
-def array(
+def numpy_array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
     **options: Any,
 ) -> Array:  # fmt: skip
     """``numpy.array(..., like=x)``."""
     made = creation.asarray(object, dtype=dtype, copy=copy or None)
-    made = laid_out(made, order, made)
+    made = laid_out_in_order(made, order, made)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
 
 
@@ -423,7 +433,7 @@ def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
     """See ``numpy.meshgrid``: views with ``copy=False``."""
-    grids = creation.grids(as_arrays(*xi), indexing, sparse)
+    grids = creation.grids(arrays_like_first(*xi), indexing, sparse)
     return tuple([in_order(grid, "C") for grid in grids]) if copy else tuple(grids)
 
 
@@ -435,30 +445,30 @@ def expanded(a: Any, axis: Any) -> Array:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.append: append,
     np.apply_along_axis: apply_along_axis,
-    np.array: array,
+    np.array: numpy_array,
     np.array_split: array_split,
-    np.block: block,
-    np.compress: compress,
+    np.block: numpy_block,
+    np.compress: numpy_compress,
     np.delete: delete,
     np.diagflat: diagflat,
     np.dsplit: dsplit,
-    np.empty_like: like("empty"),
+    np.empty_like: maker_of_alike("empty"),
     np.expand_dims: expanded,
     np.fliplr: lambda m: flip(m, axis=1),
     np.flipud: lambda m: flip(m, axis=0),
-    np.full_like: like("full"),
+    np.full_like: maker_of_alike("full"),
     np.hsplit: hsplit,
     np.identity: lambda n, dtype=None: creation.eye(n, dtype=dtype),
     np.insert: insert,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.meshgrid: meshgrid,
-    np.ones_like: like("ones"),
+    np.ones_like: maker_of_alike("ones"),
     np.ravel: ravel,
-    np.reshape: reshaped,
+    np.reshape: numpy_reshape,
     np.rollaxis: rollaxis,
     np.rot90: rot90,
     np.split: split,
     np.tile: tiled,
     np.vsplit: vsplit,
-    np.zeros_like: like("zeros"),
+    np.zeros_like: maker_of_alike("zeros"),
 }

@@ -41,7 +41,16 @@ from . import (
     sums,
     ufuncs,
 )
-from .numpy_arguments import OPTIONS, as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
+from .numpy_arguments import (
+    OPTIONS,
+    arrays_like_first,
+    assemble_argument,
+    check_fits,
+    host_values,
+    into,
+    mark_as_scalar,
+    mask_of,
+)
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -96,9 +105,9 @@ FACTS: dict[Any, Callable[..., Any]] = {
     np.isrealobj: lambda x: x.dtype.kind != "c",
     np.can_cast: lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
     np.common_type: lambda *arrays: np.common_type(
-        *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
+        *[np.empty(0, x.dtype) for x in arrays_like_first(*arrays)]
     ),
-    np.min_scalar_type: lambda a: np.min_scalar_type(on_host(a)),
+    np.min_scalar_type: lambda a: np.min_scalar_type(host_values(a)),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
@@ -167,7 +176,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     """
     for value in inputs:
         kind = type(value)
-        if kind is not Array and kind is not np.ndarray and not known(kind):
+        if kind is not Array and kind is not np.ndarray and not is_supported_type(kind):
             if is_of_dask(kind):
                 raise no_array(ufunc.__name__, "an operand", kind)
             return NotImplemented
@@ -175,7 +184,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         y = UFUNCS[ufunc](*inputs)
-        return y if type(y) is Array and y._data.shape else ufuncs.result_of(y)
+        return y if type(y) is Array and y._data.shape else ufuncs.ufunc_result(y)
     try:
         return with_options(ufunc, method, inputs, options)
     except Exception as error:
@@ -197,11 +206,11 @@ def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, A
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
     if not outs:
-        return ufuncs.result_of(result)
-    put = written if method in SPREADING else into
+        return ufuncs.ufunc_result(result)
+    put = write_broadcast if method in SPREADING else into
     results = result if isinstance(result, tuple) else (result,)
     found = [
-        ufuncs.result_of(part) if out is None else put(out, part, casting)
+        ufuncs.ufunc_result(part) if out is None else put(out, part, casting)
         for part, out in zip(results, outs, strict=True)
     ]
     return tuple(found) if len(found) > 1 else found[0]
@@ -220,7 +229,7 @@ def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
     return () if all(out is None for out in outs) else outs
 
 
-def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
+def call_ufunc(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
@@ -248,7 +257,7 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[An
 
 def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
     """A result of inputs that were cast in the layout that NumPy takes from these as they were given."""
-    arrays = [current(x)[1] for x in as_arrays(*[x for x in given if type(x) not in WEAK])]
+    arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
     flags: Any = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
@@ -273,7 +282,7 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
     # Python's numbers give way to the dtypes of arrays, so they stay what they are.
-    given = iter(as_arrays(*[x for x in inputs if type(x) not in WEAK]))
+    given = iter(arrays_like_first(*[x for x in inputs if type(x) not in WEAK]))
     operands = [x if type(x) in WEAK else next(given) for x in inputs]
     kinds = (*[getattr(x, "dtype", type(x)) for x in operands], *[None] * ufunc.nout)
     wanted: Any = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
@@ -303,7 +312,7 @@ def of_all_pairs(
     ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
     """``np.add.outer(x, y)``."""
-    return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.outer(ufunc, *inputs)
+    return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.ufunc_outer(ufunc, *inputs)
 
 
 def accumulated(
@@ -326,13 +335,13 @@ def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, An
 def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """``np.add.at(x, indices, values)``: written into x, which must be an Array."""
     known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
-    return ufuncs.at(ufunc, *inputs) if known else MISSING
+    return ufuncs.ufunc_at(ufunc, *inputs) if known else MISSING
 
 
 WEAK = (int, float, complex)
 MISSING = object()  # what a use gives for a ufunc, or options, without a recorded counterpart
 USES: dict[str, Callable[..., Any]] = {
-    "__call__": called,
+    "__call__": call_ufunc,
     "accumulate": accumulated,
     "at": added_at,
     "outer": of_all_pairs,
@@ -348,7 +357,7 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
     return unknown(name + said, home=home)
 
 
-def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
+def write_broadcast(out: Array, result: Any, casting: Any = "same_kind") -> Array:
     """``out``, with the result of a ufunc in it, which may be broadcast."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
@@ -381,12 +390,12 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     TypeError
         When no op says the same: nothing leaves the tape in silence.
     """
-    if not all(known(kind) for kind in types):
+    if not all(is_supported_type(kind) for kind in types):
         for kind in filter(is_of_dask, types):
             raise no_array(function.__name__, "an argument", kind)
         return NotImplemented
     try:
-        result = call(function, *args, **kwargs)
+        result = call_numpy_function(function, *args, **kwargs)
         if function in LIKE:
             return result.to_device(x.device)
         if isinstance(result, tuple | list):
@@ -408,13 +417,13 @@ def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
                 return y
             y = writable_copy(y)  # an array in the place of a scalar
     if function not in OF_ARRAYS:
-        return scalar(y)
+        return mark_as_scalar(y)
     if not y._state & IS_VIEW:
         y._state &= ~SCALAR
     return y
 
 
-def known(kind: type) -> bool:
+def is_supported_type(kind: type) -> bool:
     """Whether we compute with such values; what wraps arrays (units, labels) computes with ours."""
     if not hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__array_function__"):
         return True
@@ -422,7 +431,7 @@ def known(kind: type) -> bool:
     return ours and not has_own_operators(kind)
 
 
-def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+def call_numpy_function(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
@@ -430,9 +439,9 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if any(isinstance(x, NUMPYS) and not x.ndim for x in args[1:]):
         args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
-        run = functools.partial(computed, function, *args, **kwargs)
+        run = functools.partial(compute_by_ops, function, *args, **kwargs)
         return exact.exactly(function, run, args, kwargs)
-    return computed(function, *args, **kwargs)
+    return compute_by_ops(function, *args, **kwargs)
 
 
 def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -447,13 +456,13 @@ def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     ])  # fmt: skip
 
 
-def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
+def compute_by_ops(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by recorded ops."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
-        ours = op_of(function)
-    args = tuple([as_data(function, x) for x in args])
-    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
+        ours = op_of_numpy_function(function)
+    args = tuple([assemble_argument(function, x) for x in args])
+    kwargs = {parameter: assemble_argument(function, x) for parameter, x in kwargs.items()}
     if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # these positions are NumPy's
         return ours(*args)
     try:
@@ -475,7 +484,7 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
     result = ours(*positional, **options)
     if out is None:
         return result
-    return (written if function in SPREADING else into)(out, result)
+    return (write_broadcast if function in SPREADING else into)(out, result)
 
 
 def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
@@ -487,7 +496,7 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
     parameter, found = next(given), []
     for x in positional:
         is_list = isinstance(x, list | tuple) and parameter.annotation in OF_ARRAY
-        found.append(as_arrays(home, x)[1] if is_list else x)
+        found.append(arrays_like_first(home, x)[1] if is_list else x)
         parameter = (
             parameter if parameter.kind is parameter.VAR_POSITIONAL else next(given, parameter)
         )
@@ -546,7 +555,7 @@ def is_default(value: Any, default: Any) -> bool:
     )
 
 
-def op_of(function: Any) -> Callable[..., Any]:
+def op_of_numpy_function(function: Any) -> Callable[..., Any]:
     """The function of the namespace at the place of NumPy's: the object decides, not its name."""
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)

@@ -35,15 +35,15 @@ from .implementations import private, program_of
 from .numpy_arguments import (
     Axis,
     array_of,
-    as_arrays,
-    axes_of,
+    arrays_like_first,
     complex_from_parts,
+    discard_imaginary,
+    host_values,
     into,
+    mark_as_scalar,
     mask_of,
+    normalize_axes,
     on_axis,
-    on_host,
-    real_part,
-    scalar,
 )
 
 DOCSTRING = """\
@@ -95,7 +95,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     # NumPy's sum adds what a mask leaves in another order than ours.
     numpys = exact.named_as(name, ufunc.reduce)
 
-    def call(
+    def call_reduction(
         a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Array:  # fmt: skip
@@ -136,9 +136,9 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
             else identity["combine"](found, in_dtype(initial, found.dtype, a))
         )
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
-    return call
+    call_reduction.__name__ = call_reduction.__qualname__ = name
+    call_reduction.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
+    return call_reduction
 
 
 def in_dtype(initial: Any, dtype: Any, home: Array) -> Any:
@@ -158,12 +158,14 @@ def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
     """``numpy.all`` and ``numpy.any``."""
     function = sized(name, ufunc, left_out=left_out)
 
-    def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
+    def call_truth_reduction(
+        a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True
+    ) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "keepdims", "where")
-    return call
+    call_truth_reduction.__name__ = call_truth_reduction.__qualname__ = name
+    call_truth_reduction.__doc__ = documented(name, "keepdims", "where")
+    return call_truth_reduction
 
 
 all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False)
@@ -173,23 +175,23 @@ def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
     a = a if isinstance(a, Array) else array_of(a)
-    if where is True and is_floating(a, dtype):
+    if where is True and needs_no_cast(a, dtype):
         return statistics.mean(a, axis=axis, keepdims=keepdims)
     if dtype is not None and np.dtype(dtype).kind != "c":
-        a = real_part(a)
+        a = discard_imaginary(a)
     given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
 
-    def ours() -> Array:
+    def mean_by_ops() -> Array:
         return mean_where(floating(a, dtype), axis, keepdims, where)
 
     # NumPy casts while it adds up: a cast before is another order of axes and of sums.
-    return exact.exactly(np.mean, ours, (a,), given)
+    return exact.exactly(np.mean, mean_by_ops, (a,), given)
 
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
     """The mean of what a mask selects."""
     if not a.ndim and axis is not None:
-        axes_of("mean", a, axis)  # a number has no axis, unlike for a sum
+        normalize_axes("mean", a, axis)  # a number has no axis, unlike for a sum
     total = sum(a, axis, keepdims=keepdims, where=where)
     if where is True:
         return total / (a.size / max(total.size, 1))
@@ -203,7 +205,7 @@ def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
-def is_floating(a: Array, dtype: Any) -> bool:
+def needs_no_cast(a: Array, dtype: Any) -> bool:
     """Whether a is computed with as it is, without a cast to the dtype asked for or to floats."""
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
@@ -216,12 +218,12 @@ def floating(a: Any, dtype: Any) -> Array:
     return a if dtype is None else astype(a, dtype, copy=False)
 
 
-def spread(name: str) -> Callable[..., Array]:
+def spread_reduction(name: str) -> Callable[..., Array]:
     """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
     function = getattr(statistics, name)
     variance = program_of(private("_core._methods._var"))
 
-    def call(
+    def call_spread(
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
         where: Any = True, mean: Any = None, correction: Any = np._NoValue,
     ) -> Array:  # fmt: skip
@@ -233,7 +235,7 @@ def spread(name: str) -> Callable[..., Array]:
         given = {"axis": axis, "dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where}
         given |= {} if mean is None else {"mean": mean}
 
-        def ours() -> Array:
+        def spread_by_ops() -> Array:
             if whole and dtype is None:
                 return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
             found = variance(a, **given)
@@ -245,16 +247,18 @@ def spread(name: str) -> Callable[..., Array]:
             return found if is_zero else elementwise.root_of_variance(found)
 
         if whole and a.dtype.kind in "fc":
-            return ours()
+            return spread_by_ops()
         # NumPy casts integers while it adds up, as in ``mean``.
-        return exact.exactly(getattr(np, name), ours, (a,), given)
+        return exact.exactly(getattr(np, name), spread_by_ops, (a,), given)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
-    return call
+    call_spread.__name__ = call_spread.__qualname__ = name
+    call_spread.__doc__ = documented(
+        name, "dtype", "ddof", "keepdims", "where", "mean", "correction"
+    )
+    return call_spread
 
 
-var, std = spread("var"), spread("std")
+var, std = spread_reduction("var"), spread_reduction("std")
 
 
 def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
@@ -271,12 +275,12 @@ def average(
     keepdims: bool = False,
 ) -> Any:
     """See ``numpy.average``; both the values and the weights stay connected."""
-    a, weights = as_arrays(a, weights)
+    a, weights = arrays_like_first(a, weights)
     if weights is None:
         found = mean(a, axis=axis, keepdims=keepdims)
         total = asarray_like(a, np.asarray(a.size / max(found.size, 1), found.dtype))
     else:
-        weights = aligned(a, weights, axis)
+        weights = align_weights(a, weights, axis)
         dtype = result_type(a.dtype, weights.dtype, *(["float64"] if a.dtype.kind in "iub" else []))
         weights = astype(weights, dtype)
         total = sum(weights, axis, keepdims=keepdims)
@@ -287,13 +291,13 @@ def average(
     return (found, broadcast_to(total, found.shape)) if returned else found
 
 
-def aligned(a: Array, weights: Array, axis: Axis) -> Array:
+def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
     """Weights of the averaged axes alone, in the shape in which they meet ``a``."""
     if a.shape == weights.shape:
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = axes_of("average", a, axis)
+    axes = normalize_axes("average", a, axis)
     if weights.shape != tuple(a.shape[i] for i in axes):
         raise ValueError(
             "Shape of weights must be consistent with shape of a along specified axis."
@@ -305,7 +309,7 @@ def aligned(a: Array, weights: Array, axis: Axis) -> Array:
 # --- quantiles ---------------------------------------------------------------------------------
 def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """The axes to be reduced as one, at the end; and the shape that the result has with keepdims."""
-    places = axes_of("quantile", a, axis)
+    places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
     rest = a.ndim - len(places)
@@ -323,13 +327,13 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
 def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
     """A reduction in which NaN counts as what changes nothing."""
 
-    def call(a: Any, axis: Axis = None, **options: Any) -> Array:
+    def call_without_nan(a: Any, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
         if a.dtype.kind in "fc":
             a = laid_out(searching.where(elementwise.isnan(a), instead, a), a)
         return function(a, axis=axis, **options)
 
-    return call
+    return call_without_nan
 
 
 nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
@@ -339,18 +343,18 @@ nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     """A cumulative function: of all elements in one dimension when there is no axis."""
 
-    def call(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+    def call_cumulative(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
         a = a if isinstance(a, Array) else array_of(a)
         if axis is None:
             a, axis = reshape(a, (-1,)), 0
         return function(a, axis=axis, dtype=dtype)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(
+    call_cumulative.__name__ = call_cumulative.__qualname__ = name
+    call_cumulative.__doc__ = documented(
         name, "dtype", axis="The axis; None: of all elements in one dimension.",
         summary="Accumulate along an axis",
     )  # fmt: skip
-    return call
+    return call_cumulative
 
 
 cumprod = cumulative("cumprod", statistics.cumulative_prod)
@@ -360,7 +364,7 @@ cumsum = cumulative("cumsum", statistics.cumulative_sum)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """See ``numpy.diff``: numbers may be joined, too."""
     # np.asarray: a Python float here is one of double precision, as in NumPy.
-    a, *ends = as_arrays(
+    a, *ends = arrays_like_first(
         a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
     )
     if not n:
@@ -373,7 +377,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """See ``numpy.ediff1d``."""
-    ary, *ends = as_arrays(ary, to_begin, to_end)
+    ary, *ends = arrays_like_first(ary, to_begin, to_end)
     for x in ends:
         if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
             raise TypeError(
@@ -387,7 +391,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concat([x for x in (first, between, end) if x is not None])
 
 
-def ordered(
+def numpy_sort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
@@ -428,19 +432,19 @@ def without_fields(order: Any) -> None:
         )
 
 
-def partition(
+def numpy_partition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
     """See ``numpy.partition``: what is in order is partitioned anywhere."""
     without_fields(order)
     a, at = on_axis("partition", array_of(a), axis)
     check_places("partition", a, kth, at)
-    return ordered(a, at)
+    return numpy_sort(a, at)
 
 
 def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
     """TypeError and ValueError, as NumPy has them, for what is no place along an axis."""
-    places, n = on_host(kth), a.shape[axis] if a.ndim else 1
+    places, n = host_values(kth), a.shape[axis] if a.ndim else 1
     if places.dtype.kind not in "iu":
         raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
     if a.size and places.size and (places.min() < -n or places.max() >= n):
@@ -449,7 +453,7 @@ def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
         )
 
 
-def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
+def round_decimals(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to decimals, as ``numpy.round`` does.
 
     Parameters
@@ -472,17 +476,17 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """
     a = array_of(a)
     if out is not None:
-        return into(out, rounded(a, decimals), "unsafe")
+        return into(out, round_decimals(a, decimals), "unsafe")
     data = current(a)[1]
     if type(data) is np.ndarray:
         y = asarray_like(a, np.round(data, decimals))
-        return y if y.ndim else scalar(y)
+        return y if y.ndim else mark_as_scalar(y)
     value = storage_of(data).numpys_value(np.round, (data, decimals), {})
     if value is not None:
         return wrap(value)
     if a.dtype.kind == "c":
         parts = elementwise.real(a), elementwise.imag(a)
-        return complex_from_parts(*[rounded(part, decimals) for part in parts])
+        return complex_from_parts(*[round_decimals(part, decimals) for part in parts])
     unit = 10.0 ** abs(decimals)
     if a.dtype.kind not in "fc":
         return astype(elementwise.round(a / unit) * unit if decimals < 0 else a, a.dtype)
@@ -496,7 +500,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.amax: amax,
     np.amin: amin,
     np.any: any,
-    np.around: rounded,
+    np.around: round_decimals,
     np.average: average,
     np.diff: diff,
     np.ediff1d: ediff1d,
@@ -508,11 +512,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nancumsum: without_nan(cumsum, 0.0),
     np.nanprod: nanprod,
     np.nansum: nansum,
-    np.partition: partition,
+    np.partition: numpy_partition,
     np.prod: prod,
     np.ptp: ptp,
-    np.round: rounded,
-    np.sort: ordered,
+    np.round: round_decimals,
+    np.sort: numpy_sort,
     np.std: std,
     np.sum: sum,
     np.var: var,

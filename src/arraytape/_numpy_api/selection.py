@@ -36,13 +36,13 @@ from ..ops.utility_functions import any
 from ..ops.writing import check_writeable, setitem
 from .numpy_arguments import (
     array_of,
-    as_arrays,
+    arrays_like_first,
     assembled,
-    cast,
+    cast_checked,
+    host_values,
+    mark_as_scalar,
     mask_of,
     on_axis,
-    on_host,
-    scalar,
     without_gradient,
 )
 
@@ -65,7 +65,7 @@ def unique(
     **options: Any,
 ) -> Any:
     """See ``numpy.unique``; a repeated value's gradient goes to its first occurrence."""
-    _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
+    _, index, inverse, counts = np.unique(host_values(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
     first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy sorts along the axis in front
@@ -84,7 +84,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
     values = [*choicelist, default]
-    *parts, y = as_arrays(*choicelist, *condlist, default)
+    *parts, y = arrays_like_first(*choicelist, *condlist, default)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
     if builtins.any(condition.dtype.kind != "b" for condition in conditions):
         raise TypeError(f"np.select: conditions must be boolean [at {user_line()}]")
@@ -99,7 +99,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return in_order(y, "C")
 
 
-def clip(
+def numpy_clip(
     a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
@@ -111,11 +111,11 @@ def clip(
         wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
     except Exception as error:
         refuse(error, "clip", a, min, max)
-    y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
+    y = elementwise.clip(cast_checked("np.clip", a, wanted, casting), min, max)
     # NumPy's result lies as the array, unless a bound has as many axes.
     small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
     if not y.ndim:
-        return scalar(y)
+        return mark_as_scalar(y)
     return laid_out(y, a) if small and order_of(a) else y
 
 
@@ -141,14 +141,14 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     ValueError
         When an integer names no choice, or the shapes do not broadcast.
     """
-    a, *choices = broadcast_arrays(array_of(a), *as_arrays(*choices))
+    a, *choices = broadcast_arrays(array_of(a), *arrays_like_first(*choices))
     a = within(a, len(choices), mode)
     if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return in_order(y, "C") if y.ndim else scalar(y[...])
+    return in_order(y, "C") if y.ndim else mark_as_scalar(y[...])
 
 
 def as_places(indices: Any) -> Any:
@@ -181,7 +181,7 @@ def along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
 
 def extract(condition: Any, arr: Any) -> Array:
     """See ``numpy.extract``."""
-    return reshape(array_of(arr), (-1,))[np.flatnonzero(on_host(condition))]
+    return reshape(array_of(arr), (-1,))[np.flatnonzero(host_values(condition))]
 
 
 # --- writing -----------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         np.copyto(np.zeros(1, dst.dtype), src if weak else sample, casting=casting)
     except TypeError as error:
         raise failure("np.copyto", error) from error
-    put_where(dst, where, as_arrays(dst, src)[1])
+    put_where(dst, where, arrays_like_first(dst, src)[1])
 
 
 def is_the_same(x: Any, y: Any) -> bool:
@@ -248,15 +248,15 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
     weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
-    values, mask = as_arrays(a, values)[1], of_size_of(a, mask, "putmask")
-    cast("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
+    values, mask = arrays_like_first(a, values)[1], of_size_of(a, mask, "putmask")
+    cast_checked("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
     if values.size:
         put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
 def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:
     """A mask for the elements of an array, in its shape."""
-    mask = np.asarray(on_host(mask), bool)
+    mask = np.asarray(host_values(mask), bool)
     if mask.size != a.size:
         raise ValueError(
             f"np.{name}: {mask.size} truths for the {a.size} elements of {describe(a)} "
@@ -271,9 +271,9 @@ def repeated(values: Array, n: int) -> Array:
     return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
 
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def numpy_place(arr: Any, mask: Any, vals: Any) -> None:
     """See ``numpy.place``: the values in turn, at each place that the mask names."""
-    arr, vals = target("place", arr), as_arrays(arr, vals)[1]
+    arr, vals = target("place", arr), arrays_like_first(arr, vals)[1]
     mask = of_size_of(arr, mask, "place")
     count = int(np.count_nonzero(mask))
     if count and not vals.size:
@@ -303,8 +303,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     IndexError
         When a place is out of range.
     """
-    a, v = target("put", a), as_arrays(a, v)[1]
-    ind = np.ravel(on_host(within(ind, a.size, mode)))
+    a, v = target("put", a), arrays_like_first(a, v)[1]
+    ind = np.ravel(host_values(within(ind, a.size, mode)))
     if not ind.size or not v.size:
         return
     outside = ind[(ind < -a.size) | (ind >= a.size)]
@@ -318,23 +318,23 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     """See ``numpy.put_along_axis``."""
     arr = target("put_along_axis", arr)
-    indices = on_host(indices)
+    indices = host_values(indices)
     if axis is None:
         if indices.ndim != 1:
             raise ValueError(
                 f"np.put_along_axis: when axis=None, indices must have a single dimension "
                 f"[at {user_line()}]"
             )
-        put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
+        put(arr, indices, broadcast_to(arrays_like_first(arr, values)[1], indices.shape))
         return
     at = normalize_axis_index("put_along_axis", arr, axis)
     lines = np.ogrid[tuple([slice(n) for n in arr.shape])]
     key = tuple([indices if i == at else line for i, line in enumerate(lines)])
-    setitem(arr, key, as_arrays(arr, values)[1])
+    setitem(arr, key, arrays_like_first(arr, values)[1])
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.clip: clip,
+    np.clip: numpy_clip,
     **{
         function: without_gradient(function)
         for function in (
@@ -350,7 +350,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.copyto: copyto,
     np.extract: extract,
     np.may_share_memory: may_share_memory,
-    np.place: place,
+    np.place: numpy_place,
     np.put: put,
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,

@@ -15,12 +15,12 @@ from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, reshape
-from .numpy_arguments import as_arrays, as_operands, cast
+from .numpy_arguments import arrays_like_first, as_operands, cast_checked
 
 
 def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:
     """See ``numpy.convolve``."""
-    a, v = (reshape(x, (1,)) if not x.ndim else x for x in as_arrays(a, v))
+    a, v = (reshape(x, (1,)) if not x.ndim else x for x in arrays_like_first(a, v))
     if a.ndim > 1 or v.ndim > 1 or not a.size or not v.size:
         raise ValueError(f"convolve: needs two sequences that are not empty [at {user_line()}]")
     a, v = (v, a) if v.size > a.size else (a, v)
@@ -42,14 +42,14 @@ def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:
 
 def polymul(a1: Any, a2: Any) -> Array:
     """See ``numpy.polymul``: zeros in front of the coefficients count for nothing."""
-    parts: list[Any] = [np.trim_zeros(np.atleast_1d(x), "f") for x in as_arrays(a1, a2)]
+    parts: list[Any] = [np.trim_zeros(np.atleast_1d(x), "f") for x in arrays_like_first(a1, a2)]
     a1, a2 = (x if x.size else asarray_like(x, np.zeros(1, x.dtype)) for x in parts)
     return convolve(a1, a2)
 
 
 def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
     """See ``numpy.correlate``."""
-    a, v = as_arrays(a, v)
+    a, v = arrays_like_first(a, v)
     if not a.ndim or not v.ndim:
         raise ValueError(f"np.correlate: needs two sequences, got numbers [at {user_line()}]")
     if v.size > a.size:
@@ -60,8 +60,10 @@ def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
     """See ``numpy.interp``."""
     x, xp, fp = as_operands(x, xp, fp)
-    x, xp = (cast("np.interp", places, np.float64, "safe") for places in (x, xp))
-    fp = cast("np.interp", fp, np.complex128 if fp.dtype.kind == "c" else np.float64, "safe")
+    x, xp = (cast_checked("np.interp", places, np.float64, "safe") for places in (x, xp))
+    fp = cast_checked(
+        "np.interp", fp, np.complex128 if fp.dtype.kind == "c" else np.float64, "safe"
+    )
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(f"interp: needs xp and fp of one dimension and length [at {user_line()}]")
     last = xp.size - 1

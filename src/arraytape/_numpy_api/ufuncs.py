@@ -22,12 +22,12 @@ from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
 from . import exact
-from .numpy_arguments import array_of, as_arrays, scalar
+from .numpy_arguments import array_of, arrays_like_first, mark_as_scalar
 
 LOG2 = math.log(2.0)
 
 
-def scaled(factor: float) -> Callable[[Any], Array]:
+def multiply_by(factor: float) -> Callable[[Any], Array]:
     """Multiplication by a number, of integers too."""
     return lambda x: x * factor
 
@@ -37,46 +37,46 @@ def exp2(x: Array) -> Array:
     return 2.0**x
 
 
-def result_of(y: Any) -> Any:
+def ufunc_result(y: Any) -> Any:
     """What a ufunc gives: of shape () scalars, which those of ``where`` and of views are not."""
     if isinstance(y, tuple):
-        return tuple([result_of(part) for part in y])
-    return scalar(y) if isinstance(y, Array) and not y._data.shape else y
+        return tuple([ufunc_result(part) for part in y])
+    return mark_as_scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
-def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
+def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
     """``numpy.fmax`` and ``numpy.fmin``: of a number and NaN, the number."""
 
-    def call(x1: Any, x2: Any) -> Array:
-        x1, x2 = as_arrays(x1, x2)
+    def pick_known(x1: Any, x2: Any) -> Array:
+        x1, x2 = arrays_like_first(x1, x2)
         picked = where(elementwise.isnan(x2), x1, pick(x1, x2))
         return where(elementwise.isnan(x1), x2, picked)
 
-    return call
+    return pick_known
 
 
 def fmod(x1: Any, x2: Any) -> Array:
     """See ``numpy.fmod``: the remainder has the sign of x1."""
-    return elementwise.truncated_remainder(*as_arrays(x1, x2))
+    return elementwise.truncated_remainder(*arrays_like_first(x1, x2))
 
 
 def float_power(x1: Any, x2: Any) -> Array:
     """See ``numpy.float_power``."""
-    x1, x2 = as_arrays(x1, x2)
+    x1, x2 = arrays_like_first(x1, x2)
     dtype = result_type(x1.dtype, x2.dtype, np.float64)
     return astype(x1, dtype, copy=False) ** astype(x2, dtype, copy=False)
 
 
 def heaviside(x1: Any, x2: Any) -> Array:
     """See ``numpy.heaviside``; the gradient of x2 counts where x1 is 0."""
-    x1, x2 = as_arrays(x1, x2)
+    x1, x2 = arrays_like_first(x1, x2)
     step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
     return where(elementwise.isnan(x1), x1, step)
 
 
 def logaddexp2(x1: Any, x2: Any) -> Array:
     """See ``numpy.logaddexp2``."""
-    x1, x2 = as_arrays(x1, x2)
+    x1, x2 = arrays_like_first(x1, x2)
     # The greater one apart: of large numbers, rounded products have no difference left.
     top = stop_gradient(elementwise.maximum(x1, x2))
     top = where(elementwise.isfinite(top), top, 0.0)
@@ -97,13 +97,13 @@ def modf(x: Array) -> tuple[Array, Array]:
 
 def matvec(x1: Any, x2: Any) -> Array:
     """See ``numpy.matvec``."""
-    x1, x2 = as_arrays(x1, x2)
+    x1, x2 = arrays_like_first(x1, x2)
     return matmul(x1, x2[..., None])[..., 0]
 
 
 def vecmat(x1: Any, x2: Any) -> Array:
     """See ``numpy.vecmat``."""
-    x1, x2 = as_arrays(x1, x2)
+    x1, x2 = arrays_like_first(x1, x2)
     x1 = elementwise.conj(x1) if x1.dtype.kind == "c" else x1
     return matmul(x1[..., None, :], x2)[..., 0, :]
 
@@ -114,7 +114,7 @@ def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., 
     It computes with integers in the floating-point dtype that NumPy takes for them, if it takes one.
     """
 
-    def call(*inputs: Any) -> Any:
+    def call_for_numpys_types(*inputs: Any) -> Any:
         dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
         if all(dtype.kind == "f" for dtype in dtypes):
             return ours(*inputs)
@@ -130,28 +130,28 @@ def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., 
             for x, dtype in zip(inputs, found, strict=False)
         ])  # fmt: skip
 
-    return call
+    return call_for_numpys_types
 
 
 MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.cbrt: elementwise.cube_root,
-    np.deg2rad: scaled(np.pi / 180.0),
-    np.degrees: scaled(180.0 / np.pi),
+    np.deg2rad: multiply_by(np.pi / 180.0),
+    np.degrees: multiply_by(180.0 / np.pi),
     np.divmod: divmod,
     np.exp2: exp2,
     np.expm1: elementwise.expm1,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
     np.floor_divide: elementwise.floor_divide,
-    np.fmax: known(elementwise.maximum),
-    np.fmin: known(elementwise.minimum),
+    np.fmax: pick_known_elements(elementwise.maximum),
+    np.fmin: pick_known_elements(elementwise.minimum),
     np.fmod: fmod,
     np.heaviside: heaviside,
     np.logaddexp2: logaddexp2,
     np.matvec: matvec,
     np.modf: modf,
-    np.rad2deg: scaled(180.0 / np.pi),
-    np.radians: scaled(np.pi / 180.0),
+    np.rad2deg: multiply_by(180.0 / np.pi),
+    np.radians: multiply_by(np.pi / 180.0),
     np.rint: elementwise.round,
     np.vecmat: vecmat,
 }
@@ -166,24 +166,26 @@ COMPOSED = frozenset((
 ))  # fmt: skip
 
 
-def running(ufunc: np.ufunc, pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+def running_extremum(
+    ufunc: np.ufunc, pick: Callable[[Array, Array], Array]
+) -> Callable[..., Array]:
     """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
 
-    def ours(x: Array, axis: int) -> Array:
+    def accumulate_steps(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
         return stack(found, axis=axis) if found else x
 
-    numpys = exact.with_numpys_values(ufunc.accumulate, ours)
+    numpys = exact.with_numpys_values(ufunc.accumulate, accumulate_steps)
     return lambda x, *, axis, dtype=None: numpys(x, axis)
 
 
 ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
     np.add: cumulative_sum,
-    np.maximum: running(np.maximum, elementwise.maximum),
-    np.minimum: running(np.minimum, elementwise.minimum),
+    np.maximum: running_extremum(np.maximum, elementwise.maximum),
+    np.minimum: running_extremum(np.minimum, elementwise.minimum),
     np.multiply: cumulative_prod,
 }
 
@@ -204,9 +206,9 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None)
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
-def outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
+def ufunc_outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
     """``ufunc.outer(x1, x2)``: every element of the one with every element of the other."""
-    x1, x2 = as_arrays(x1, x2)
+    x1, x2 = arrays_like_first(x1, x2)
     return ufunc(reshape(x1, x1.shape + (1,) * x2.ndim), x2)
 
 
@@ -220,15 +222,15 @@ def at_in_copy(ufunc: np.ufunc, x: Any, indices: Any, value: Any) -> Any:
     return y
 
 
-def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
+def ufunc_at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
     """``np.add.at(x, indices, value)``: elements that are named twice get both."""
 
-    def ours() -> Array:
+    def add_at_by_ops() -> Array:
         taken = x[indices].shape
-        added = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
+        added = astype(arrays_like_first(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
         y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
         named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
         return where(named, y, x)  # no -0.0 but these becomes 0.0
 
     numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
-    setitem(x, ..., exact.exactly(numpys, ours, (x, indices, value), {}))
+    setitem(x, ..., exact.exactly(numpys, add_at_by_ops, (x, indices, value), {}))
