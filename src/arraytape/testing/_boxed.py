@@ -74,12 +74,12 @@ class Boxed:
         return self.boxes.from_memory(self.memory.copy(), device)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.boxes.from_memory(self.memory[self.boxes.key(self, key)], self.device)
+        return self.boxes.from_memory(self.memory[self.boxes.memory_key(self, key)], self.device)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
-        self.memory[self.boxes.key(self, key)] = getattr(value, "memory", value)
+        self.memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
 
 
 class Frozen(Boxed):
@@ -96,43 +96,43 @@ class Frozen(Boxed):
 
 
 def refusing(look: str) -> Callable[..., Any]:
-    def method(x: Boxed, *_: Any) -> Any:
+    def refuse_look(x: Boxed, *_: Any) -> Any:
         raise TypeError(f"__{look}__ looks at values, which may lie on another machine")
 
-    return method
+    return refuse_look
 
 
-def binary(name: str, method: str) -> Callable[..., Any]:
+def binary_method(name: str, method: str) -> Callable[..., Any]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def forward(x: Boxed, other: Any) -> Any:
+    def apply_operator(x: Boxed, other: Any) -> Any:
         if type(other) is Batched:
             return NotImplemented
         return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
 
-    def reflected(x: Boxed, other: Any) -> Any:
+    def apply_reflected(x: Boxed, other: Any) -> Any:
         return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
 
-    def in_place(x: Boxed, other: Any) -> Any:
+    def apply_in_place(x: Boxed, other: Any) -> Any:
         if type(other) is Batched:
             return NotImplemented
         getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
         return x
 
-    return {"": forward, "r": reflected, "i": in_place}[method]
+    return {"": apply_operator, "r": apply_reflected, "i": apply_in_place}[method]
 
 
-def unary(name: str) -> Callable[..., Any]:
+def unary_method(name: str) -> Callable[..., Any]:
     return lambda x: x.boxes.box(getattr(operator, name)(x.inner))
 
 
 for _name in LOOKS:
     setattr(Boxed, f"__{_name}__", refusing(_name))
 for _name in UNARY:
-    setattr(Boxed, f"__{_name}__", unary(_name))
+    setattr(Boxed, f"__{_name}__", unary_method(_name))
 for _name in BINARY:
     for _method in ("",) if _name in COMPARISONS else ("", "r", "i"):
-        setattr(Boxed, f"__{_method}{_name}__", binary(_name, _method))
+        setattr(Boxed, f"__{_method}{_name}__", binary_method(_name, _method))
     setattr(Frozen, f"__i{_name}__", lambda x, other: NotImplemented)
 
 
@@ -157,7 +157,7 @@ class Boxes:
         return value
 
     def boxed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+        def call_boxed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
             boxes = self.root
             keywords |= boxes.placing(device)
             first = next((a for a in arguments if isinstance(a, Boxed)), None)
@@ -168,7 +168,7 @@ class Boxes:
                 function(*arguments, **{k: boxes.unbox(v) for k, v in keywords.items()})
             )
 
-        return call
+        return call_boxed
 
     def box(self, result: Any) -> Any:
         if isinstance(result, tuple | list):
@@ -189,10 +189,10 @@ class Boxes:
             return self.dtype_for(argument)
         return argument
 
-    def key(self, x: Boxed, key: Any) -> Any:
+    def memory_key(self, x: Boxed, key: Any) -> Any:
         """An indexing key on memory; IndexError for host arrays, which no GPU's data takes."""
         if type(key) is tuple:
-            return tuple([self.key(x, part) for part in key])
+            return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
             raise IndexError(f"a key of {type(key).__name__} does not lie beside the data")
         if isinstance(key, Boxed) and key.device != x.device:
@@ -251,7 +251,7 @@ class BoxedNamespace(Standard):
     """The raw namespace of boxed data."""
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
-        np.add.at(x.memory, x.boxes.key(x, key), getattr(value, "memory", value))
+        np.add.at(x.memory, x.boxes.memory_key(x, key), getattr(value, "memory", value))
         return x
 
 
@@ -260,7 +260,7 @@ class FrozenNamespace(BoxedNamespace):
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
         sums = x.memory.copy(order="K")
-        np.add.at(sums, x.boxes.key(x, key), getattr(value, "memory", value))
+        np.add.at(sums, x.boxes.memory_key(x, key), getattr(value, "memory", value))
         return x.boxes.from_memory(sums, x.device)
 
 

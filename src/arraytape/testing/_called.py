@@ -42,7 +42,7 @@ class Calls:
     def __init__(
         self, functions: Sequence[Any], module: ModuleType | None, limit: int = 10
     ) -> None:
-        self.functions = [named(f) for f in functions]
+        self.functions = [function_named(f) for f in functions]
         self.module, self.limit = module, limit
         self.made: dict[Callable[..., Any], int] = dict.fromkeys(self.functions, 0)
         self.kept: list[Call] = []
@@ -50,7 +50,7 @@ class Calls:
         self.busy = False
 
     def __enter__(self) -> Calls:
-        found = [(f, names, name) for f in self.functions for names, name in self.places_of(f)]
+        found = [(f, names, name) for f in self.functions for names, name in self.names_bound_to(f)]
         for f, names, name in found:
             self.replaced.append((names, name, f))
             names[name] = self.keeping(f)
@@ -61,7 +61,7 @@ class Calls:
             names[name] = f
         self.replaced.clear()
 
-    def places_of(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
+    def names_bound_to(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
         """The names by which a test, or the function's own package, calls it; LookupError for none."""
         package = f.__module__.partition(".")[0]
         loaded = [m for name, m in [*sys.modules.items()] if name.partition(".")[0] == package]
@@ -78,7 +78,7 @@ class Calls:
         """The function, with its outermost calls kept."""
 
         @functools.wraps(f)
-        def call(*args: Any, **keywords: Any) -> Any:
+        def keep_call(*args: Any, **keywords: Any) -> Any:
             if self.busy:
                 return f(*args, **keywords)
             self.made[f] += 1
@@ -88,11 +88,11 @@ class Calls:
                 result = f(*args, **keywords)
             finally:
                 self.busy = False
-            if kept and any(is_floating(y) for y in nest.leaves(result)):
+            if kept and any(is_floating_leaf(y) for y in nest.leaves(result)):
                 self.kept.append(kept)
             return result
 
-        return call
+        return keep_call
 
     def snapshot(self, f: Callable[..., Any], args: Any, keywords: Any) -> Call | None:
         """A call as it is made, if an argument has a floating-point Array in it."""
@@ -100,13 +100,13 @@ class Calls:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
             return None  # an error of the call's own, which comes next
-        if not any(is_floating(x) for x in nest.leaves(list(bound.arguments.values()))):
+        if not any(is_floating_leaf(x) for x in nest.leaves(list(bound.arguments.values()))):
             return None
         for name, value in bound.arguments.items():
             bound.arguments[name] = nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
         return Call(f, bound, user_line())
 
-    def check(self, options: dict[str, Any]) -> None:
+    def check_kept_calls(self, options: dict[str, Any]) -> None:
         """AssertionError where gradients of a kept call differ from differences, or nothing was kept."""
         for call in self.kept:
             check_call(call, options)
@@ -118,7 +118,7 @@ class Calls:
                 )
 
 
-def named(f: Any) -> Callable[..., Any]:
+def function_named(f: Any) -> Callable[..., Any]:
     """A function, which may be given as "module.name"."""
     if isinstance(f, str):
         module, _, name = f.rpartition(".")
@@ -132,7 +132,7 @@ def named(f: Any) -> Callable[..., Any]:
     return found
 
 
-def is_floating(x: Any) -> bool:
+def is_floating_leaf(x: Any) -> bool:
     """Whether a leaf is an Array of floating-point numbers."""
     return isinstance(x, Array) and x.dtype.kind in FLOATING
 
@@ -141,10 +141,10 @@ def snapshot(x: Any) -> Any:
     """A leaf as it is now: an Array as one of its own, which nothing follows."""
     if isinstance(x, np.ndarray):
         return x.copy()
-    return constant(x) if isinstance(x, Array) else x
+    return detached_copy(x) if isinstance(x, Array) else x
 
 
-def constant(x: Array) -> Array:
+def detached_copy(x: Array) -> Array:
     """The values of an Array on its device, with no tape's ids."""
     _, data = current(x)
     return wrap(storage_of(data).copy(data))
@@ -156,10 +156,10 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
     varied = {
         name: value
         for name, value in arguments.items()
-        if any(is_floating(x) for x in nest.leaves(value))
+        if any(is_floating_leaf(x) for x in nest.leaves(value))
     }
 
-    def again(*values: Any) -> Any:
+    def call_with_varied(*values: Any) -> Any:
         fresh = {
             name: nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
             for name, value in arguments.items()
@@ -172,14 +172,14 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
         result = call.function(*bound.args, **bound.kwargs)
         leaves = nest.leaves(result)
         arrays = all(isinstance(y, Array) for y in leaves)
-        return result if arrays else [y for y in leaves if is_floating(y)]
+        return result if arrays else [y for y in leaves if is_floating_leaf(y)]
 
     kind = inspect.Parameter.POSITIONAL_ONLY
-    again.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    call_with_varied.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, kind) for name in varied]
     )
     try:
-        compare(again, list(varied.values()), options)
+        compare(call_with_varied, list(varied.values()), options)
     except AssertionError as error:
         name = call.function.__qualname__
         raise AssertionError(f"{name}, as called at {call.line}: {error}") from None

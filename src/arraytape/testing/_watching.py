@@ -66,11 +66,11 @@ def watched(make: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose floating-point results the tape of this thread or task watches."""
 
     @functools.wraps(make)
-    def call(*args: Any, **keywords: Any) -> Any:
+    def make_watched(*args: Any, **keywords: Any) -> Any:
         made = make(*args, **keywords)
         tape = TAPE.get()
         if tape is not None and made.dtype.kind in "fc":
             tape.watch(made)
         return made
 
-    return call
+    return make_watched

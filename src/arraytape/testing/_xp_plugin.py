@@ -132,7 +132,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     try:
         for pair in returned:
             check_returned(pair, options, differentiates=differentiates)
-        calls.check(options)
+        calls.check_kept_calls(options)
     except AssertionError as error:
         raise failure(str(error)) from None
     return result
@@ -161,9 +161,9 @@ def keeping_result(test: Any, returned: list[Any]) -> Any:
         return test
 
     @functools.wraps(test)
-    def call(*args: Any, **keywords: Any) -> None:
+    def run_test(*args: Any, **keywords: Any) -> None:
         result = test(*args, **keywords)
         if result is not None:
             returned.append(result)
 
-    return call
+    return run_test

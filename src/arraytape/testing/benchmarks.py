@@ -55,13 +55,13 @@ def measures(
 ) -> Callable[[F], F]:
     """Declare a measure by the attributes that asv and the dashboard read."""
 
-    def declare(function: F) -> F:
+    def declare_measure(function: F) -> F:
         if not function.__name__.startswith("time_"):  # asv knows the unit of a time
             vars(function).update(unit=unit)
         vars(function).update(headline=headline, rank=rank, exact=exact)
         return function
 
-    return declare
+    return declare_measure
 
 
 class TapeBenchmarks(ABC):
@@ -155,7 +155,7 @@ class TapeBenchmarks(ABC):
             if name.startswith(("time_", "track_")):
                 inherited = inspect.getattr_static(cls, name)
                 if getattr(inherited, "__code__", None) is function.__code__:  # not overridden
-                    setattr(cls, name, named(function, cls))
+                    setattr(cls, name, measure_of_class(function, cls))
 
     @entrance
     def setup(self, *params: Any) -> None:
@@ -221,12 +221,12 @@ class TapeBenchmarks(ABC):
     @measures(unit="x NumPy", headline="a value on a tape, beside NumPy", rank=1)
     def track_overhead(self, *params: Any) -> float:
         """Time of the recorded loss over that of the loss with NumPy."""
-        return ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
+        return time_ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="x NumPy", headline="value and gradient, beside NumPy's value", rank=2)
     def track_gradient_overhead(self, *params: Any) -> float:
         """Time of the loss and its gradient over that of the loss with NumPy."""
-        return ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
+        return time_ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
     def track_peak_bytes(self, *params: Any) -> int:
@@ -260,7 +260,7 @@ def version_of(cls: type) -> str:
     return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
 
 
-def named(function: FunctionType, cls: type) -> FunctionType:
+def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
     """A measure for one class: asv takes the name that it shows from the function."""
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     vars(copy).update(vars(function))
@@ -271,9 +271,9 @@ def named(function: FunctionType, cls: type) -> FunctionType:
     return copy
 
 
-def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
+def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
     """CPU time of one call over that of another: bursts in turn, and the quickest of each counts."""
-    numbers = [number_of(ours), number_of(theirs)]
+    numbers = [calls_per_burst(ours), calls_per_burst(theirs)]
     least = [inf, inf]
     end, done = process_time() + seconds, 0
     while done < BURSTS or process_time() < end:
@@ -287,7 +287,7 @@ def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) ->
     return least[0] / least[1]
 
 
-def number_of(call: Callable[[], Any]) -> int:
+def calls_per_burst(call: Callable[[], Any]) -> int:
     """How many calls a burst takes."""
     call()
     start = process_time()

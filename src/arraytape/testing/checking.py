@@ -19,7 +19,7 @@ from .._util import nest
 from .._util.blocks import Quiet
 from .._util.errors import TapeWarning, describe, entrance, shown, user_line
 from .derivatives import (
-    asarray,
+    as_tested_array,
     curvature,
     differences,
     directions,
@@ -118,7 +118,7 @@ def check_gradients(
     orders = orders_of(order)
     problem = Problem(f, inputs)
     rtol = problem.tolerance() if rtol is None else rtol
-    found = gradients(problem.scalar, problem.given) if 1 in orders else []
+    found = gradients(problem.scalar_loss, problem.given) if 1 in orders else []
     for seed in range(seeds):
         along = directions(problem.exact, seed)
         if 1 in orders:
@@ -177,7 +177,7 @@ class Problem:
         ]
         self.leaves = nest.leaves(self.arguments)
         self.places = [i for i, leaf in enumerate(self.leaves) if is_inexact(leaf)]
-        self.given = [host(self.leaves[i]) for i in self.places]
+        self.given = [host_leaf(self.leaves[i]) for i in self.places]
         self.exact = [x.astype(np.result_type(x.dtype, np.float64)) for x in self.given]
         if not self.places:
             said = ", ".join(describe(leaf) for leaf in self.leaves[:4])
@@ -186,7 +186,7 @@ class Problem:
                 f"gradient: pass 3.0 in place of 3 [at {user_line()}]"
             )
         # Read before anything is compared, so that what is no array is said first.
-        results = self.results(*map(asarray, self.given))
+        results = self.results(*map(as_tested_array, self.given))
         self.shapes = [(y.shape, y.dtype) for y in results]
         self.single = any(
             dtype in (np.float32, np.complex64)
@@ -195,7 +195,7 @@ class Problem:
         one = len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f"
         self.is_scalar = one
 
-    def scalar(self, *arrays: Any) -> Array:
+    def scalar_loss(self, *arrays: Any) -> Array:
         """What is differentiated: f's one number, else the weighted sum of its results."""
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
@@ -210,7 +210,7 @@ class Problem:
         found = []
         for leaf in nest.leaves(y):
             try:
-                found.append(asarray(leaf))
+                found.append(as_tested_array(leaf))
             except Exception as error:
                 raise TypeError(
                     f"check_gradients: f must give Arrays, got {describe(leaf)} [at {user_line()}]"
@@ -227,15 +227,15 @@ class Problem:
         """How far derivatives may differ from differences, by the dtypes."""
         return SINGLE if self.single else TOLERANCE
 
-    def value(self, *xs: Any) -> float:
+    def loss_value(self, *xs: Any) -> float:
         """The scalar that is differentiated, of NumPy arrays."""
         with Quiet():
-            return float(self.scalar(*map(asarray, xs)))
+            return float(self.scalar_loss(*map(as_tested_array, xs)))
 
-    def flat(self, *xs: Any) -> Host:
+    def flat_results(self, *xs: Any) -> Host:
         """All results in one row."""
         with Quiet():
-            found = [np.asarray(y).reshape(-1) for y in self.results(*map(asarray, xs))]
+            found = [np.asarray(y).reshape(-1) for y in self.results(*map(as_tested_array, xs))]
         return np.concatenate(found)
 
     # --- along directions -------------------------------------------------------------------------
@@ -243,15 +243,17 @@ class Problem:
         self, modes: Sequence[str], found: Sequence[Any], along: Any, rtol: float, h: float
     ) -> None:
         """AssertionError unless the slope along a direction is that of the differences."""
-        slope = differences(self.value, self.exact, along, h)
+        slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
-            got = inner(found, along) if mode == "rev" else self.pushed(along)
-            if not close(got, slope, rtol) and not self.agrees(got, self.value, along, rtol, h):
+            got = inner(found, along) if mode == "rev" else self.forward_slope(along)
+            if not slopes_agree(got, slope, rtol) and not self.agrees(
+                got, self.loss_value, along, rtol, h
+            ):
                 Finding(self, mode, rtol, h).raise_first(got, slope)
 
-    def pushed(self, along: Any) -> float:
+    def forward_slope(self, along: Any) -> float:
         """The slope of the scalar by forward mode."""
-        (t,) = slopes(self.scalar, self.given, along)
+        (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
     def check_second(
@@ -261,23 +263,27 @@ class Problem:
 
         def slope_along(*xs: Any) -> float:
             with Quiet():
-                return inner(gradients(self.scalar, xs), along)
+                return inner(gradients(self.scalar_loss, xs), along)
 
         slope = differences(slope_along, self.exact, other, h)
         ways = {"rev": curvature, "fwd": forward_curvature}
         for mode in modes:
-            got = inner(ways[mode](self.scalar, self.given, along), other)
-            if not close(got, slope, rtol) and not self.agrees(got, slope_along, other, rtol, h):
+            got = inner(ways[mode](self.scalar_loss, self.given, along), other)
+            if not slopes_agree(got, slope, rtol) and not self.agrees(
+                got, slope_along, other, rtol, h
+            ):
                 Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
 
     def agrees(
         self, got: float, at: Callable[..., float], along: Any, rtol: float, h: float
     ) -> bool:
         """Whether a slope is that of the differences with the step at which these settle best."""
-        slope, error = settled(lambda t: at(*self.moved(along, t)), h, self.exact)
-        return bool(error <= 100 * rtol * max(1.0, abs(slope)) and close(got, slope, rtol + error))
+        slope, error = settled_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
+        return bool(
+            error <= 100 * rtol * max(1.0, abs(slope)) and slopes_agree(got, slope, rtol + error)
+        )
 
-    def moved(self, along: Any, t: float) -> list[Any]:
+    def shifted_inputs(self, along: Any, t: float) -> list[Any]:
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
     # --- names ------------------------------------------------------------------------------------
@@ -288,12 +294,12 @@ class Problem:
         argument = int(np.searchsorted(np.cumsum(sizes), number, side="right"))
         within = number - sum(sizes[:argument])
         path = [name for name, _, _ in nest.located(self.arguments[argument])][within]
-        said = f"argument {self.parameter(argument)!r}" + (f" at {path!r}" if path else "")
+        said = f"argument {self.parameter_name(argument)!r}" + (f" at {path!r}" if path else "")
         if place.element:
             said += f" element {place.element}"
         return said + (" (its imaginary part)" if place.imaginary else "")
 
-    def parameter(self, argument: int) -> str:
+    def parameter_name(self, argument: int) -> str:
         """The name of a parameter of f, or its number."""
         try:
             parameters = list(inspect.signature(self.f).parameters.values())
@@ -306,7 +312,11 @@ class Problem:
 
     def name_of_result(self, number: int) -> str:
         """An element of the results in words, by its place in one row."""
-        floats = [path for path, y, _ in nest.located(self.answer) if asarray(y).dtype.kind in "fc"]
+        floats = [
+            path
+            for path, y, _ in nest.located(self.answer)
+            if as_tested_array(y).dtype.kind in "fc"
+        ]
         for path, (shape, _) in zip(floats, self.shapes, strict=True):
             size = int(np.prod(shape))
             if number < size:
@@ -324,13 +334,13 @@ class Finding:
     def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
 
-    def unit(self, place: Place) -> list[Any]:
+    def unit_direction(self, place: Place) -> list[Any]:
         """The direction of one element."""
         along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
         along[place.leaf][place.element] = 1j if place.imaginary else 1.0
         return along
 
-    def places(self) -> Iterator[Place]:
+    def input_elements(self) -> Iterator[Place]:
         """All elements of all inputs."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
@@ -343,16 +353,18 @@ class Finding:
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
         """The elements that differ, with both values and the differences' error; how many were seen."""
         wrong, seen, started = [], 0, time.monotonic()
-        for place in self.places():
-            along = self.unit(place)
+        for place in self.input_elements():
+            along = self.unit_direction(place)
 
             def on_the_way(t: float, along: Any = along) -> float:
-                return at(*self.problem.moved(along, t))
+                return at(*self.problem.shifted_inputs(along, t))
 
-            slope, error = settled(on_the_way, self.h, self.problem.exact)
+            slope, error = settled_slope(on_the_way, self.h, self.problem.exact)
             value = got(place)
             seen += 1
-            if not close(value, slope, self.rtol + min(error, self.rtol * max(1.0, abs(slope)))):
+            if not slopes_agree(
+                value, slope, self.rtol + min(error, self.rtol * max(1.0, abs(slope)))
+            ):
                 wrong.append((place, value, slope, error))
             if time.monotonic() - started > SECONDS:
                 break
@@ -365,11 +377,11 @@ class Finding:
 
         def got(place: Place) -> float:
             if self.mode == "fwd":
-                return problem.pushed(self.unit(place))
+                return problem.forward_slope(self.unit_direction(place))
             g = np.asarray(reverse[place.leaf])[place.element]
             return float(np.imag(g) if place.imaginary else np.real(g))
 
-        wrong, seen = self.compared(problem.value, got)
+        wrong, seen = self.compared(problem.loss_value, got)
         if not wrong:
             raise AssertionError(
                 f"first order, {self.mode}: along a random direction {SAID[self.mode]} gives "
@@ -381,16 +393,20 @@ class Finding:
         message = (
             f"first order, {self.mode}: gradient of {problem.name_of_result(j)} with respect to "
             f"{problem.name_of_input(place)}, where it is {self.input_at(place)}: "
-            f"{self.both(value, slope)}"
+            f"{self.both_values(value, slope)}"
         )
         hint = self.kink(place, j) or self.hint(wrong, place, said) or simple(value, slope) or CHECK
-        raise AssertionError(f"{message}{self.count(wrong, seen)}. {hint}")
+        raise AssertionError(f"{message}{self.count_differing(wrong, seen)}. {hint}")
 
     def of_result(self, place: Place) -> tuple[int, float, float]:
         """The element of the results that differs most, with both slopes, of f's own results."""
-        problem, along = self.problem, self.unit(place)
+        problem, along = self.problem, self.unit_direction(place)
         expected = np.atleast_1d(
-            settled(lambda t: problem.flat(*problem.moved(along, t)), self.h, problem.exact)[0]
+            settled_slope(
+                lambda t: problem.flat_results(*problem.shifted_inputs(along, t)),
+                self.h,
+                problem.exact,
+            )[0]
         )
         found = np.full(expected.shape, np.nan, expected.dtype)
         if self.mode == "fwd":
@@ -401,7 +417,7 @@ class Finding:
                 found[j] = self.row(j, place, expected.dtype.kind == "c")
         off = np.array([distance(a, b) for a, b in zip(found, expected, strict=True)])
         j = int(np.argmax(off))
-        return j, plain(found[j]), plain(expected[j])
+        return j, plain_number(found[j]), plain_number(expected[j])
 
     def row(self, j: int, place: Place, is_complex: bool) -> Any:
         """The slope of one element of the results by one element of the inputs, by reverse mode."""
@@ -430,21 +446,27 @@ class Finding:
         """The AssertionError for a second derivative."""
         problem = self.problem
         started, worst = time.monotonic(), None
-        for place in self.places():
-            unit = self.unit(place)
-            found = way(problem.scalar, problem.given, unit)
+        for place in self.input_elements():
+            unit = self.unit_direction(place)
+            found = way(problem.scalar_loss, problem.given, unit)
 
-            def gradient(t: float, unit: Any = unit) -> Host:
+            def gradient_along(t: float, unit: Any = unit) -> Host:
                 with Quiet():
-                    parts = gradients(problem.scalar, problem.moved(unit, t))
+                    parts = gradients(problem.scalar_loss, problem.shifted_inputs(unit, t))
                 return np.concatenate([np.asarray(g).reshape(-1) for g in parts])
 
-            expected, _ = settled(gradient, self.h, problem.exact)
+            expected, _ = settled_slope(gradient_along, self.h, problem.exact)
             got = np.concatenate([np.asarray(g).reshape(-1) for g in found])
             off = np.array([distance(a, b) for a, b in zip(got, expected, strict=True)])
             k = int(np.argmax(off))
             if worst is None or off[k] > worst[0]:
-                worst = off[k], place, self.from_flat(k), plain(got[k]), plain(expected[k])
+                worst = (
+                    off[k],
+                    place,
+                    self.from_flat(k),
+                    plain_number(got[k]),
+                    plain_number(expected[k]),
+                )
             if time.monotonic() - started > SECONDS:
                 break
         if worst is None or worst[0] <= self.rtol:
@@ -459,7 +481,7 @@ class Finding:
         raise AssertionError(
             f"second order, {self.mode}: second derivative of {what} with respect to "
             f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
-            f"{self.both(value, expected_value)}. {self.kink(place) or self.kink(other) or SECOND}"
+            f"{self.both_values(value, expected_value)}. {self.kink(place) or self.kink(other) or SECOND}"
         )
 
     def from_flat(self, k: int) -> Place:
@@ -474,20 +496,20 @@ class Finding:
         """What the tape says while it computes the gradients, and these."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = gradients(self.problem.scalar, self.problem.given)
+            found = gradients(self.problem.scalar_loss, self.problem.given)
         return [str(one.message) for one in caught if one.category is TapeWarning], found
 
     def input_at(self, place: Place) -> str:
         x = self.problem.exact[place.leaf][place.element]
-        return f"{plain(x):.6g}"
+        return f"{plain_number(x):.6g}"
 
-    def both(self, value: Any, slope: Any) -> str:
+    def both_values(self, value: Any, slope: Any) -> str:
         """Both values in words."""
         said = f"{SAID[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
         usable = np.isfinite(value) and np.isfinite(slope) and slope != 0
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
 
-    def count(self, wrong: Sequence[Any], seen: int) -> str:
+    def count_differing(self, wrong: Sequence[Any], seen: int) -> str:
         total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
         looked = "" if seen == total else f" that were looked at, of {total}"
         return f" ({len(wrong)} of {seen} elements{looked} differ by more than {self.rtol:g})"
@@ -531,7 +553,7 @@ class Finding:
         x = self.problem.exact[leaf]
         table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
         if x.ndim == 2 and x.shape[0] == x.shape[1] and all(
-            (i[::-1], part) in table and close(a, table[i[::-1], part][1], 1e-3)
+            (i[::-1], part) in table and slopes_agree(a, table[i[::-1], part][1], 1e-3)
             for (i, part), (a, _) in table.items()
         ):  # fmt: skip
             return "The gradient is the transposed one: likely operands of a product in the wrong order"
@@ -542,14 +564,18 @@ class Finding:
 
         j : of which element of the results; None: of what is differentiated.
         """
-        problem, along = self.problem, self.unit(place)
+        problem, along = self.problem, self.unit_direction(place)
 
-        def at(t: float) -> float:
-            inputs = problem.moved(along, t)
-            return problem.value(*inputs) if j is None else float(problem.flat(*inputs)[j].real)
+        def value_along(t: float) -> float:
+            inputs = problem.shifted_inputs(along, t)
+            return (
+                problem.loss_value(*inputs)
+                if j is None
+                else float(problem.flat_results(*inputs)[j].real)
+            )
 
         def sides(t: float) -> tuple[float, float]:
-            left, here, right = (at(s) for s in (-t, 0.0, t))
+            left, here, right = (value_along(s) for s in (-t, 0.0, t))
             return (here - left) / t, (right - here) / t
 
         size = max(1.0, float(abs(problem.exact[place.leaf][place.element])))
@@ -566,7 +592,7 @@ class Finding:
         )
 
 
-def settled(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
+def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
     """The slope of ``at`` at 0 by differences with the step at which they settle best, and its error.
 
     For each step the slope is that of fourth order; its error is the distance from the one of half the
@@ -597,18 +623,18 @@ def is_inexact(leaf: Any) -> bool:
     return kind in ("f", "c")
 
 
-def host(leaf: Any) -> Host:
+def host_leaf(leaf: Any) -> Host:
     """A leaf of the inputs as NumPy's array."""
     return np.array(leaf.to_device("cpu") if isinstance(leaf, Array) else leaf)
 
 
-def plain(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """A number for a message: complex where it has an imaginary part."""
     number = complex(value)
     return number if number.imag else number.real
 
 
-def close(found: Any, expected: Any, rtol: float) -> bool:
+def slopes_agree(found: Any, expected: Any, rtol: float) -> bool:
     """Whether two slopes agree; NaN agrees with nothing."""
     return bool(abs(found - expected) <= rtol * max(1.0, abs(expected)))
 
@@ -626,7 +652,7 @@ def simple(value: Any, slope: Any) -> str:
     ratio = value / slope
     if abs(ratio + 1.0) < 1e-4:
         return "It has the other sign: likely a sign in a rule of your own"
-    if complex(slope).imag and close(np.conj(value), slope, 1e-3):
+    if complex(slope).imag and slopes_agree(np.conj(value), slope, 1e-3):
         return (
             "It is the complex conjugate: likely a conj() too many or too few in a rule of your own"
         )

@@ -175,21 +175,21 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
     >>> xp.testing.slopes(lambda x: (x**2, xp.sum(x)), [x], [along])
     [array([2., 4.]), array(2.)]
     """
-    arrays = [asarray(x) for x in inputs]
+    arrays = [as_tested_array(x) for x in inputs]
     tangents = [
         asarray_like(x, np.asarray(v, dtype=x.dtype)) for x, v in zip(arrays, along, strict=True)
     ]
     with ForwardAccumulator(arrays, tangents) as accumulator:
-        outputs = parts_of(f(*arrays))
+        outputs = floating_outputs(f(*arrays))
     return [np.asarray(t) for t in accumulator.jvp(outputs, unconnected_gradients=ZERO)]
 
 
 def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
     """The vector-Jacobian products of the outputs' cotangents, by reverse mode."""
-    arrays = [asarray(x) for x in inputs]
+    arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
-        outputs = parts_of(f(*arrays))
+        outputs = floating_outputs(f(*arrays))
     weights = [
         asarray_like(y, np.asarray(w, dtype=y.dtype))
         for y, w in zip(outputs, cotangents, strict=True)
@@ -226,16 +226,16 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     [array([6., 0.])]
     """
 
-    def gradient(*arrays: Array) -> Any:
+    def tape_gradient(*arrays: Array) -> Any:
         with GradientTape() as tape:
             tape.watch(arrays)
             y = f(*arrays)
         return tape.gradient(y, arrays, unconnected_gradients=ZERO)
 
-    return slopes(gradient, inputs, along)
+    return slopes(tape_gradient, inputs, along)
 
 
-def parts_of(outputs: Any) -> list[Array]:
+def floating_outputs(outputs: Any) -> list[Array]:
     """The floating-point outputs of a function that gives one Array or several."""
     several = outputs if isinstance(outputs, tuple | list) else (outputs,)
     return [y for y in several if y.dtype.kind in "fc"]
@@ -277,10 +277,10 @@ def differences(
     3.0
     """
 
-    def at(t: float) -> Any:
+    def value_at(t: float) -> Any:
         return f(*[x + t * v for x, v in zip(inputs, along, strict=True)])
 
-    return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
+    return (8.0 * (value_at(h) - value_at(-h)) - (value_at(2 * h) - value_at(-2 * h))) / (12.0 * h)
 
 
 @entrance
@@ -380,7 +380,7 @@ def check_jvp(
         found = slopes(f, inputs, along)
         for i, jvp in enumerate(found):
             slope = differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
-            close(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
+            check_tangent(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
 
 
 @entrance
@@ -419,7 +419,9 @@ def check_vjp(
     """
     for seed in range(seeds):
         along = directions(inputs, seed)
-        outputs = [np.asarray(y) for y in parts_of(f(*[asarray(x) for x in inputs]))]
+        outputs = [
+            np.asarray(y) for y in floating_outputs(f(*[as_tested_array(x) for x in inputs]))
+        ]
         cotangents = directions(outputs, seed + 50)
         pushed = [
             differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
@@ -433,7 +435,7 @@ def check_vjp(
 
 def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
     """The i-th output of a function, as a NumPy array."""
-    return np.asarray(parts_of(f(*[asarray(x) for x in inputs]))[i])
+    return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 
 def near(found: float, expected: float, rtol: float, what: str) -> None:
@@ -442,13 +444,13 @@ def near(found: float, expected: float, rtol: float, what: str) -> None:
         raise AssertionError(f"{what}: the tape gives {found!r}, differences give {expected!r}")
 
 
-def close(found: Any, expected: Any, rtol: float, what: str) -> None:
+def check_tangent(found: Any, expected: Any, rtol: float, what: str) -> None:
     """AssertionError unless two arrays agree everywhere; NaN agrees with nothing."""
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
         raise AssertionError(f"{what}: forward mode gives {found!r}, differences give {expected!r}")
 
 
-def asarray(x: Any) -> Array:
+def as_tested_array(x: Any) -> Array:
     found: Array = namespace().asarray(x)
     return found

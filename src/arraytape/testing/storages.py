@@ -106,7 +106,7 @@ class FrozenStorage(BoxedStorage):
         if isinstance(value, Boxed) and value.device != data.device:
             raise ValueError(f"cannot write data on {value.device} into data on {data.device}")
         memory = data.memory.copy(order="K")
-        memory[self.boxes.key(data, key)] = getattr(value, "memory", value)
+        memory[self.boxes.memory_key(data, key)] = getattr(value, "memory", value)
         return self.boxes.from_memory(memory, data.device)
 
     def writeable(self, data: Any) -> bool:

@@ -16,7 +16,7 @@ DASHES = ("", "6 3", "2 3")
 WIDE = 20.0  # a range from which on the axis is logarithmic
 
 
-def shown(value: float | None, unit: str) -> str:
+def number_with_unit(value: float | None, unit: str) -> str:
     """A number with its unit, short."""
     if value is None:
         return "-"
@@ -53,7 +53,7 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
     )
 
 
-def graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
+def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
     """All series of a benchmark over the commits, with axes and a legend."""
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
@@ -66,7 +66,7 @@ def graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str
         y = place(tick)
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(shown(tick, unit))}</text>'
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(number_with_unit(tick, unit))}</text>'
         )
     for i, commit in enumerate(commits):
         x, y = across(i, len(commits)), HEIGHT - BOTTOM
@@ -89,10 +89,10 @@ def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         decades = max(1, last - first)
 
-        def place(value: float) -> float:
+        def log_place(value: float) -> float:
             return HEIGHT - BOTTOM - span * (math.log10(value) - first) / decades
 
-        return place, [10.0**power for power in range(first, last + 1)]
+        return log_place, [10.0**power for power in range(first, last + 1)]
     step = nice((high or 1.0) / 4)
     count = max(1, math.ceil((high or 1.0) / step - 1e-9))
     return (lambda value: HEIGHT - BOTTOM - span * value / (step * count)), [
@@ -131,7 +131,9 @@ def drawn(
         f'stroke-dasharray="{dash}"/>'
     ]
     for x, y, commit, value in points:
-        told = escape(f"{commit.name}: {shown(value, one.unit)}, {one.parameters}".rstrip(", "))
+        told = escape(
+            f"{commit.name}: {number_with_unit(value, one.unit)}, {one.parameters}".rstrip(", ")
+        )
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{told}</title></circle>'
         )
@@ -141,6 +143,6 @@ def drawn(
         f'<line x1="{x}" x2="{x + 24}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2" '
         f'stroke-dasharray="{dash}"/>'
         f'<text x="{x + 30}" y="{y + 4}">{escape(one.parameters or "all")}: '
-        f"{escape(shown(one.values[-1], one.unit))}</text>"
+        f"{escape(number_with_unit(one.values[-1], one.unit))}</text>"
     )
     return "".join(parts)

@@ -116,11 +116,15 @@ def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | 
         return None
     if most:
         return max(then for then, _ in known)
-    today = mean([now for _, now in pairs if now is not None])
-    return today * mean([then for then, _ in known]) / mean([now for _, now in known])
+    today = geometric_mean([now for _, now in pairs if now is not None])
+    return (
+        today
+        * geometric_mean([then for then, _ in known])
+        / geometric_mean([now for _, now in known])
+    )
 
 
-def mean(values: Sequence[float]) -> float:
+def geometric_mean(values: Sequence[float]) -> float:
     """The geometric mean, or that of sums where something is not positive."""
     if min(values) <= 0:
         return sum(values) / len(values)

@@ -85,10 +85,10 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
     if not files:
         of = "" if machine is None else f" of the machine {machine!r}"
         raise ResultsError(f"no results{of} in {folder}: has `asv run` saved any?")
-    places = Counter(place_of(file) for file in files)
+    places = Counter(machine_and_environment(file) for file in files)
     (chosen, _), *rest = places.most_common()
     files = sorted(
-        (file for file in files if place_of(file) == chosen),
+        (file for file in files if machine_and_environment(file) == chosen),
         key=lambda file: (file["date"], file["commit_hash"]),
     )
     tags = tags_of(repo) if repo else {}
@@ -122,7 +122,7 @@ def loaded(path: Path) -> dict[str, Any]:
     return found
 
 
-def place_of(file: Mapping[str, Any]) -> tuple[str, str]:
+def machine_and_environment(file: Mapping[str, Any]) -> tuple[str, str]:
     return file["params"]["machine"], file["env_name"]
 
 
@@ -141,7 +141,7 @@ def series_of(
     name: str, benchmark: Mapping[str, Any], files: Sequence[Mapping[str, Any]]
 ) -> Iterator[Series]:
     """A series for each choice of the parameters of which there is any value."""
-    columns = [values_of(file, name, benchmark["version"]) for file in files]
+    columns = [values_at_commit(file, name, benchmark["version"]) for file in files]
     for choice in itertools.product(*benchmark["params"]):
         values = tuple(column.get(choice) for column in columns)
         if any(value is not None for value in values):
@@ -157,7 +157,7 @@ def series_of(
             )
 
 
-def values_of(file: Mapping[str, Any], name: str, version: str) -> Values:
+def values_at_commit(file: Mapping[str, Any], name: str, version: str) -> Values:
     """What a benchmark gave at one commit; nothing where another version of it was measured."""
     row = dict(zip(file["result_columns"], file["results"].get(name) or [], strict=False))
     if row.get("version") != version or not row.get("result"):
