@@ -1,7 +1,7 @@
 """NumPy's functions that write arrays to files or as text, on Arrays.
 
-What ``np.save(file, x)`` writes leaves the tape, as with ``np.asarray``: a gradient that is cut by it
-names the line.  Text is only looked at, as that of ``print``.
+``np.save(file, x)`` is an untracked conversion, as ``np.asarray(x)`` is: it is recorded, so that a
+gradient of None can name the line.  Text, as ``print`` shows it, is not recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
-    """A NumPy function that takes the host data of each Array; ``leaves``: the tapes remember it."""
+    """Call a NumPy function on host data; ``leaves``: tapes record that each Array leaves them."""
     how = f"np.{function.__name__}()"
 
     def host_data_of_array(x: Any) -> Any:

@@ -1,12 +1,13 @@
-"""NumPy's products, norms and fits that the standard has not, on Arrays."""
+"""NumPy's products, factorisations, norms and transforms with parameters that the standard lacks."""
 
 from __future__ import annotations
 
 import math
 import string
 import warnings
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,10 @@ from ..ops.searching_functions import count_nonzero, where
 from . import exact
 from .implementations import of_numpy
 from .numpy_arguments import (
+    ArrayLike,
+    Axis,
+    Casting,
+    DType,
     array_of,
     arrays_like_first,
     as_operands,
@@ -41,16 +46,18 @@ from .numpy_arguments import (
 )
 from .pieces import is_fortran, laid_out_in_order
 
+Order: TypeAlias = Literal["fro", "nuc"] | float | None  # of a norm
+
 
 def einsum(
     *operands: Any,
     optimize: Any = False,
-    dtype: Any = None,
-    casting: str = "safe",
+    dtype: DType = None,
+    casting: Casting = "safe",
     order: str = "K",
     out: Array | None = None,
 ) -> Array:
-    """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
+    """Return ``numpy.einsum``; subscripts may also be lists of numbers, one behind each operand."""
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], arrays_like_first(*operands[1:])
     else:
@@ -60,12 +67,12 @@ def einsum(
         subscripts = ",".join(letters) + arrow
     common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
     given, arrays = arrays, [cast_checked("np.einsum", x, common, casting) for x in arrays]
-    # The standard's sums of small integers are of int64; NumPy's keep the dtype.
+    # The standard sums small integers in int64; NumPy's einsum keeps the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
     if out is not None:
-        # What NumPy computes by products it assigns, and that casts.
+        # With optimize= NumPy ends with an assignment, which casts anything.
         return into(out, y, "unsafe" if optimize else casting)
-    if any(x.dtype != common for x in given):  # NumPy goes by their layouts before the cast
+    if any(x.dtype != common for x in given):  # NumPy's layout follows the operands before the cast
         path = _einsum.order_of(subscripts, given, optimize) if optimize else None
         y = _einsum.laid_out(y, subscripts, given, path)
     if order in ("A", "a"):
@@ -73,7 +80,7 @@ def einsum(
     return laid_out_in_order(y, order.upper(), y)
 
 
-def letter(i: Any) -> str:
+def letter(i: int | EllipsisType) -> str:
     if i is Ellipsis:
         return "..."
     if not 0 <= i < 52:
@@ -81,8 +88,8 @@ def letter(i: Any) -> str:
     return (string.ascii_uppercase + string.ascii_lowercase)[i]
 
 
-def dot(a: Any, b: Any) -> Array:
-    """Dot product, as ``numpy.dot`` has it.
+def dot(a: ArrayLike, b: ArrayLike) -> Array:
+    """Compute the dot product, as ``numpy.dot`` does.
 
     Parameters
     ----------
@@ -94,7 +101,7 @@ def dot(a: Any, b: Any) -> Array:
     Returns
     -------
     Array
-        Of scalars the product, of matrices and vectors the matrix product; in general the sum
+        The product of scalars, the matrix product of matrices and vectors; in general the sum
         over the last axis of a and the last but one of b.
 
     Raises
@@ -117,8 +124,8 @@ def dot(a: Any, b: Any) -> Array:
         refuse(error, "dot", a, b)
 
 
-def dot_of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:
-    """The sums over the last axis of a and another of b, which NumPy forms one by one."""
+def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
+    """Sum products over the last axis of a and ``axis`` of b, in NumPy's order: one sum per element."""
 
     def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
@@ -127,14 +134,12 @@ def dot_of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:
     return found
 
 
-def numpy_outer(a: Any, b: Any) -> Array:
-    """See ``numpy.outer``."""
+def numpy_outer(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = as_operands(a, b)
     return linalg.outer(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
-def numpy_inner(a: Any, b: Any) -> Array:
-    """See ``numpy.inner``."""
+def numpy_inner(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = as_operands(a, b)
     if not a.ndim or not b.ndim:
         return dot(a, b)
@@ -143,14 +148,12 @@ def numpy_inner(a: Any, b: Any) -> Array:
     return in_order(tensordot(a, b, axes=([-1], [-1])), "C")
 
 
-def vdot(a: Any, b: Any) -> Array:
-    """See ``numpy.vdot``."""
+def vdot(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = arrays_like_first(a, b)
     return vecdot(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
-def kron(a: Any, b: Any) -> Array:
-    """See ``numpy.kron``."""
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = as_operands(a, b)
     n = max(a.ndim, b.ndim)
     of_a, of_b = ((1,) * (n - x.ndim) + x.shape for x in (a, b))
@@ -159,32 +162,37 @@ def kron(a: Any, b: Any) -> Array:
     return reshape(spread[0] * spread[1], tuple([i * j for i, j in zip(of_a, of_b, strict=True)]))
 
 
-LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # of vectors that have a vector product
+CROSS_LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # NumPy 2.5 removed vectors of length 2
 
 
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
 ) -> Array:
-    """See ``numpy.cross``."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     a, b = (
         moveaxis(x, at, -1) for x, at in zip(arrays_like_first(a, b), (axisa, axisb), strict=True)
     )
     lengths = {a.shape[-1], b.shape[-1]}
-    if 2 in lengths <= LENGTHS:  # NumPy says that it is to lose them
+    if 2 in lengths <= CROSS_LENGTHS:  # NumPy warns that they are deprecated
         return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
     if lengths != {3}:
         raise ValueError(
-            f"np.cross: vectors of length {' or '.join(map(str, sorted(LENGTHS)))}, got "
+            f"np.cross: vectors of length {' or '.join(map(str, sorted(CROSS_LENGTHS)))}, got "
             f"{describe(a)} and {describe(b)} [at {user_line()}]"
         )
     return moveaxis(in_order(linalg.cross(a, b), "C"), -1, axisc)
 
 
 def of_planes(a: Array, b: Array, axisc: int) -> Array:
-    """The vector product where vectors of length 2 lie in the plane; of two such, what stands on it.
+    """Return the vector product where a or b has length 2, thus a third element of 0.
 
-    No product with a third element of 0 is made: beside an infinity it would be NaN.
+    Of two such vectors only the third element is returned.  No product with that 0 is computed, since
+    0 times infinity is NaN.
     """
     upright = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if a.shape[-1] == b.shape[-1]:
@@ -197,9 +205,8 @@ def of_planes(a: Array, b: Array, axisc: int) -> Array:
 
 
 def numpy_svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """See ``numpy.linalg.svd``."""
     a = array_of(a)
     if hermitian:
         return of_hermitian(a, full_matrices, compute_uv, hermitian)
@@ -209,26 +216,24 @@ def numpy_svd(
 of_hermitian = of_numpy(np.linalg.svd)
 
 
-def numpy_eigh(a: Any, UPLO: str = "L") -> Any:
-    """See ``numpy.linalg.eigh``."""
+def numpy_eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     return linalg.eigh(from_triangle("eigh", a, UPLO))
 
 
-def numpy_eigvalsh(a: Any, UPLO: str = "L") -> Array:
-    """See ``numpy.linalg.eigvalsh``."""
+def numpy_eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
 
 
-def numpy_cholesky(a: Any, /, *, upper: bool = False) -> Array:
-    """See ``numpy.linalg.cholesky``: with ``upper`` the upper triangle is read, too."""
+def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
+    """Return ``numpy.linalg.cholesky``; with ``upper`` the upper triangle of a is read."""
     if not upper:
         return linalg.cholesky(array_of(a))
     lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
     return adjoint(lower, namespace())
 
 
-def from_triangle(name: str, a: Any, UPLO: str) -> Array:
-    """Hermitian matrices in whose lower triangle, which functions read, the meant one lies."""
+def from_triangle(name: str, a: ArrayLike, UPLO: str) -> Array:
+    """Return Hermitian matrices whose lower triangle, which our ops read, is the one UPLO names."""
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueError(
             f"np.linalg.{name}: UPLO must be 'L' or 'U', got {shown(UPLO)} [at {user_line()}]"
@@ -237,8 +242,8 @@ def from_triangle(name: str, a: Any, UPLO: str) -> Array:
     return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
 
 
-def numpy_qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
-    """See ``numpy.linalg.qr``; with mode="r" R alone."""
+def numpy_qr(a: ArrayLike, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    """Return ``numpy.linalg.qr``; with mode="r" R alone."""
     if mode not in ("reduced", "complete", "r"):
         raise TypeError(
             f"np.linalg.qr of Arrays has no mode={shown(mode)}, only 'reduced', 'complete' and 'r' "
@@ -248,8 +253,7 @@ def numpy_qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> A
     return linalg.qr(a).R if mode == "r" else linalg.qr(a, mode=mode)
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
-    """See ``numpy.linalg.tensorsolve``."""
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     a, b = arrays_like_first(a, b)
     if axes is not None:
         a = moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
@@ -264,26 +268,27 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
 
 
 def numpy_pinv(
-    a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
+    a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
 ) -> Array:
-    """See ``numpy.linalg.pinv``; what ``hermitian`` says is not asked for."""
+    """Return ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
     tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     return linalg.pinv(array_of(a), rtol=tolerance)
 
 
-def numpy_eigvals(a: Any) -> Array:
-    """See ``numpy.linalg.eigvals``: complex, but before NumPy 2.5 if a real matrix's are real."""
+def numpy_eigvals(a: ArrayLike) -> Array:
+    """Return ``numpy.linalg.eigvals``: real where ``are_given_as_real`` says so, else complex."""
     a = array_of(a)
     values = linalg.eigvals(a)
     return elementwise.real(values) if are_given_as_real(a, values) else values
 
 
 def are_given_as_real(a: Array, values: Array) -> bool:
-    """Whether NumPy gives eigenvalues as real numbers: before 2.5, where a and all of them are real.
+    """Return True if NumPy gives these eigenvalues of a as real numbers.
 
-    That is not known under ``vmap``, where they stay complex.
+    It does so before version 2.5 if a is real and all imaginary parts are 0.  Under ``vmap`` values are
+    unknown here, so eigenvalues stay complex.
     """
     if NUMPY >= (2, 5):
         return False
@@ -292,8 +297,8 @@ def are_given_as_real(a: Array, values: Array) -> bool:
     return a.dtype.kind != "c" and not many and not np.any(np.imag(host_values(values)))
 
 
-def numpy_eig(a: Any) -> Any:
-    """See ``numpy.linalg.eig``: of the dtypes that ``eigvals`` has."""
+def numpy_eig(a: ArrayLike) -> Any:
+    """Return ``numpy.linalg.eig``, with the dtypes of ``numpy_eigvals``."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
     if not are_given_as_real(a, values):
@@ -301,8 +306,8 @@ def numpy_eig(a: Any) -> Any:
     return type(found)(elementwise.real(values), elementwise.real(vectors))
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """See ``numpy.linalg.norm``; the norms of the namespace, whose gradient at 0 is 0."""
+def norm(x: ArrayLike, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Return ``numpy.linalg.norm``, whose gradient at 0 is 0."""
     x = array_of(x)
     x = x if x.dtype.kind in "fc" else astype(x, np.float64)
     if ord is None and (axis is None or np.ndim(axis) == 0):
@@ -326,8 +331,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return reshape(found, kept) if keepdims else found
 
 
-def cond(x: Any, p: Any = None) -> Array:
-    """See ``numpy.linalg.cond``."""
+def cond(x: ArrayLike, p: Order = None) -> Array:
     x = array_of(x)
     if 0 in x.shape[-2:]:
         raise np.linalg.LinAlgError(
@@ -335,7 +339,7 @@ def cond(x: Any, p: Any = None) -> Array:
         )
     infinite = elementwise.logical_not(utilities.all(elementwise.isfinite(x), axis=(-2, -1)))
     if holds_anywhere(current(infinite)[1]):
-        # NumPy gives NaN or infinity, from 2.5 on for every p: the slope is not finite, either.
+        # NumPy gives NaN or infinity (since 2.5 for every p), so the derivative is not finite, either.
         finite = where(infinite[..., None, None], eye(*x.shape[-2:], dtype=x.dtype), x)
         return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
@@ -348,23 +352,25 @@ def cond(x: Any, p: Any = None) -> Array:
     )  # where LU has a pivot of 0, and inv raises
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)
-    # Its slope where x is singular is infinite, or NaN.
+    # Where x is singular the derivative is infinite or NaN.
     found = norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
     return infinite_where_nan(found, norm)
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Return condition numbers that are infinite, as their slopes, where a zero was divided by zero."""
+    """Replace NaN by 1 / ``zero``, whose value and derivative are infinite where ``zero`` is 0."""
     return where(elementwise.isnan(found), 1.0 / zero, found)
 
 
 def squared_modulus(x: Array) -> Array:
-    """``abs(x) ** 2``, without the root."""
+    """Return ``abs(x) ** 2`` without computing the square root in abs."""
     return elementwise.real(x * elementwise.conj(x)) if x.dtype.kind == "c" else x * x
 
 
-def numpy_lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
-    """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
+def numpy_lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None
+) -> tuple[Array, Array, int, Array]:
+    """Return ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
     a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in arrays_like_first(a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise np.linalg.LinAlgError(
@@ -377,7 +383,7 @@ def numpy_lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, A
     data = current(a)[1]
     rank: Any
     if type(data) is np.ndarray:
-        # Which singular values count may hang on their last bits, so NumPy counts them.
+        # The rank may depend on the last bits of a singular value, so NumPy computes it.
         rank = int(np.linalg.lstsq(data, np.zeros(m, data.dtype), rcond)[2])
         rcond = tolerance_for_rank(host_values(values), rank)
     else:
@@ -394,25 +400,27 @@ def numpy_lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, A
     return x, left_over, rank, values
 
 
-def tolerance_for_rank(values: Any, rank: int) -> float:
-    """A tolerance relative to the greatest singular value that only the first ``rank`` exceed."""
+def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
+    """Return a tolerance, relative to the greatest singular value, that ``rank`` of them exceed."""
     if not rank:
         return 1.0
     below = values[rank] if rank < len(values) else 0.0
     return float((values[rank - 1] + below) / (2.0 * values[0]))
 
 
-def sinc(x: Any) -> Array:
-    """See ``numpy.sinc``."""
+def sinc(x: ArrayLike) -> Array:
     return elementwise.sinc_derivative(array_of(x), order=0)
 
 
 def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
-    """``numpy.fft.fftn`` and its kin; fft2 and its kin are of the last two axes."""
+    """Return a transform over several axes, such as ``numpy.fft.fftn``; ``usual``: the default axes."""
     function = getattr(fft, name)
 
     def transform_over_axes(
-        a: Any, s: Any = None, axes: Any = usual, norm: str | None = None
+        a: ArrayLike,
+        s: Sequence[int | None] | None = None,
+        axes: Sequence[int] | None = usual,
+        norm: str | None = None,
     ) -> Array:
         a = array_of(a)
         if s is not None:
@@ -422,8 +430,10 @@ def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., 
     return transform_over_axes
 
 
-def lengths(name: str, a: Array, s: Any, axes: Any) -> tuple[Any, Any]:
-    """The lengths and axes of a transform: -1 is the length that there is, and so is None."""
+def lengths(
+    name: str, a: Array, s: Sequence[int | None], axes: Sequence[int] | None
+) -> tuple[Any, Any]:
+    """Return the lengths and axes of a transform; a length of -1 or None is that of the axis."""
     s = [*s]
     if axes is None:
         warn(
@@ -445,7 +455,6 @@ def lengths(name: str, a: Array, s: Any, axes: Any) -> tuple[Any, Any]:
 
 
 def warn(message: str) -> None:
-    """NumPy's warning of what it is to lose."""
     warnings.warn(message, DeprecationWarning, stacklevel=stacklevel())
 
 

@@ -1,4 +1,4 @@
-"""NumPy's functions that take arrays apart, put them together and turn them round, on Arrays."""
+"""NumPy's functions that split, join, flip, reshape and create arrays, on Arrays."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ from ..ops.manipulation_functions import (
     tile,
 )
 from .numpy_arguments import (
+    ArrayLike,
+    Axis,
+    DType,
     array_of,
     arrays_like_first,
     as_operands,
@@ -42,8 +45,8 @@ from .numpy_arguments import (
 )
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """See ``numpy.array_split``: views."""
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
+    """Return the views of ``numpy.array_split``."""
     ary = array_of(ary)
     at = normalize_axis_index("split", ary, axis)
     before = (slice(None),) * at
@@ -51,8 +54,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return [ary[(*before, slice(i, j))] for i, j in itertools.pairwise(ends)]
 
 
-def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
-    """Where the parts of a split axis of length n begin and end."""
+def ends_of_parts(n: int, indices_or_sections: ArrayLike) -> list[int]:
+    """Return the indices at which the parts of a split axis of length n begin and end."""
     asked = host_values(indices_or_sections)
     if asked.ndim:
         return [0, *asked.tolist(), n]
@@ -61,11 +64,11 @@ def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
     return [k * each + min(k, longer) for k in range(count + 1)]
 
 
-MOST_PARTS = 2**31  # a list of as many would fill the memory
+MOST_PARTS = 2**31  # a list of more parts would fill the memory
 
 
-def number_of_parts(asked: Any) -> int:
-    """The one number of which it is asked; TypeError and ValueError for no number of parts."""
+def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
+    """Return the number of parts; raise TypeError or ValueError if there cannot be so many."""
     try:
         count = operator.index(asked.item())
     except TypeError as error:
@@ -75,8 +78,8 @@ def number_of_parts(asked: Any) -> int:
     return count
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """See ``numpy.split``: views."""
+def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
+    """Return the views of ``numpy.split``."""
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
     asked = host_values(indices_or_sections)
@@ -84,40 +87,36 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
         raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
-            f"np.split: {indices_or_sections} parts of {ary.shape[axis]} are not equal "
-            f"[at {user_line()}]"
+            f"np.split: {asked} parts of {ary.shape[axis]} are not equal [at {user_line()}]"
         )
     return array_split(ary, indices_or_sections, axis)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """See ``numpy.hsplit``."""
+def hsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
     check_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """See ``numpy.dsplit``."""
+def dsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
     check_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """See ``numpy.vsplit``."""
+def vsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
     check_axes("vsplit", ary, 2)
     return split(ary, indices_or_sections)
 
 
 def check_axes(name: str, ary: Any, least: int) -> None:
-    """ValueError for an array with fewer axes than a function needs."""
+    """Raise ValueError for an array with fewer axes than a function needs."""
     if ary.ndim < least:
         raise ValueError(
             f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
         )
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """See ``numpy.rot90``: a view."""
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+    """Return the view of ``numpy.rot90``."""
     m = array_of(m)
     first, second = (normalize_axis_index("rot90", m, i) for i in axes)
     if first == second:
@@ -132,15 +131,13 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
-    """See ``numpy.rollaxis``."""
     axis = normalize_axis_index("rollaxis", a, axis)
     start = normalize_axis_index("rollaxis", a, start, extra=int(start >= 0))
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
-    """See ``numpy.append``."""
-    # A Python float here is one of double precision, as in NumPy.
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
+    # NumPy takes a Python float in double precision here.
     arr, values = arrays_like_first(
         arr, np.asarray(values) if isinstance(values, int | float) else values
     )
@@ -148,8 +145,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     return concat([first, on_axis("append", values, axis)[0]], axis=at)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """See ``numpy.insert``, which says here where each element of the result comes from."""
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+    """Return ``numpy.insert``: NumPy inserts indices, by which the elements are then taken."""
     arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
     obj = host_values(obj) if isinstance(obj, Array) else obj
@@ -164,8 +161,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     return in_order(found, "F" if is_fortran(arr) else "C")
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
-    """See ``numpy.delete``."""
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     arr, at = on_axis("delete", array_of(arr), axis)
     obj = host_values(obj) if isinstance(obj, Array) else obj
     places = np.arange(arr.shape[at])
@@ -176,19 +172,18 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     return arr[(*(slice(None),) * at, asarray_like(arr, np.isin(places, left)))]
 
 
-def numpy_compress(condition: Any, a: Any, axis: int | None = None) -> Array:
-    """See ``numpy.compress``."""
+def numpy_compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None) -> Array:
     a = array_of(a)
     a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
     places = np.flatnonzero(host_values(condition))
     return take(a, asarray_like(a, places), axis=at) if a.size else of_nothing(a, places, at)
 
 
-def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
-    """``numpy.take`` from no elements: NumPy says which places may be asked for, and the shape."""
+def of_nothing(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
+    """Take from an empty Array: NumPy checks the indices and gives the shape."""
     places = host_values(places)
     places = places if places.size else places.astype(int)
-    try:  # to wrap places around an axis of length 0 has no end in NumPy 2.4
+    try:  # mode="wrap" on an axis of length 0 is an endless loop in NumPy 2.4
         found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
     except IndexError as error:
         raise explain("np.take", error, a=a, indices=places, axis=axis) from error
@@ -196,7 +191,6 @@ def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
 
 
 def numpy_block(arrays: Any) -> Array:
-    """See ``numpy.block``."""
     parts = [*leaves(arrays)]
     home = as_operands(*parts)
     depth = levels(arrays)
@@ -227,9 +221,9 @@ def levels(nested: Any) -> int:
 
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, /, *args: Any, **kw: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, /, *args: Any, **kw: Any
 ) -> Any:
-    """See ``numpy.apply_along_axis``: one call after the other."""
+    """Run ``numpy.apply_along_axis``, with one call for each line."""
     arr = array_of(arr)
     at = normalize_axis_index("apply_along_axis", arr, axis)
     lines = moveaxis(arr, at, -1)
@@ -242,9 +236,14 @@ def apply_along_axis(
 
 
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: ArrayLike,
+    window_shape: Any,
+    axis: Axis = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
 ) -> Array:
-    """See ``numpy.lib.stride_tricks.sliding_window_view``: a view to read."""
+    """Return the read-only view of ``numpy.lib.stride_tricks.sliding_window_view``."""
     x = array_of(x)
     if writeable:
         raise TypeError(
@@ -269,13 +268,11 @@ def sliding_window_view(
     return read_only(x) if x.ndim > ndim else read_only(x[...])
 
 
-def diagflat(v: Any, k: int = 0) -> Array:
-    """See ``numpy.diagflat``."""
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     return diag(reshape(array_of(v), (-1,)), k=k)
 
 
-def tiled(A: Any, reps: Any) -> Array:
-    """See ``numpy.tile``."""
+def tiled(A: ArrayLike, reps: Any) -> Array:
     A, times = array_of(A), tuple(np.atleast_1d(reps).tolist())
     if any(n != 1 for n in times):
         return tile(A, times)
@@ -283,12 +280,12 @@ def tiled(A: Any, reps: Any) -> Array:
 
 
 def is_fortran(x: Array) -> bool:
-    """Whether x lies in Fortran's order, and not in that of C, too."""
+    """Return True if x is contiguous in Fortran's order and not in C's."""
     return order_of(x) == "F"
 
 
-def check_order(order: Any) -> None:
-    """TypeError for an order that is no text."""
+def check_order(order: str | None) -> None:
+    """Raise TypeError for an order that is no string."""
     if order is not None and not isinstance(order, str):
         raise TypeError(
             f"order must be 'C', 'F', 'A' or 'K', got {describe(order)} [at {user_line()}]"
@@ -296,7 +293,7 @@ def check_order(order: Any) -> None:
 
 
 def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
-    """A result in the layout that ``order`` asks for: "K" is that of ``like``.  Views are copied."""
+    """Return y in the layout that ``order`` names: "A" follows ``like``, "K" keeps that of y."""
     check_order(order)
     if order == "A":
         order = "F" if is_fortran(like) else "C"
@@ -304,9 +301,9 @@ def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
 
 
 def in_memory_order(x: Array) -> Array:
-    """A view of x with its axes by the length of their steps, the longest first.
+    """Return a view of x whose axes are sorted by stride, the longest first.
 
-    Axes along which elements are repeated keep their places, as in ``numpy.nditer``.
+    Axes of stride 0 keep their positions, as in ``numpy.nditer``.
     """
     strides = getattr(layout_of(x), "strides", None)  # other storages have no layout to follow
     if strides is None:
@@ -324,20 +321,21 @@ def in_memory_order(x: Array) -> Array:
     return permute_dims(x, tuple(reversed(inner)))
 
 
-def ravel(a: Any, order: str = "C") -> Array:
-    """Give the elements one dimension, as ``numpy.ravel`` does.
+def ravel(a: ArrayLike, order: str = "C") -> Array:
+    """Flatten the array, as ``numpy.ravel`` does.
 
     Parameters
     ----------
     a : Array
         The array.
     order : str, default: 'C'
-        In which order elements are read: 'C', 'F', 'A' ('F' where a lies so) or 'K' (as they lie).
+        The order in which elements are read: 'C', 'F', 'A' ('F' if a has Fortran's layout, else 'C')
+        or 'K' (the order in memory).
 
     Returns
     -------
     Array
-        A view where the elements lie in this order without gaps, else a copy.
+        A view if the elements lie in memory in this order without gaps, else a copy.
     """
     a = array_of(a)
     check_order(order)
@@ -355,7 +353,7 @@ def ravel(a: Any, order: str = "C") -> Array:
 
 
 def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) -> Array:
-    """A reshape in the order of C or of Fortran: a view where NumPy's is one."""
+    """Reshape in C's or Fortran's order; the result is a view where NumPy's is one."""
     if order == "A":
         order = "F" if is_fortran(x) else "C"
     if order == "C":
@@ -370,9 +368,14 @@ def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) 
 
 
 def numpy_reshape(
-    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
+    a: ArrayLike,
+    /,
+    shape: ArrayLike | None = None,
+    order: str = "C",
+    *,
+    newshape: ArrayLike | None = None,
+    copy: bool | None = None,
 ) -> Array:
-    """See ``numpy.reshape``."""
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
@@ -380,16 +383,16 @@ def numpy_reshape(
 
 
 def maker_of_alike(name: str) -> Callable[..., Array]:
-    """``numpy.zeros_like`` and its kin, with another shape where one is given."""
+    """Return ``numpy.zeros_like``, ``ones_like``, ``empty_like`` or ``full_like``."""
     alike, other = getattr(creation, f"{name}_like"), getattr(creation, name)
 
     def make_array_like(
-        a: Any,
+        a: ArrayLike,
         *fill: Any,
-        dtype: Any = None,
+        dtype: DType = None,
         order: str = "K",
         subok: bool = True,
-        shape: Any = None,
+        shape: ArrayLike | None = None,
         device: Any = None,
         **named: Any,
     ) -> Array:
@@ -411,7 +414,7 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
 
 
 def as_in(made: Array, a: Array) -> Array:
-    """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
+    """Return new data of another shape with its axes in memory in the order of those of ``a``."""
     strides = getattr(layout_of(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
@@ -420,10 +423,10 @@ def as_in(made: Array, a: Array) -> Array:
 
 
 def numpy_array(
-    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
+    object: Any, dtype: DType = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
     **options: Any,
 ) -> Array:  # fmt: skip
-    """``numpy.array(..., like=x)``."""
+
     made = creation.asarray(object, dtype=dtype, copy=copy or None)
     made = laid_out_in_order(made, order, made)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
@@ -432,13 +435,12 @@ def numpy_array(
 def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
-    """See ``numpy.meshgrid``: views with ``copy=False``."""
+    """Return ``numpy.meshgrid``; with ``copy=False`` the grids are views."""
     grids = creation.grids(arrays_like_first(*xi), indexing, sparse)
     return tuple([in_order(grid, "C") for grid in grids]) if copy else tuple(grids)
 
 
-def expanded(a: Any, axis: Any) -> Array:
-    """See ``numpy.expand_dims``."""
+def expanded(a: ArrayLike, axis: int | tuple[int, ...] | list[int]) -> Array:
     return expand_dims(array_of(a), tuple(axis) if isinstance(axis, list) else axis)
 
 

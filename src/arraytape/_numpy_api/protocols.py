@@ -1,6 +1,7 @@
-"""NumPy's functions on Arrays: ``np.sin(x)``, ``np.sum(x)``, ``plain @ x`` are the recorded ops.
+"""NumPy's dispatch protocols: ``np.sin(x)``, ``np.sum(x)``, ``plain @ x`` on Arrays are recorded ops.
 
-What has no op of the same meaning raises a TypeError that names it: nothing leaves in silence.
+A function without a recorded counterpart raises a TypeError that names it, so that no value leaves the
+tape unnoticed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import inspect
 import itertools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ from . import (
 )
 from .numpy_arguments import (
     OPTIONS,
+    Casting,
+    DType,
     arrays_like_first,
     assemble_argument,
     check_fits,
@@ -52,9 +55,9 @@ from .numpy_arguments import (
     mask_of,
 )
 
-# NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
-# user's own that is called like a ufunc of NumPy's does not take its place.
 NUMPYS = np.generic | np.ndarray
+# NumPy's ufuncs, by identity: np.arcsin is np.asin.  Only ops of the public namespace: a user's op that
+# has the name of a NumPy ufunc does not replace it.
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
@@ -66,7 +69,7 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
-LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}  # those of other libraries
+LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}  # ops for ufuncs of other libraries
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -94,12 +97,13 @@ COUNTERPARTS: dict[Any, Callable[..., Any]] = {
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {"concatenate": "concat"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
-# Functions that take ``like=x`` and make their result where x lies.
+# Functions that take ``like=x`` and make their result on the device of x.
 LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
 # Parameters that change how or where a result is computed, but not its value.
 SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
+# Functions whose results are no Arrays and depend on shapes and dtypes, or on host values.
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
@@ -112,15 +116,15 @@ FACTS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Uses of ufuncs, and functions that end with a ufunc or an assignment to ``out``: their result is
-# broadcast to its shape.
+# Uses of ufuncs, and functions that end with a ufunc or an assignment: NumPy broadcasts their result to
+# the shape of ``out``.
 SPREADING = {
     "__call__", "outer", np.clip, np.fix, np.nanmedian, np.nanpercentile, np.nanquantile, np.outer,
     np.percentile, np.quantile,
 }  # fmt: skip
 # Functions that compute in the dtype of ``out``.
 SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
-# Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
+# Functions whose results of shape () are arrays in NumPy; other functions give scalars.
 OF_ARRAYS = {
     np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
     np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.isin,
@@ -133,7 +137,7 @@ OF_ARRAYS = {
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
 # Annotations of an op's operands.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-# Where an op's function of NumPy's lies, and the op under the same name.
+# Modules of NumPy's functions, by the name of the namespace's extension that has the ops of their names.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
@@ -172,7 +176,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     Raises
     ------
     TypeError
-        When no op says the same: nothing leaves the tape in silence.
+        When there is no recorded counterpart.
     """
     for value in inputs:
         kind = type(value)
@@ -180,7 +184,9 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
             if is_of_dask(kind):
                 raise no_array(ufunc.__name__, "an operand", kind)
             return NotImplemented
-        if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
+        if (
+            kind is list or kind is tuple or kind is range
+        ) and method != "at":  # whose lists are indices
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         y = UFUNCS[ufunc](*inputs)
@@ -191,8 +197,10 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         refuse(error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options)
 
 
-def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
-    """What a method of a ufunc does, and ``np.add(x, y, out=z)``."""
+def with_options(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Run a method of a ufunc, or the ufunc with options such as ``np.add(x, y, out=z)``."""
     outs = outs_of(ufunc, options.pop("out", ()))
     casting = options.get("casting", "same_kind")
     if method != "__call__":
@@ -207,19 +215,19 @@ def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, A
         raise missing_ufunc(ufunc, method, options)
     if not outs:
         return ufuncs.ufunc_result(result)
-    put = write_broadcast if method in SPREADING else into
+    write = write_broadcast if method in SPREADING else into
     results = result if isinstance(result, tuple) else (result,)
     found = [
-        ufuncs.ufunc_result(part) if out is None else put(out, part, casting)
+        ufuncs.ufunc_result(part) if out is None else write(out, part, casting)
         for part, out in zip(results, outs, strict=True)
     ]
     return tuple(found) if len(found) > 1 else found[0]
 
 
 def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
-    """The Arrays of ``out=``, one for each result, or None where NumPy makes it; () without any.
+    """Return the Arrays of ``out=``, one for each result, None where NumPy makes it; () without any.
 
-    TypeError for a NumPy array.
+    Raise TypeError for a NumPy array.
     """
     for out in outs:
         if out is not None and not isinstance(out, Array):
@@ -229,8 +237,10 @@ def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
     return () if all(out is None for out in outs) else outs
 
 
-def call_ufunc(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
+def call_ufunc(
+    ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    """Call a ufunc, as ``np.add(x, y)``, with ``dtype``, ``casting`` and ``where``."""
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
         asked = {name: options.pop(name) for name in core_axes.OPTIONS & {*options}}
@@ -255,8 +265,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tupl
     return tuple(taken_of) if len(taken_of) > 1 else taken_of[0]
 
 
-def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
-    """A result of inputs that were cast in the layout that NumPy takes from these as they were given."""
+def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
+    """Return the result of cast inputs in the layout that NumPy derives from the uncast ones."""
     arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
@@ -267,7 +277,7 @@ def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """The op that runs in a ufunc's place, also in that of another library's; None if there is none."""
+    """Return the op for a ufunc of NumPy's or of another library's; None if there is none."""
     if ufunc in UFUNCS:
         return UFUNCS[ufunc]
     for library, load in UFUNCS_FOR.items():
@@ -276,12 +286,12 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return next((ours[ufunc] for ours in LOADED.values() if ufunc in ours), None)
 
 
-def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any]:
-    """The inputs in the dtypes in which NumPy computes for a dtype of results, None for any."""
-    # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
+def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
+    """Cast the inputs to the dtypes in which NumPy computes results of ``dtype`` (None: of any)."""
+    # NumPy's own programs pass a class of dtypes, which np.dtype would take for object.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
-    # Python's numbers give way to the dtypes of arrays, so they stay what they are.
+    # Python's numbers take the dtypes of arrays, so they are not converted.
     given = iter(arrays_like_first(*[x for x in inputs if type(x) not in WEAK]))
     operands = [x if type(x) in WEAK else next(given) for x in inputs]
     kinds = (*[getattr(x, "dtype", type(x)) for x in operands], *[None] * ufunc.nout)
@@ -298,8 +308,10 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any
     ]
 
 
-def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """``np.add.reduce(x)``: over the first axis unless told."""
+def reduced(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    """Run ``np.add.reduce(x)``, by default over the first axis."""
     function = REDUCTIONS.get(ufunc)
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -309,16 +321,16 @@ def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[A
 
 
 def of_all_pairs(
-    ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """``np.add.outer(x, y)``."""
+    """Run ``np.add.outer(x, y)``."""
     return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.ufunc_outer(ufunc, *inputs)
 
 
 def accumulated(
-    ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """``np.add.accumulate(x)``."""
+    """Run ``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -326,20 +338,23 @@ def accumulated(
 
 
 def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, Any]:
-    """The options of a sum or product, which NumPy computes in the dtype of ``out`` unless told."""
-    told = options.get("dtype") is not None or not isinstance(x, Array)
-    fits = not told and np.can_cast(x.dtype, out.dtype, "same_kind")
+    """Add the dtype of ``out``, in which NumPy computes a sum or product, unless ``dtype`` is given."""
+    if options.get("dtype") is not None or not isinstance(x, Array):
+        return options
+    fits = np.can_cast(x.dtype, out.dtype, "same_kind")
     return options | {"dtype": out.dtype} if fits else options
 
 
-def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """``np.add.at(x, indices, values)``: written into x, which must be an Array."""
+def added_at(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    """Run ``np.add.at(x, indices, values)``, which writes into x, an Array."""
     known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
     return ufuncs.ufunc_at(ufunc, *inputs) if known else MISSING
 
 
 WEAK = (int, float, complex)
-MISSING = object()  # what a use gives for a ufunc, or options, without a recorded counterpart
+MISSING = object()  # the result of a use of a ufunc that has no recorded counterpart
 USES: dict[str, Callable[..., Any]] = {
     "__call__": call_ufunc,
     "accumulate": accumulated,
@@ -350,15 +365,14 @@ USES: dict[str, Callable[..., Any]] = {
 
 
 def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> TypeError:
-    """The error for a use of a ufunc that has no recorded counterpart."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     said = f" with {', '.join(options)}" if options else ""
     home = "np." if getattr(np, ufunc.__name__, None) is ufunc else "the ufunc "
     return unknown(name + said, home=home)
 
 
-def write_broadcast(out: Array, result: Any, casting: Any = "same_kind") -> Array:
-    """``out``, with the result of a ufunc in it, which may be broadcast."""
+def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
+    """Write the result of a ufunc into ``out``, broadcast to its shape, and return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
@@ -366,7 +380,13 @@ def write_broadcast(out: Array, result: Any, casting: Any = "same_kind") -> Arra
 
 
 # --- other functions ---------------------------------------------------------------------------
-def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def array_function(
+    x: Array,
+    function: Callable[..., Any],
+    types: Iterable[type],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
     """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
 
     Parameters
@@ -374,7 +394,7 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     function : Callable
         The function.
     types : Collection[type]
-        The types of the arguments that take part.
+        The types of the arguments that have ``__array_function__``.
     args : tuple
         Its arguments.
     kwargs : dict
@@ -388,7 +408,7 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     Raises
     ------
     TypeError
-        When no op says the same: nothing leaves the tape in silence.
+        When there is no recorded counterpart.
     """
     if not all(is_supported_type(kind) for kind in types):
         for kind in filter(is_of_dask, types):
@@ -407,8 +427,10 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
         refuse(error, f"np.{function.__name__}", *args, **kwargs)
 
 
-def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
-    """A result of shape (): immutable where NumPy's is a scalar, writable where it is an array."""
+def as_numpys(
+    function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Make a result of shape () immutable where NumPy's is a scalar, writable where it is an array."""
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
     for x in (*args, *kwargs.values()):
@@ -424,15 +446,18 @@ def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
 
 
 def is_supported_type(kind: type) -> bool:
-    """Whether we compute with such values; what wraps arrays (units, labels) computes with ours."""
+    """Return True if our ops take values of this type.
+
+    False for types that wrap arrays (with units or labels): their own protocol calls ours.
+    """
     if not hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__array_function__"):
         return True
     ours = issubclass(kind, Array | np.ndarray | np.generic) or kind in STORAGES
     return ours and not has_own_operators(kind)
 
 
-def call_numpy_function(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """What NumPy's function does, by the op or the counterpart of the same meaning."""
+def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run NumPy's function as an op or a counterpart, with NumPy's own value where ``exact`` says so."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
@@ -444,7 +469,7 @@ def call_numpy_function(function: Any, *args: Any, **kwargs: Any) -> Any:
     return compute_by_ops(function, *args, **kwargs)
 
 
-def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return positional arguments of NumPy's function with its options in Python's spelling."""
     try:
         names = list(signature(function).parameters)
@@ -456,8 +481,8 @@ def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     ])  # fmt: skip
 
 
-def compute_by_ops(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """What NumPy's function does, by recorded ops."""
+def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run NumPy's function by recorded ops."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)
@@ -487,8 +512,8 @@ def compute_by_ops(function: Any, *args: Any, **kwargs: Any) -> Any:
     return (write_broadcast if function in SPREADING else into)(out, result)
 
 
-def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
-    """Return the arguments of an op with lists of numbers as Arrays, where it takes arrays."""
+def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> list[Any]:
+    """Convert lists among the arguments of an op to Arrays, where the op is annotated with Array."""
     if not any(isinstance(x, list | tuple) for x in positional):
         return list(positional)
     home = next((x for x in positional if isinstance(x, Array)), None)
@@ -506,7 +531,10 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
 def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of NumPy's function as those of ours; what says nothing may be missing there."""
+    """Return the arguments of NumPy's function as positional and keyword arguments of ours.
+
+    An argument that has NumPy's default may be one that ours lacks.
+    """
     places, named, takes_any = accepted(ours)
     positional: list[Any] = []
     options: dict[str, Any] = {}
@@ -537,7 +565,7 @@ def matched(
 
 @functools.lru_cache(1024)
 def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
-    """How many positions a function has, the names that it takes, and whether it takes any name."""
+    """Return a function's number of positions, its keywords, and True if it takes any keyword."""
     parameters = signature(function).parameters.values()
     places = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
@@ -547,7 +575,7 @@ def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a caller said what NumPy would do anyway."""
+    """Return True if an argument is what NumPy takes without one."""
     if value is default or value is np._NoValue:
         return True
     return (
@@ -555,11 +583,11 @@ def is_default(value: Any, default: Any) -> bool:
     )
 
 
-def op_of_numpy_function(function: Any) -> Callable[..., Any]:
-    """The function of the namespace at the place of NumPy's: the object decides, not its name."""
+def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the op under the name of NumPy's function, found by identity: np.char.add is not np.add."""
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
-    if chapter is None:  # np.char.add is not np.add
+    if chapter is None:
         raise unknown(name, home=f"{function.__module__}.")
     home: Any = getattr(namespace(), chapter) if chapter else namespace()
     ours = getattr(home, FUNCTIONS.get(name, name), None)

@@ -1,4 +1,4 @@
-"""NumPy's reductions on Arrays: those of the standard with more parameters, and those that skip NaN."""
+"""NumPy's reductions, cumulative functions and sorting on Arrays, with NumPy's parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ from ..ops.sorting_functions import argsort, sort
 from . import exact
 from .implementations import private, program_of
 from .numpy_arguments import (
+    ArrayLike,
     Axis,
+    DType,
     array_of,
     arrays_like_first,
     complex_from_parts,
@@ -56,7 +58,7 @@ Parameters
 Returns
 -------
 Array
-    That of ``{name}``, whose errors and derivative it has.
+    The result of ``{name}``, with its errors and its derivative.
 
 Raises
 ------
@@ -71,7 +73,7 @@ PARAMETERS = {
     "keepdims": ("bool, default: False", "Whether reduced axes stay, with length 1."),
     "initial": ("number | None, default: None", "The value to begin with."),
     "where": ("Array, default: True", "Which elements count."),
-    "ddof": ("float, default: 0.0", "What is taken from the number of elements to divide by."),
+    "ddof": ("float, default: 0.0", "The divisor is the number of elements minus ddof."),
     "mean": (
         "Array | None, default: None",
         "The mean, if it is known, with reduced axes of length 1.",
@@ -81,7 +83,7 @@ PARAMETERS = {
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """The docstring of a reduction, which is NumPy's function on Arrays and the method."""
+    """Return the docstring of a reduction that serves as NumPy's function and as Array's method."""
     described = PARAMETERS | ({"axis": ("int | None, default: None", axis)} if axis else {})
     entries = ["{} : {}\n    {}".format(p, *described[p]) for p in ("axis", *more)]
     summary = f"{summary}, as ``numpy.{name}`` does."
@@ -89,30 +91,41 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
 
 
 def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
-    """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
+    """Return a reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``.
+
+    ``identity`` has ``left_out``, which stands for elements that ``where`` leaves out, and ``combine``,
+    which joins the result with ``initial``.
+    """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
-    # NumPy's sum adds what a mask leaves in another order than ours.
+    # NumPy adds the elements that a mask selects in another order than ours.
     numpys = exact.named_as(name, ufunc.reduce)
 
     def call_reduction(
-        a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
-        where: Any = True,
+        a: ArrayLike, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False,
+        initial: ArrayLike | None = None, where: ArrayLike = True,
     ) -> Array:  # fmt: skip
         if initial is None and where is True and isinstance(a, Array):
             if dtype is None:
                 return function(a, axis=axis, keepdims=keepdims)
             return composed(a, axis, dtype, keepdims)
-        given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+        given: dict[str, Any] = {
+            "axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where,
+        }  # fmt: skip
         if initial is not None:
             given["initial"] = initial
-        try:  # the method has no entrance: most calls of it ended above
+        try:  # no ``entrance`` names the method in errors, since most calls end above
             return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
         except Exception as error:
             refuse(error, name, a, **{key: x for key, x in given.items() if x is not None})
 
     def composed(
-        a: Any, axis: Axis, dtype: Any, keepdims: bool, initial: Any = None, where: Any = True
+        a: ArrayLike,
+        axis: Axis,
+        dtype: DType,
+        keepdims: bool,
+        initial: ArrayLike | None = None,
+        where: ArrayLike = True,
     ) -> Array:
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
@@ -141,8 +154,8 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     return call_reduction
 
 
-def in_dtype(initial: Any, dtype: Any, home: Array) -> Any:
-    """Return the value to begin with in the dtype of the result, as NumPy casts it, or None."""
+def in_dtype(initial: ArrayLike | None, dtype: DType, home: Array) -> Any:
+    """Cast ``initial=`` to the dtype of the result, as NumPy does; None stays."""
     if isinstance(initial, Array):
         return astype(initial, dtype, copy=False)
     return None if initial is None else asarray_like(home, np.asarray(initial, dtype))
@@ -155,11 +168,11 @@ sum = sized("sum", np.add, combine=elementwise.add, left_out=0)
 
 
 def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
-    """``numpy.all`` and ``numpy.any``."""
+    """Return ``numpy.all`` or ``numpy.any``."""
     function = sized(name, ufunc, left_out=left_out)
 
     def call_truth_reduction(
-        a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True
+        a: ArrayLike, axis: Axis = None, *, keepdims: bool = False, where: ArrayLike = True
     ) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
 
@@ -172,7 +185,12 @@ all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False
 
 
 def mean(
-    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DType = None,
+    *,
+    keepdims: bool = False,
+    where: ArrayLike = True,
 ) -> Array:
     a = a if isinstance(a, Array) else array_of(a)
     if where is True and needs_no_cast(a, dtype):
@@ -184,12 +202,12 @@ def mean(
     def mean_by_ops() -> Array:
         return mean_where(floating(a, dtype), axis, keepdims, where)
 
-    # NumPy casts while it adds up: a cast before is another order of axes and of sums.
+    # NumPy casts while it adds: a cast before would change the order of the sums.
     return exact.exactly(np.mean, mean_by_ops, (a,), given)
 
 
-def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
-    """The mean of what a mask selects."""
+def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
+    """Return the mean of the elements that a mask selects."""
     if not a.ndim and axis is not None:
         normalize_axes("mean", a, axis)  # a number has no axis, unlike for a sum
     total = sum(a, axis, keepdims=keepdims, where=where)
@@ -205,13 +223,13 @@ def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
-def needs_no_cast(a: Array, dtype: Any) -> bool:
-    """Whether a is computed with as it is, without a cast to the dtype asked for or to floats."""
+def needs_no_cast(a: Array, dtype: DType) -> bool:
+    """Return True if a has floating-point numbers, of the requested dtype if there is one."""
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 
-def floating(a: Any, dtype: Any) -> Array:
-    """In the dtype asked for, and integers in double precision."""
+def floating(a: ArrayLike, dtype: DType) -> Array:
+    """Cast a to the requested dtype; without one, cast integers to double precision."""
     a = a if isinstance(a, Array) else array_of(a)
     if dtype is None and a.dtype.kind in "biu":
         dtype = np.float64
@@ -219,13 +237,14 @@ def floating(a: Any, dtype: Any) -> Array:
 
 
 def spread_reduction(name: str) -> Callable[..., Array]:
-    """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
+    """Return ``numpy.std`` or ``numpy.var``; NumPy's own program computes with ``mean`` or ``where``."""
     function = getattr(statistics, name)
     variance = program_of(private("_core._methods._var"))
 
     def call_spread(
-        a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
-        where: Any = True, mean: Any = None, correction: Any = np._NoValue,
+        a: ArrayLike, axis: Axis = None, dtype: DType = None, *, ddof: float = 0.0,
+        keepdims: bool = False, where: ArrayLike = True, mean: ArrayLike | None = None,
+        correction: Any = np._NoValue,
     ) -> Array:  # fmt: skip
         if correction is not np._NoValue and ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -242,13 +261,13 @@ def spread_reduction(name: str) -> Callable[..., Array]:
             if name == "var":
                 return found
             one = where is True and statistics.count(a.shape, unwrap_option(axis)) == 1
-            # That of one real element is 0 everywhere, to all orders.
+            # The deviation of one real element is 0 everywhere, and so are all its derivatives.
             is_zero = one and a.dtype.kind != "c"
             return found if is_zero else elementwise.root_of_variance(found)
 
         if whole and a.dtype.kind in "fc":
             return spread_by_ops()
-        # NumPy casts integers while it adds up, as in ``mean``.
+        # NumPy casts integers while it adds, as in ``mean``.
         return exact.exactly(getattr(np, name), spread_by_ops, (a,), given)
 
     call_spread.__name__ = call_spread.__qualname__ = name
@@ -261,8 +280,7 @@ def spread_reduction(name: str) -> Callable[..., Array]:
 var, std = spread_reduction("var"), spread_reduction("std")
 
 
-def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """See ``numpy.ptp``."""
+def ptp(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     return amax(a, axis, keepdims=keepdims) - amin(a, axis, keepdims=keepdims)
 
 
@@ -274,7 +292,7 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """See ``numpy.average``; both the values and the weights stay connected."""
+    """Return ``numpy.average``, which depends on the values and on the weights."""
     a, weights = arrays_like_first(a, weights)
     if weights is None:
         found = mean(a, axis=axis, keepdims=keepdims)
@@ -292,7 +310,7 @@ def average(
 
 
 def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
-    """Weights of the averaged axes alone, in the shape in which they meet ``a``."""
+    """Reshape weights of the averaged axes alone so that they broadcast with ``a``."""
     if a.shape == weights.shape:
         return weights
     if axis is None:
@@ -308,7 +326,7 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- quantiles ---------------------------------------------------------------------------------
 def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """The axes to be reduced as one, at the end; and the shape that the result has with keepdims."""
+    """Join the axes to reduce to one last axis; also return the result's shape with keepdims."""
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -316,18 +334,17 @@ def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     return reshape(a, (*a.shape[:rest], math.prod(a.shape[rest:]))), kept
 
 
-def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """See ``numpy.median``."""
+def median(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     a, kept = last(floating(a, None), axis)
     found = middle(a, axis=-1)
     return reshape(found, kept) if keepdims else found
 
 
-# --- what skips NaN ----------------------------------------------------------------------------
+# --- reductions that skip NaN ------------------------------------------------------------------
 def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
-    """A reduction in which NaN counts as what changes nothing."""
+    """Return a reduction in which ``instead``, its neutral element, stands for NaN."""
 
-    def call_without_nan(a: Any, axis: Axis = None, **options: Any) -> Array:
+    def call_without_nan(a: ArrayLike, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
         if a.dtype.kind in "fc":
             a = laid_out(searching.where(elementwise.isnan(a), instead, a), a)
@@ -341,9 +358,9 @@ nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
 
 # --- along an axis -----------------------------------------------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """A cumulative function: of all elements in one dimension when there is no axis."""
+    """Return a cumulative function, which flattens its argument when there is no axis."""
 
-    def call_cumulative(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+    def call_cumulative(a: ArrayLike, axis: int | None = None, dtype: DType = None) -> Array:
         a = a if isinstance(a, Array) else array_of(a)
         if axis is None:
             a, axis = reshape(a, (-1,)), 0
@@ -361,9 +378,15 @@ cumprod = cumulative("cumprod", statistics.cumulative_prod)
 cumsum = cumulative("cumsum", statistics.cumulative_sum)
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
-    """See ``numpy.diff``: numbers may be joined, too."""
-    # np.asarray: a Python float here is one of double precision, as in NumPy.
+def diff(
+    a: Any,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Array:
+    """Return ``numpy.diff``; ``prepend`` and ``append`` may be numbers."""
+    # np.asarray: NumPy takes a Python float in double precision here.
     a, *ends = arrays_like_first(
         a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
     )
@@ -375,8 +398,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return utilities.diff(a, n=n, axis=at, prepend=first, append=last)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
-    """See ``numpy.ediff1d``."""
+def ediff1d(ary: Any, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     ary, *ends = arrays_like_first(ary, to_begin, to_end)
     for x in ends:
         if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
@@ -392,10 +414,10 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
 
 def numpy_sort(
-    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """See ``numpy.sort``; equal elements keep their order in any case."""
+    """Return ``numpy.sort``, always stable."""
     check_order("sort", kind, order, stable, descending)
     x, at = on_axis("sort", array_of(a), axis)
     if not descending:
@@ -404,7 +426,7 @@ def numpy_sort(
 
 
 def places_in_order(x: Array, axis: int, descending: bool) -> Array:
-    """Indices that sort x, with NaN at the end in either order."""
+    """Return the indices that sort x, with NaN at the end in either order."""
     places = argsort(x, axis=axis, descending=descending)
     if not descending or x.dtype.kind not in "fc":
         return places
@@ -415,8 +437,10 @@ def places_in_order(x: Array, axis: int, descending: bool) -> Array:
     return take_along_axis(places, last, axis=axis)
 
 
-def check_order(name: str, kind: Any, order: Any, stable: Any, descending: Any) -> None:
-    """ValueError, as NumPy's, for fields, and for a kind beside what says the same by keywords."""
+def check_order(
+    name: str, kind: str | None, order: Any, stable: bool | None, descending: bool | None
+) -> None:
+    """Raise ValueError, as NumPy does, for names of fields, or for ``kind`` beside ``stable``."""
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(
@@ -425,7 +449,7 @@ def check_order(name: str, kind: Any, order: Any, stable: Any, descending: Any) 
 
 
 def without_fields(order: Any) -> None:
-    """ValueError, as NumPy's, for the names of fields by which to sort."""
+    """Raise ValueError, as NumPy does, if names of fields are given."""
     if order is not None:
         raise ValueError(
             f"Cannot specify order when the array has no fields: order={shown(order)} [at {user_line()}]"
@@ -433,9 +457,13 @@ def without_fields(order: Any) -> None:
 
 
 def numpy_partition(
-    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+    a: ArrayLike,
+    kth: ArrayLike,
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
 ) -> Array:
-    """See ``numpy.partition``: what is in order is partitioned anywhere."""
+    """Return ``numpy.partition``: the sorted array, which is partitioned at each index."""
     without_fields(order)
     a, at = on_axis("partition", array_of(a), axis)
     check_places("partition", a, kth, at)
@@ -443,7 +471,7 @@ def numpy_partition(
 
 
 def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
-    """TypeError and ValueError, as NumPy has them, for what is no place along an axis."""
+    """Raise TypeError or ValueError, as NumPy does, if kth is no index along an axis."""
     places, n = host_values(kth), a.shape[axis] if a.ndim else 1
     if places.dtype.kind not in "iu":
         raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
@@ -453,7 +481,7 @@ def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
         )
 
 
-def round_decimals(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
+def round_decimals(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to decimals, as ``numpy.round`` does.
 
     Parameters
@@ -461,14 +489,14 @@ def round_decimals(a: Any, decimals: int = 0, out: Array | None = None) -> Array
     a : Array
         The array.
     decimals : int, default: 0
-        How many; negative ones round to tens, hundreds and so on.
+        The number of decimals; -1 rounds to tens, -2 to hundreds and so on.
     out : Array | None, default: None
-        Where to write the result.
+        The Array to write the result into.
 
     Returns
     -------
     Array
-        Of the shape and dtype of a; out, if it is given.
+        An Array of the shape and dtype of a, or out, if it is given.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""NumPy's functions of shapes that the standard has not, on Arrays: ``np.hstack`` and its kin."""
+"""NumPy's functions that join arrays or change shapes, with parameters that the standard lacks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,22 @@ from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .numpy_arguments import array_of, arrays_like_first, as_operands, cast_checked, into
+from .numpy_arguments import (
+    ArrayLike,
+    Casting,
+    DType,
+    array_of,
+    arrays_like_first,
+    as_operands,
+    cast_checked,
+    into,
+)
 
 NUMBERS = "biufc"  # kinds of dtypes
 
 
 def at_least(n: int) -> Callable[..., Any]:
-    """``numpy.atleast_1d``, ``atleast_2d`` and ``atleast_3d``: axes of length 1 are added, as views."""
+    """Return ``numpy.atleast_1d``, ``atleast_2d`` or ``atleast_3d``, which add axes in views."""
 
     def add_axes(x: Array) -> Array:
         if not x.ndim:
@@ -36,17 +45,15 @@ def at_least(n: int) -> Callable[..., Any]:
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
-    """Every one of some arrays with at least n axes."""
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
-def numpy_transpose(a: Array, axes: Any = None) -> Array:
-    """See ``numpy.transpose``."""
+def numpy_transpose(a: Array, axes: Sequence[int] | None = None) -> Array:
     return methods.transpose(a, *(() if axes is None else (axes,)))
 
 
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """See ``numpy.broadcast_arrays``; what holds no numbers, such as None, becomes NumPy's array."""
+    """Return ``numpy.broadcast_arrays``; arguments that hold no numbers become NumPy's arrays."""
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(arrays_like_first(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
@@ -61,13 +68,13 @@ def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 def join_arrays(
     arrays: Sequence[Any],
     axis: int | None,
-    dtype: Any = None,
-    casting: str = "same_kind",
+    dtype: DType = None,
+    casting: Casting = "same_kind",
     out: Array | None = None,
     *,
     join: Callable[..., Array] = concat,
 ) -> Array:
-    """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
+    """Join arrays in ``dtype``, in that of ``out``, or in their common dtype."""
     parts = as_operands(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
@@ -85,10 +92,9 @@ def concatenate(
     axis: int | None = 0,
     out: Array | None = None,
     *,
-    dtype: Any = None,
-    casting: str = "same_kind",
+    dtype: DType = None,
+    casting: Casting = "same_kind",
 ) -> Array:
-    """See ``numpy.concatenate``."""
     return join_arrays(arrays, axis, dtype, casting, out)
 
 
@@ -97,45 +103,39 @@ def numpy_stack(
     axis: int = 0,
     out: Array | None = None,
     *,
-    dtype: Any = None,
-    casting: str = "same_kind",
+    dtype: DType = None,
+    casting: Casting = "same_kind",
 ) -> Array:
-    """See ``numpy.stack``."""
     return join_arrays(arrays, axis, dtype, casting, out, join=manipulation.stack)
 
 
-def numpy_broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
-    """See ``numpy.broadcast_to``."""
+def numpy_broadcast_to(array: ArrayLike, shape: Any, subok: bool = False) -> Array:
     lengths = tuple(np.atleast_1d(shape).tolist())  # which may be booleans
     return manipulation.broadcast_to(array_of(array), lengths)
 
 
-def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """See ``numpy.hstack``."""
+def hstack(tup: Sequence[Any], *, dtype: DType = None, casting: Casting = "same_kind") -> Array:
     parts = each_at_least(1, tup)
     return join_arrays(parts, 0 if parts[0].ndim == 1 else 1, dtype, casting)
 
 
-def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """See ``numpy.vstack``."""
+def vstack(tup: Sequence[Any], *, dtype: DType = None, casting: Casting = "same_kind") -> Array:
     return join_arrays(each_at_least(2, tup), 0, dtype, casting)
 
 
 def dstack(tup: Sequence[Any]) -> Array:
-    """See ``numpy.dstack``."""
     return join_arrays(each_at_least(3, tup), 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Array:
-    """See ``numpy.column_stack``."""
     parts = as_operands(*tup)
     return join_arrays([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 
 def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
-    """``numpy.tril`` and ``numpy.triu``; of one dimension every row of a matrix is it."""
+    """Return ``numpy.tril`` or ``numpy.triu``, which repeat a vector as the rows of a matrix."""
 
-    def cut_triangle(m: Any, k: int = 0) -> Array:
+    def cut_triangle(m: ArrayLike, k: int = 0) -> Array:
         m = array_of(m)
         return cut(numpy_broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
 
@@ -143,10 +143,10 @@ def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def cumulative(along: Callable[..., Array]) -> Callable[..., Array]:
-    """``numpy.cumulative_sum`` and ``numpy.cumulative_prod``: of shape () they are of one dimension."""
+    """Return ``numpy.cumulative_sum`` or ``cumulative_prod``, which take shape () as one dimension."""
 
     def accumulate_elements(
-        x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+        x: ArrayLike, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
     ) -> Array:
         x = array_of(x)
         x = x if x.ndim else reshape(x, (1,))

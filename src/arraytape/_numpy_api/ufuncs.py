@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that the standard has not, and what all ufuncs can do beside being called."""
+"""NumPy's ufuncs that the standard lacks, and ``accumulate``, ``outer`` and ``at`` of all ufuncs."""
 
 from __future__ import annotations
 
@@ -22,32 +22,30 @@ from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
 from . import exact
-from .numpy_arguments import array_of, arrays_like_first, mark_as_scalar
+from .numpy_arguments import ArrayLike, DType, array_of, arrays_like_first, mark_as_scalar
 
 LOG2 = math.log(2.0)
 
 
 def multiply_by(factor: float) -> Callable[[Any], Array]:
-    """Multiplication by a number, of integers too."""
     return lambda x: x * factor
 
 
 def exp2(x: Array) -> Array:
-    """See ``numpy.exp2``."""
     return 2.0**x
 
 
 def ufunc_result(y: Any) -> Any:
-    """What a ufunc gives: of shape () scalars, which those of ``where`` and of views are not."""
+    """Mark results of shape () as scalars, as a ufunc's are; those of ``where`` and views are not."""
     if isinstance(y, tuple):
         return tuple([ufunc_result(part) for part in y])
     return mark_as_scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
 def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
-    """``numpy.fmax`` and ``numpy.fmin``: of a number and NaN, the number."""
+    """Return ``numpy.fmax`` or ``numpy.fmin``, which prefer a number to NaN."""
 
-    def pick_known(x1: Any, x2: Any) -> Array:
+    def pick_known(x1: ArrayLike, x2: ArrayLike) -> Array:
         x1, x2 = arrays_like_first(x1, x2)
         picked = where(elementwise.isnan(x2), x1, pick(x1, x2))
         return where(elementwise.isnan(x1), x2, picked)
@@ -55,63 +53,59 @@ def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any,
     return pick_known
 
 
-def fmod(x1: Any, x2: Any) -> Array:
-    """See ``numpy.fmod``: the remainder has the sign of x1."""
+def fmod(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return ``numpy.fmod``: the remainder has the sign of x1."""
     return elementwise.truncated_remainder(*arrays_like_first(x1, x2))
 
 
-def float_power(x1: Any, x2: Any) -> Array:
-    """See ``numpy.float_power``."""
+def float_power(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = arrays_like_first(x1, x2)
     dtype = result_type(x1.dtype, x2.dtype, np.float64)
     return astype(x1, dtype, copy=False) ** astype(x2, dtype, copy=False)
 
 
-def heaviside(x1: Any, x2: Any) -> Array:
-    """See ``numpy.heaviside``; the gradient of x2 counts where x1 is 0."""
+def heaviside(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return ``numpy.heaviside``, which depends on x2 where x1 is 0."""
     x1, x2 = arrays_like_first(x1, x2)
     step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
     return where(elementwise.isnan(x1), x1, step)
 
 
-def logaddexp2(x1: Any, x2: Any) -> Array:
-    """See ``numpy.logaddexp2``."""
+def logaddexp2(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = arrays_like_first(x1, x2)
-    # The greater one apart: of large numbers, rounded products have no difference left.
+    # The maximum is subtracted first: products of large numbers with log(2) would round to one value.
     top = stop_gradient(elementwise.maximum(x1, x2))
     top = where(elementwise.isfinite(top), top, 0.0)
     return top + elementwise.logaddexp((x1 - top) * LOG2, (x2 - top) * LOG2) / LOG2
 
 
-def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
-    """See ``numpy.divmod``."""
+def divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
     return elementwise.floor_divide(x1, x2), elementwise.remainder(x1, x2)
 
 
 def modf(x: Array) -> tuple[Array, Array]:
-    """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
+    """Return ``numpy.modf``: the fractional part, with derivative 1, and the integral part."""
     far = elementwise.isinf(x)
     part = elementwise.truncated_remainder(where(far, 0.0, x), 1.0)
     return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
-def matvec(x1: Any, x2: Any) -> Array:
-    """See ``numpy.matvec``."""
+def matvec(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = arrays_like_first(x1, x2)
     return matmul(x1, x2[..., None])[..., 0]
 
 
-def vecmat(x1: Any, x2: Any) -> Array:
-    """See ``numpy.vecmat``."""
+def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = arrays_like_first(x1, x2)
     x1 = elementwise.conj(x1) if x1.dtype.kind == "c" else x1
     return matmul(x1[..., None, :], x2)[..., 0, :]
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others.
+    """Restrict a composition of ops to the dtypes that NumPy's ufunc takes.
 
-    It computes with integers in the floating-point dtype that NumPy takes for them, if it takes one.
+    Operands are cast to the floating-point dtypes in which NumPy computes; integers stay where NumPy
+    computes with integers.
     """
 
     def call_for_numpys_types(*inputs: Any) -> Any:
@@ -158,7 +152,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
 UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
-# Whose values our ops round otherwise, or find otherwise at infinities and NaN.
+# Ufuncs whose values differ from those of our ops in rounding, or at infinities and NaN.
 COMPOSED = frozenset((
     np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
     np.fmin, np.fmod, np.heaviside,
@@ -169,7 +163,7 @@ COMPOSED = frozenset((
 def running_extremum(
     ufunc: np.ufunc, pick: Callable[[Array, Array], Array]
 ) -> Callable[..., Array]:
-    """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
+    """Return ``np.maximum.accumulate`` or ``np.minimum.accumulate``, one op for each step."""
 
     def accumulate_steps(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
@@ -190,8 +184,8 @@ ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
 }
 
 
-def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None) -> Array:
-    """``ufunc.accumulate(x)``."""
+def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int | None = 0, dtype: DType = None) -> Array:
+    """Run ``ufunc.accumulate(x)``."""
     x = array_of(x)
     if axis is None:
         if x.ndim > 1:
@@ -206,8 +200,8 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None)
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
-def ufunc_outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
-    """``ufunc.outer(x1, x2)``: every element of the one with every element of the other."""
+def ufunc_outer(ufunc: np.ufunc, x1: ArrayLike, x2: ArrayLike) -> Any:
+    """Run ``ufunc.outer(x1, x2)``: on all pairs of an element of x1 and one of x2."""
     x1, x2 = arrays_like_first(x1, x2)
     return ufunc(reshape(x1, x1.shape + (1,) * x2.ndim), x2)
 
@@ -216,21 +210,21 @@ ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
 def at_in_copy(ufunc: np.ufunc, x: Any, indices: Any, value: Any) -> Any:
-    """A copy of NumPy's data on which ``ufunc.at`` has run."""
+    """Run ``ufunc.at`` on a copy of NumPy's data and return the copy."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, value)
     return y
 
 
-def ufunc_at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
-    """``np.add.at(x, indices, value)``: elements that are named twice get both."""
+def ufunc_at(ufunc: np.ufunc, x: Array, indices: Any, value: ArrayLike) -> None:
+    """Run ``np.add.at(x, indices, value)``, in which repeated indices add up."""
 
     def add_at_by_ops() -> Array:
         taken = x[indices].shape
         added = astype(arrays_like_first(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
         y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
         named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
-        return where(named, y, x)  # no -0.0 but these becomes 0.0
+        return where(named, y, x)  # elsewhere -0.0 + 0.0 would turn -0.0 into 0.0
 
     numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
     setitem(x, ..., exact.exactly(numpys, add_at_by_ops, (x, indices, value), {}))
