@@ -1,16 +1,21 @@
-"""Boxed data and its namespace: what the storages for tests are made of."""
+"""Boxed data and its namespace, of which the storages for tests are made."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._storage.batched.batched_data import Batched
 from .._storage.standard import Standard
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray, RawOperand
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
@@ -22,9 +27,9 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 
 
 class Boxed:
-    """Data that answers to what the storage protocol asks for, and to nothing else.
+    """Data that supports the storage protocol, and nothing else.
 
-    ``inner`` is an array of the namespace within, ``boxes`` the namespace that makes such data.
+    ``inner`` is an array of the wrapped namespace, ``boxes`` the namespace that makes such data.
     """
 
     __slots__ = ("__weakref__", "inner")
@@ -32,13 +37,13 @@ class Boxed:
     __array_ufunc__ = None
     boxes: Boxes
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: RawArray) -> None:
         self.inner = inner
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """The values, for the storage itself: any other reader has gone around the protocol."""
-        found: np.ndarray[Any, Any] = getattr(self.inner, "_array", self.inner)
+        """Return the values, for the storage alone: other code would go around the protocol."""
+        found: Any = getattr(self.inner, "_array", self.inner)
         return found
 
     @property
@@ -87,7 +92,7 @@ class Frozen(Boxed):
 
     __slots__ = ()
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: RawArray) -> None:
         self.inner = inner
         self.memory.flags.writeable = False
 
@@ -110,7 +115,7 @@ def binary_method(name: str, method: str) -> Callable[..., Any]:
             return NotImplemented
         return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
 
-    def apply_reflected(x: Boxed, other: Any) -> Any:
+    def apply_reflected(x: Boxed, other: RawOperand) -> Any:
         return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
 
     def apply_in_place(x: Boxed, other: Any) -> Any:
@@ -139,7 +144,7 @@ for _name in BINARY:
 class Boxes:
     """A namespace of the standard over another one: its functions on boxed data."""
 
-    def __init__(self, within: Any, kind: type[Boxed], root: Boxes | None = None) -> None:
+    def __init__(self, within: ModuleType, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
         self.name = ""
 
@@ -190,7 +195,7 @@ class Boxes:
         return argument
 
     def memory_key(self, x: Boxed, key: Any) -> Any:
-        """An indexing key on memory; IndexError for host arrays, which no GPU's data takes."""
+        """Return an indexing key for memory; raise IndexError for host arrays, as GPU libraries do."""
         if type(key) is tuple:
             return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
@@ -199,26 +204,26 @@ class Boxes:
             raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
         return getattr(key, "memory", key)
 
-    def operand(self, other: Any, asarray_like: Boxed) -> Any:
-        """The other operand of an operator; TypeError for host arrays."""
+    def operand(self, other: RawOperand, asarray_like: Boxed) -> Any:
+        """Return the other operand of an operator; raise TypeError for host arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
             return self.from_memory(np.asarray(other), asarray_like.device).inner
         return self.unbox(other)
 
-    # --- what depends on the namespace within: here NumPy's ---------------------------------------
-    def from_memory(self, memory: Any, device: Any) -> Boxed:
+    # --- depends on the wrapped namespace: here NumPy's -------------------------------------------
+    def from_memory(self, memory: np.ndarray[Any, Any], device: Any) -> Boxed:
         return self.kind(np.asarray(memory))
 
-    def device_of(self, inner: Any) -> Any:
+    def device_of(self, inner: RawArray) -> Any:
         return f"{self.name}:0"
 
     def placing(self, device: Any) -> dict[str, Any]:
-        """The keyword arguments with which the namespace within is told a device."""
+        """Return the keyword arguments that give the wrapped namespace a device."""
         return {}
 
-    def dtype_for(self, dtype: Any) -> Any:
+    def dtype_for(self, dtype: npt.DTypeLike) -> Any:
         return dtype
 
     def dtype_within(self, found: Any) -> Any:
@@ -230,7 +235,7 @@ class Boxes:
 class StrictBoxes(Boxes):
     """Boxes around the arrays of array_api_strict, whose dtypes are its own."""
 
-    def from_memory(self, memory: Any, device: Any) -> Boxed:
+    def from_memory(self, memory: np.ndarray[Any, Any], device: Any) -> Boxed:
         array = type(self.within.asarray(0.0))
         return self.kind(array._new(np.asarray(memory), device=device))
 
@@ -240,7 +245,7 @@ class StrictBoxes(Boxes):
     def placing(self, device: Any) -> dict[str, Any]:
         return {} if device is None else {"device": device}
 
-    def dtype_for(self, dtype: Any) -> Any:
+    def dtype_for(self, dtype: npt.DTypeLike) -> Any:
         return getattr(self.within, np.dtype(dtype).name)
 
     def dtype_within(self, found: Any) -> Any:
@@ -264,8 +269,8 @@ class FrozenNamespace(BoxedNamespace):
         return x.boxes.from_memory(sums, x.device)
 
 
-def unpickled(name: str, memory: Any, device: str) -> Boxed:
-    """Boxed data on the storage of this name."""
+def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
+    """Return boxed data on the storage of this name."""
     from . import storages
 
     storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()

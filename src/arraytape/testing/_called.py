@@ -1,4 +1,4 @@
-"""What the mark check_gradients asks for: a test's calls of some functions, kept and checked."""
+"""The work of the mark check_gradients: to keep a test's calls and to check their gradients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOATING = "fc"
 
 
 class Call(NamedTuple):
-    """One call: the function, its arguments as they were, and the line that made it."""
+    """One call: the function, copies of its arguments, and the line that made the call."""
 
     function: Callable[..., Any]
     arguments: inspect.BoundArguments
@@ -33,10 +33,10 @@ class Call(NamedTuple):
 
 
 class Calls:
-    """Within the block, calls of some functions are kept, with their arguments as they were.
+    """A block that keeps calls of some functions, with copies of their arguments.
 
-    They are replaced in the test's module and in all modules of the package that they are from, under
-    whatever name.  What a kept call calls itself is not kept.  limit : how many of each function.
+    The functions are replaced in the test's module and in all modules of their own package, under any
+    name.  Calls within a kept call are not kept.  limit : the number of calls kept of each function.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Calls:
         self.replaced.clear()
 
     def names_bound_to(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
-        """The names by which a test, or the function's own package, calls it; LookupError for none."""
+        """Return the modules' names that are bound to a function; raise LookupError if there is none."""
         package = f.__module__.partition(".")[0]
         loaded = [m for name, m in [*sys.modules.items()] if name.partition(".")[0] == package]
         modules = [vars(m) for m in (self.module, *loaded) if isinstance(m, ModuleType)]
@@ -75,7 +75,7 @@ class Calls:
         return found
 
     def keeping(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with its outermost calls kept."""
+        """Wrap a function so that its outermost calls are kept."""
 
         @functools.wraps(f)
         def keep_call(*args: Any, **keywords: Any) -> Any:
@@ -94,8 +94,10 @@ class Calls:
 
         return keep_call
 
-    def snapshot(self, f: Callable[..., Any], args: Any, keywords: Any) -> Call | None:
-        """A call as it is made, if an argument has a floating-point Array in it."""
+    def snapshot(
+        self, f: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Call | None:
+        """Copy a call, if an argument has a floating-point Array in it; else return None."""
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
@@ -107,7 +109,7 @@ class Calls:
         return Call(f, bound, user_line())
 
     def check_kept_calls(self, options: dict[str, Any]) -> None:
-        """AssertionError where gradients of a kept call differ from differences, or nothing was kept."""
+        """Raise AssertionError for wrong gradients, and for a function without kept calls."""
         for call in self.kept:
             check_call(call, options)
         for f in self.functions:
@@ -118,8 +120,8 @@ class Calls:
                 )
 
 
-def function_named(f: Any) -> Callable[..., Any]:
-    """A function, which may be given as "module.name"."""
+def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Return a function, which may be given as "module.name"."""
     if isinstance(f, str):
         module, _, name = f.rpartition(".")
         try:
@@ -133,25 +135,24 @@ def function_named(f: Any) -> Callable[..., Any]:
 
 
 def is_floating_leaf(x: Any) -> bool:
-    """Whether a leaf is an Array of floating-point numbers."""
     return isinstance(x, Array) and x.dtype.kind in FLOATING
 
 
 def snapshot(x: Any) -> Any:
-    """A leaf as it is now: an Array as one of its own, which nothing follows."""
+    """Copy a leaf, an Array as one that no recorder follows."""
     if isinstance(x, np.ndarray):
         return x.copy()
     return detached_copy(x) if isinstance(x, Array) else x
 
 
 def detached_copy(x: Array) -> Array:
-    """The values of an Array on its device, with no tape's ids."""
+    """Copy the values of an Array to one that no recorder follows."""
     _, data = current(x)
     return wrap(storage_of(data).copy(data))
 
 
 def check_call(call: Call, options: dict[str, Any]) -> None:
-    """Compare the gradients of one call by all Arrays among its arguments."""
+    """Compare the gradients of one call with respect to all Arrays among its arguments."""
     arguments = call.arguments.arguments
     varied = {
         name: value
@@ -186,7 +187,7 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
 
 
 def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
-    """``check_gradients``, whose error says what the tape warned of; without one, it is warned of."""
+    """Call ``check_gradients`` and pass on its warnings only if it raises no error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_gradients(f, inputs, **options)
@@ -195,7 +196,7 @@ def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None
 
 
 def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool) -> None:
-    """Compare the gradients of the functions that a test returned, or call them where there are none."""
+    """Compare the gradients of the functions that a test returned, or only call them."""
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[0])):

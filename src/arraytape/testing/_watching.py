@@ -1,4 +1,4 @@
-"""Tapes that watch what the namespace's functions make, for tests of code that makes its own arrays."""
+"""Tapes that watch all arrays which the namespace makes, for tests of code that makes its own arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._array.array import namespace
 from .._tape.tape import GradientTape
 from .._util.locks import reentrant_lock
 
-# What makes arrays of anything but arrays: everything else follows from these.
+# The functions that make arrays without an Array as argument: results of all others are followed anyway.
 MAKERS = (
     "arange", "asarray", "empty", "empty_like", "eye", "fft.fftfreq", "fft.rfftfreq", "from_dlpack",
     "full", "full_like", "linspace", "logspace", "ones", "ones_like", "zeros", "zeros_like",
@@ -21,12 +21,12 @@ MAKERS = (
 TAPE: ContextVar[GradientTape | None] = ContextVar("TAPE", default=None)
 LOCK = reentrant_lock()
 REPLACED: dict[str, Any] = {}  # the namespace's own functions, while a block is open
-BLOCKS: list[object] = []  # the open ones, of all threads
+BLOCKS: list[object] = []  # the open blocks of all threads
 
 
 @contextmanager
 def watching() -> Iterator[GradientTape]:
-    """A persistent tape that watches every floating-point array which the namespace makes here."""
+    """Open a persistent tape that watches every floating-point array which the namespace makes."""
     with GradientTape(persistent=True) as tape, makers_watched():
         token = TAPE.set(tape)
         try:
@@ -63,7 +63,7 @@ def replace_function(name: str, function: Callable[..., Any]) -> None:
 
 
 def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose floating-point results the tape of this thread or task watches."""
+    """Wrap a function so that the tape of this thread or task watches its floating-point results."""
 
     @functools.wraps(make)
     def make_watched(*args: Any, **keywords: Any) -> Any:

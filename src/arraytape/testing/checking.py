@@ -1,7 +1,7 @@
-"""``check_gradients``: both modes against differences, and where they part, said in plain words.
+"""``check_gradients`` compares both modes with differences, and explains where they differ.
 
-The check itself goes along a few random directions, which costs a few calls.  Only what differs there is
-looked at element by element.
+The check goes along a few random directions, which costs a few calls.  Only if the slopes along a
+direction differ, elements are compared one by one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SECOND = (
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
 SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
-SECONDS = 5.0  # for which elements are looked at, one after the other
+SECONDS = 5.0  # the time limit for comparing elements, one after the other
 
 
 @entrance
@@ -127,8 +127,8 @@ def check_gradients(
             problem.check_second(chosen, along, directions(problem.exact, seed + 100), 10 * rtol, h)
 
 
-def modes_of(modes: Any) -> list[str]:
-    """The modes in short; ValueError for others, and for none."""
+def modes_of(modes: Sequence[str]) -> list[str]:
+    """Return the short names of the modes; raise ValueError for others, and for none."""
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
         raise ValueError(
             f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {shown(modes)}; 'forward' "
@@ -138,10 +138,10 @@ def modes_of(modes: Any) -> list[str]:
 
 
 def orders_of(order: Any) -> set[int]:
-    """The orders to check; ValueError for others, and for none."""
+    """Return the orders to check; raise ValueError for others, and for none."""
     several = not isinstance(order, int | str) and isinstance(order, Iterable)
     wanted = set(order) if several else {1, 2} if order == 2 else {order}
-    if not wanted or not all(one in (1, 2) for one in wanted):
+    if not wanted or not wanted <= {1, 2}:
         raise ValueError(
             f"check_gradients: order is 1 or 2, got {shown(order)} or (1, 2) [at {user_line()}]"
             if several
@@ -151,7 +151,7 @@ def orders_of(order: Any) -> set[int]:
 
 
 class Place(NamedTuple):
-    """One element of one input, and its part where it is complex."""
+    """One element of one input: its real or its imaginary part."""
 
     leaf: int
     element: tuple[int, ...]
@@ -159,9 +159,9 @@ class Place(NamedTuple):
 
 
 class Problem:
-    """A function with its inputs, taken apart into those that are differentiated and the rest.
+    """A function with its inputs, of which the floating-point leaves are differentiated.
 
-    given : the inputs to differentiate, as they are.  exact : the same in double precision.
+    given : these leaves as NumPy arrays.  exact : these arrays in double precision.
     """
 
     def __init__(self, f: Callable[..., Any], inputs: Any) -> None:
@@ -185,7 +185,7 @@ class Problem:
                 f"check_gradients: no floating-point number among the inputs ({said}); integers have no "
                 f"gradient: pass 3.0 in place of 3 [at {user_line()}]"
             )
-        # Read before anything is compared, so that what is no array is said first.
+        # Called before any comparison, so that the error for a result that is no array comes first.
         results = self.results(*map(as_tested_array, self.given))
         self.shapes = [(y.shape, y.dtype) for y in results]
         self.single = any(
@@ -196,12 +196,12 @@ class Problem:
         self.is_scalar = one
 
     def scalar_loss(self, *arrays: Any) -> Array:
-        """What is differentiated: f's one number, else the weighted sum of its results."""
+        """Return the differentiated scalar: f's one number, or the weighted sum of its results."""
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
 
     def results(self, *arrays: Any) -> list[Array]:
-        """The floating-point results of f on Arrays in the place of the inputs."""
+        """Call f on Arrays in the place of the inputs and return its floating-point results."""
         leaves = list(self.leaves)
         for place, x in zip(self.places, arrays, strict=True):
             leaves[place] = x
@@ -224,25 +224,30 @@ class Problem:
         return floats
 
     def tolerance(self) -> float:
-        """How far derivatives may differ from differences, by the dtypes."""
+        """Return the default of rtol, by the dtypes of inputs and results."""
         return SINGLE if self.single else TOLERANCE
 
     def loss_value(self, *xs: Any) -> float:
-        """The scalar that is differentiated, of NumPy arrays."""
+        """Return the scalar that is differentiated, computed from NumPy arrays."""
         with Quiet():
             return float(self.scalar_loss(*map(as_tested_array, xs)))
 
     def flat_results(self, *xs: Any) -> Host:
-        """All results in one row."""
+        """Return all results, flattened and joined."""
         with Quiet():
             found = [np.asarray(y).reshape(-1) for y in self.results(*map(as_tested_array, xs))]
         return np.concatenate(found)
 
     # --- along directions -------------------------------------------------------------------------
     def check_first(
-        self, modes: Sequence[str], found: Sequence[Any], along: Any, rtol: float, h: float
+        self,
+        modes: Sequence[str],
+        found: Sequence[Any],
+        along: Sequence[Host],
+        rtol: float,
+        h: float,
     ) -> None:
-        """AssertionError unless the slope along a direction is that of the differences."""
+        """Raise AssertionError unless the slope along a direction is that of the differences."""
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
             got = inner(found, along) if mode == "rev" else self.forward_slope(along)
@@ -251,15 +256,20 @@ class Problem:
             ):
                 Finding(self, mode, rtol, h).raise_first(got, slope)
 
-    def forward_slope(self, along: Any) -> float:
-        """The slope of the scalar by forward mode."""
+    def forward_slope(self, along: Sequence[Host]) -> float:
+        """Return the slope of the scalar by forward mode."""
         (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
     def check_second(
-        self, modes: Sequence[str], along: Any, other: Any, rtol: float, h: float
+        self,
+        modes: Sequence[str],
+        along: Sequence[Host],
+        other: Sequence[Host],
+        rtol: float,
+        h: float,
     ) -> None:
-        """AssertionError unless the curvature along two directions is that of the differences."""
+        """Raise AssertionError unless the curvature along two directions is that of the differences."""
 
         def slope_along(*xs: Any) -> float:
             with Quiet():
@@ -275,20 +285,20 @@ class Problem:
                 Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
 
     def agrees(
-        self, got: float, at: Callable[..., float], along: Any, rtol: float, h: float
+        self, got: float, at: Callable[..., float], along: Sequence[Host], rtol: float, h: float
     ) -> bool:
-        """Whether a slope is that of the differences with the step at which these settle best."""
+        """Return True if a slope is that of the differences with the step of the least error."""
         slope, error = settled_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
         return bool(
             error <= 100 * rtol * max(1.0, abs(slope)) and slopes_agree(got, slope, rtol + error)
         )
 
-    def shifted_inputs(self, along: Any, t: float) -> list[Any]:
+    def shifted_inputs(self, along: Sequence[Host], t: float) -> list[Any]:
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
     # --- names ------------------------------------------------------------------------------------
     def name_of_input(self, place: Place) -> str:
-        """An element of an input in words."""
+        """Describe an element of an input in words."""
         number = self.places[place.leaf]
         sizes = [len(nest.leaves(argument)) for argument in self.arguments]
         argument = int(np.searchsorted(np.cumsum(sizes), number, side="right"))
@@ -300,7 +310,7 @@ class Problem:
         return said + (" (its imaginary part)" if place.imaginary else "")
 
     def parameter_name(self, argument: int) -> str:
-        """The name of a parameter of f, or its number."""
+        """Return the name of a parameter of f, or its number."""
         try:
             parameters = list(inspect.signature(self.f).parameters.values())
         except (TypeError, ValueError):
@@ -311,7 +321,7 @@ class Problem:
         return positional[argument].name if argument < len(positional) else str(argument)
 
     def name_of_result(self, number: int) -> str:
-        """An element of the results in words, by its place in one row."""
+        """Describe an element of the flattened results in words."""
         floats = [
             path
             for path, y, _ in nest.located(self.answer)
@@ -329,19 +339,19 @@ class Problem:
 
 
 class Finding:
-    """What differs, looked at element by element."""
+    """A difference between a mode and differences, to be located element by element."""
 
     def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
 
     def unit_direction(self, place: Place) -> list[Any]:
-        """The direction of one element."""
+        """Return the unit direction of one element."""
         along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
         along[place.leaf][place.element] = 1j if place.imaginary else 1.0
         return along
 
     def input_elements(self) -> Iterator[Place]:
-        """All elements of all inputs."""
+        """Yield all elements of all inputs."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
                 yield Place(i, element, False)
@@ -351,12 +361,15 @@ class Finding:
     def compared(
         self, at: Callable[..., float], got: Callable[[Place], float]
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
-        """The elements that differ, with both values and the differences' error; how many were seen."""
+        """Return the elements that differ, and the number of those compared.
+
+        Each with the mode's value, the differences' value and the error of that.
+        """
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.input_elements():
             along = self.unit_direction(place)
 
-            def on_the_way(t: float, along: Any = along) -> float:
+            def on_the_way(t: float, along: Sequence[Host] = along) -> float:
                 return at(*self.problem.shifted_inputs(along, t))
 
             slope, error = settled_slope(on_the_way, self.h, self.problem.exact)
@@ -371,7 +384,7 @@ class Finding:
         return wrong, seen
 
     def raise_first(self, along: float, slope: float) -> None:
-        """The AssertionError for a first derivative."""
+        """Raise the AssertionError for a first derivative."""
         problem = self.problem
         said, reverse = self.reverse_gradients()
 
@@ -399,7 +412,7 @@ class Finding:
         raise AssertionError(f"{message}{self.count_differing(wrong, seen)}. {hint}")
 
     def of_result(self, place: Place) -> tuple[int, float, float]:
-        """The element of the results that differs most, with both slopes, of f's own results."""
+        """Return the element of f's results whose slope differs most, with both slopes."""
         problem, along = self.problem, self.unit_direction(place)
         expected = np.atleast_1d(
             settled_slope(
@@ -420,7 +433,7 @@ class Finding:
         return j, plain_number(found[j]), plain_number(expected[j])
 
     def row(self, j: int, place: Place, is_complex: bool) -> Any:
-        """The slope of one element of the results by one element of the inputs, by reverse mode."""
+        """Return the derivative of result element j with respect to an input element (reverse mode)."""
         problem = self.problem
 
         def one(part: str) -> float:
@@ -443,14 +456,14 @@ class Finding:
         return one("real") + 1j * one("imag") if is_complex else one("real")
 
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
-        """The AssertionError for a second derivative."""
+        """Raise the AssertionError for a second derivative."""
         problem = self.problem
         started, worst = time.monotonic(), None
         for place in self.input_elements():
             unit = self.unit_direction(place)
             found = way(problem.scalar_loss, problem.given, unit)
 
-            def gradient_along(t: float, unit: Any = unit) -> Host:
+            def gradient_along(t: float, unit: Sequence[Host] = unit) -> Host:
                 with Quiet():
                     parts = gradients(problem.scalar_loss, problem.shifted_inputs(unit, t))
                 return np.concatenate([np.asarray(g).reshape(-1) for g in parts])
@@ -481,7 +494,8 @@ class Finding:
         raise AssertionError(
             f"second order, {self.mode}: second derivative of {what} with respect to "
             f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
-            f"{self.both_values(value, expected_value)}. {self.kink(place) or self.kink(other) or SECOND}"
+            f"{self.both_values(value, expected_value)}. "
+            f"{self.kink(place) or self.kink(other) or SECOND}"
         )
 
     def from_flat(self, k: int) -> Place:
@@ -493,7 +507,7 @@ class Finding:
 
     # --- words ------------------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """What the tape says while it computes the gradients, and these."""
+        """Return the tape's warnings while it computes the gradients, and the gradients."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = gradients(self.problem.scalar_loss, self.problem.given)
@@ -503,8 +517,8 @@ class Finding:
         x = self.problem.exact[place.leaf][place.element]
         return f"{plain_number(x):.6g}"
 
-    def both_values(self, value: Any, slope: Any) -> str:
-        """Both values in words."""
+    def both_values(self, value: complex, slope: complex) -> str:
+        """Describe both values and their ratio in words."""
         said = f"{SAID[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
         usable = np.isfinite(value) and np.isfinite(slope) and slope != 0
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
@@ -515,7 +529,7 @@ class Finding:
         return f" ({len(wrong)} of {seen} elements{looked} differ by more than {self.rtol:g})"
 
     def hint(self, wrong: Sequence[Any], worst: Place, said: Sequence[str]) -> str:
-        """What it looks like, and what to do."""
+        """Return the likely cause of the difference, and advice."""
         if said:
             return f"The tape says: {said[0]}"
         here = [one for one in wrong if one[0].leaf == worst.leaf]
@@ -548,7 +562,7 @@ class Finding:
         return self.shape_hint(wrong)
 
     def shape_hint(self, wrong: Sequence[Any]) -> str:
-        """Whether the gradient is the transposed one, or "" where it is not."""
+        """Return a hint if the gradient is the transposed one, else ""."""
         leaf = wrong[0][0].leaf
         x = self.problem.exact[leaf]
         table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
@@ -560,9 +574,9 @@ class Finding:
         return ""
 
     def kink(self, place: Place, j: int | None = None) -> str:
-        """That f has a kink or a jump at an element, or "" where it has none.
+        """Return a sentence if f has a kink or a jump at an input element, else "".
 
-        j : of which element of the results; None: of what is differentiated.
+        j : the element of the results; None: the scalar that is differentiated.
         """
         problem, along = self.problem, self.unit_direction(place)
 
@@ -593,10 +607,10 @@ class Finding:
 
 
 def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
-    """The slope of ``at`` at 0 by differences with the step at which they settle best, and its error.
+    """Return the slope of ``at`` at 0 by differences with the step of the least error, and that error.
 
-    For each step the slope is that of fourth order; its error is the distance from the one of half the
-    step.  So a kink or the end of f's domain within the first step does no harm.
+    Differences are of fourth order.  The error is estimated by the distance from the slope of half the
+    step, so that a kink or the end of f's domain within the first step does no harm.
     """
     size = max([1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in inputs)])
     steps = [h * part for part in SHRINKING] + ([h * size] if size > 10.0 else [])
@@ -605,7 +619,7 @@ def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -
     for step in steps:
         slopes = [differences(lambda t: at(float(t)), [0.0], [1.0], s) for s in (step, step / 2)]
         error = float(np.max(np.abs(np.asarray(slopes[0]) - slopes[1]), initial=0.0))
-        # Rounding of the inputs and of the values may be the same for both steps.
+        # Rounding errors of inputs and values may be equal for both steps, so they are added.
         greatest = float(np.max(np.abs(slopes[1]), initial=0.0))
         error += EPSILON * (size * greatest + value) / step
         error = error if np.isfinite(error) else np.inf
@@ -616,7 +630,7 @@ def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -
 
 
 def is_inexact(leaf: Any) -> bool:
-    """Whether a leaf of the inputs has floating-point numbers."""
+    """Return True if a leaf of the inputs has floating-point numbers."""
     if isinstance(leaf, float | complex):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
@@ -624,29 +638,28 @@ def is_inexact(leaf: Any) -> bool:
 
 
 def host_leaf(leaf: Any) -> Host:
-    """A leaf of the inputs as NumPy's array."""
     return np.array(leaf.to_device("cpu") if isinstance(leaf, Array) else leaf)
 
 
-def plain_number(value: Any) -> Any:
-    """A number for a message: complex where it has an imaginary part."""
+def plain_number(value: complex) -> Any:
+    """Return a Python number for a message: complex if it has an imaginary part, else real."""
     number = complex(value)
     return number if number.imag else number.real
 
 
-def slopes_agree(found: Any, expected: Any, rtol: float) -> bool:
-    """Whether two slopes agree; NaN agrees with nothing."""
+def slopes_agree(found: complex, expected: complex, rtol: float) -> bool:
+    """Return True if two slopes agree; NaN agrees with nothing."""
     return bool(abs(found - expected) <= rtol * max(1.0, abs(expected)))
 
 
-def distance(found: Any, expected: Any) -> float:
-    """How far two slopes differ, relative to the greater of 1 and the slope; NaN is farthest."""
+def distance(found: complex, expected: complex) -> float:
+    """Return the difference of two slopes relative to the greater of 1 and the slope; NaN: infinity."""
     off = abs(found - expected) / max(1.0, abs(expected))
     return float(off) if np.isfinite(off) else np.inf
 
 
-def simple(value: Any, slope: Any) -> str:
-    """What the ratio of two slopes looks like, or "" where it is nothing simple."""
+def simple(value: complex, slope: complex) -> str:
+    """Return the likely cause of a simple ratio of two slopes, or "" if it is not simple."""
     if not np.isfinite(value) or not np.isfinite(slope) or not slope:
         return ""
     ratio = value / slope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,18 +13,22 @@ from .._tape.arguments import UnconnectedGradients
 from .._tape.tape import GradientTape
 from .._util.errors import entrance
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Function = Callable[..., Array]
+Raw = np.ndarray[Any, Any]
 ZERO = UnconnectedGradients.ZERO
 
 
 @entrance
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Fixed, uneven weights, so that no two outputs can stand in for each other.
+    """Return fixed, uneven weights, so that exchanged outputs change a weighted sum.
 
     Parameters
     ----------
     shape : tuple[int, ...]
-        Their shape.
+        The shape of the weights.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 @entrance
-def total(outputs: Any) -> Array:
+def total(outputs: Array | Sequence[Array]) -> Array:
     """Sum all floating-point outputs, weighted, to one real number.
 
     Parameters
@@ -75,7 +79,7 @@ def total(outputs: Any) -> Array:
 
 @entrance
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """The tape's gradients of a scalar function.
+    """Compute the tape's gradients of a scalar function.
 
     Parameters
     ----------
@@ -106,7 +110,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 @entrance
 def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Hessian-vector products by nested tapes: the gradient of <gradient, along>.
+    """Compute Hessian-vector products by nested tapes: the gradient of <gradient, along>.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
 
 @entrance
 def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Each output's derivative along directions, by forward mode.
+    """Compute each output's derivative along directions, by forward mode.
 
     Parameters
     ----------
@@ -185,7 +189,7 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
 
 
 def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """The vector-Jacobian products of the outputs' cotangents, by reverse mode."""
+    """Compute the vector-Jacobian products of the outputs' cotangents, by reverse mode."""
     arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
@@ -200,7 +204,7 @@ def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[An
 
 @entrance
 def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Hessian-vector products by forward over reverse mode.
+    """Compute Hessian-vector products by forward over reverse mode.
 
     Parameters
     ----------
@@ -235,8 +239,8 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     return slopes(tape_gradient, inputs, along)
 
 
-def floating_outputs(outputs: Any) -> list[Array]:
-    """The floating-point outputs of a function that gives one Array or several."""
+def floating_outputs(outputs: Array | Sequence[Array]) -> list[Array]:
+    """Return the floating-point outputs of a function that gives one Array or several."""
     several = outputs if isinstance(outputs, tuple | list) else (outputs,)
     return [y for y in several if y.dtype.kind in "fc"]
 
@@ -245,7 +249,7 @@ def floating_outputs(outputs: Any) -> list[Array]:
 def differences(
     f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any], h: float = 1e-3
 ) -> Any:
-    """Slope along a direction by central differences of fourth order.
+    """Compute the slope along a direction by central differences of fourth order.
 
     Parameters
     ----------
@@ -261,7 +265,7 @@ def differences(
     Returns
     -------
     float or numpy.ndarray
-        The derivative of f(inputs + t * along) by t at t = 0.
+        The derivative of f(inputs + t * along) with respect to t at t = 0.
 
     Notes
     -----
@@ -285,7 +289,7 @@ def differences(
 
 @entrance
 def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Random directions in the shapes and kinds of the inputs.
+    """Draw random directions in the shapes and kinds of the inputs.
 
     Parameters
     ----------
@@ -317,7 +321,7 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
 
 @entrance
 def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
-    """Real part of <a, b> over all arrays: the slope along b of a function whose gradient is a.
+    """Sum the real part of <a, b> over all arrays: the slope along b of a function with gradient a.
 
     Parameters
     ----------
@@ -434,23 +438,25 @@ def check_vjp(
 
 
 def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
-    """The i-th output of a function, as a NumPy array."""
+    """Return the i-th output of a function as a NumPy array."""
     return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 
 def near(found: float, expected: float, rtol: float, what: str) -> None:
-    """AssertionError unless two slopes agree; NaN agrees with nothing."""
+    """Raise AssertionError unless two slopes agree; NaN agrees with nothing."""
     if not abs(found - expected) <= rtol * max(1.0, abs(expected)):
         raise AssertionError(f"{what}: the tape gives {found!r}, differences give {expected!r}")
 
 
-def check_tangent(found: Any, expected: Any, rtol: float, what: str) -> None:
-    """AssertionError unless two arrays agree everywhere; NaN agrees with nothing."""
+def check_tangent(
+    found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float, what: str
+) -> None:
+    """Raise AssertionError unless a tangent agrees with differences; NaN agrees with nothing."""
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
         raise AssertionError(f"{what}: forward mode gives {found!r}, differences give {expected!r}")
 
 
-def as_tested_array(x: Any) -> Array:
+def as_tested_array(x: npt.ArrayLike | Array) -> Array:
     found: Array = namespace().asarray(x)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,14 @@ from .._record.op import REGISTRY, Op, Sample
 from .._util.errors import entrance
 from .derivatives import Function, as_tested_array, total
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 @entrance
-def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) -> list[Any]:
+def materialise(
+    op: Op, sample: Sample, dtype: npt.DTypeLike = np.float64, seed: int = 0
+) -> list[Any]:
     """Make the arguments of a sample.
 
     Parameters
@@ -60,14 +65,14 @@ def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) 
 
 
 def eval_shape(spec: str) -> tuple[int, ...]:
-    """The shape in a specification such as "bool(3, 4)"."""
+    """Return the shape in a specification such as "bool(3, 4)"."""
     inside = spec[spec.index("(") + 1 : -1]
     return tuple(int(n) for n in inside.split(",") if n.strip())
 
 
 @entrance
 def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function, list[Any]]:
-    """Make a function of floating-point arrays alone of an op on a sample.
+    """Turn an op on a sample into a function of floating-point arrays alone.
 
     Parameters
     ----------
@@ -97,7 +102,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
     """
     floats: list[Any] = []
 
-    def take_slot(value: Any) -> Any:
+    def take_slot(value: np.ndarray[Any, Any] | list[Any]) -> Any:
         if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
             floats.append(value)
             return len(floats) - 1
@@ -122,7 +127,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
 
 
 def recorded_ops() -> list[Op]:
-    """The ops of the registry that have (or lack) a rule of their own.
+    """List the ops of the registry that are recorded: by a rule of their own, or as missing one.
 
     Returns
     -------

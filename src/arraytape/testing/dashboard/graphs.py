@@ -10,14 +10,14 @@ from .results import Commit, Series
 
 WIDTH, HEIGHT = 900, 380
 LEFT, RIGHT, TOP, BOTTOM = 80, 250, 20, 70
-# Okabe and Ito 2008: also for those who do not see red and green apart.
+# Okabe and Ito 2008: colours that colour-blind readers can distinguish, too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a08000")
 DASHES = ("", "6 3", "2 3")
-WIDE = 20.0  # a range from which on the axis is logarithmic
+LOG_FROM = 20.0  # the ratio of greatest and least value from which the axis is logarithmic
 
 
 def number_with_unit(value: float | None, unit: str) -> str:
-    """A number with its unit, short."""
+    """Format a number with its unit, to three digits."""
     if value is None:
         return "-"
     if unit == "seconds":
@@ -35,7 +35,7 @@ def number_with_unit(value: float | None, unit: str) -> str:
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
-    """A small line from zero on, whose last point is marked."""
+    """Draw a small line over the commits, from zero, with its last point marked."""
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     step = (width - 8) / max(1, len(values) - 1)
     points = [
@@ -54,7 +54,7 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
 
 
 def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
-    """All series of a benchmark over the commits, with axes and a legend."""
+    """Draw all series of a benchmark over the commits, with axes and a legend."""
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
     place, ticks = axis(values)
@@ -66,7 +66,8 @@ def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -
         y = place(tick)
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(number_with_unit(tick, unit))}</text>'
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{escape(number_with_unit(tick, unit))}</text>"
         )
     for i, commit in enumerate(commits):
         x, y = across(i, len(commits)), HEIGHT - BOTTOM
@@ -82,10 +83,10 @@ def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -
 
 
 def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
-    """The vertical place of a value, and the ticks: logarithmic where values lie far apart."""
+    """Return the function from values to vertical positions, and the ticks of the axis."""
     low, high = min(values), max(values)
     span = HEIGHT - TOP - BOTTOM
-    if low > 0 and high / low > WIDE:
+    if low > 0 and high / low > LOG_FROM:
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         decades = max(1, last - first)
 
@@ -101,7 +102,7 @@ def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]
 
 
 def nice(step: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(
         factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= step - 1e-12 * power
@@ -109,7 +110,7 @@ def nice(step: float) -> float:
 
 
 def across(i: int, count: int) -> float:
-    """The horizontal place of a commit."""
+    """Return the horizontal position of a commit."""
     width = WIDTH - LEFT - RIGHT - 40
     return LEFT + 20 + (width / 2 if count == 1 else width * i / (count - 1))
 
@@ -117,7 +118,7 @@ def across(i: int, count: int) -> float:
 def drawn(
     one: Series, number: int, commits: Sequence[Commit], place: Callable[[float], float]
 ) -> str:
-    """A line with its points, and its entry in the legend."""
+    """Draw a line with its points, and its entry in the legend."""
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     points = [

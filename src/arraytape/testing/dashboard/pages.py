@@ -1,4 +1,4 @@
-"""The pages: a first one for whom ten seconds are enough, and one with a graph for each benchmark."""
+"""The pages of the site: an overview, and one page with a graph for each benchmark."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ ORDER = (GONE, WORSE, SLOWER, QUICKER, BETTER, NEW, SAME)
 def write_site(
     results: Results, out: Path, *, title: str = "Benchmarks", base: str | None = None
 ) -> Path:
-    """Write the pages: they load nothing, so that a browser shows them from a folder, too.
+    """Write the pages of the site, which load nothing, so that a browser can open them from a folder.
 
     Parameters
     ----------
     results : Results
-        What ``read_results`` gave.
+        The results that ``read_results`` returned.
     out : pathlib.Path
         The folder, which is made if it is not there.
     title : str, default: "Benchmarks"
@@ -142,7 +142,7 @@ def commit_heading(commit: Commit) -> str:
 
 
 def verdict(changes: Sequence[Change], commits: int) -> str:
-    """One sentence that says whether all is well."""
+    """Return one sentence with the number of figures that are worse, better or unchanged."""
     counts = {kind: sum(change.kind == kind for change in changes) for kind in ORDER}
     if commits == 1:
         return '<p class="verdict">One commit was measured: there is none to compare it with.</p>'
@@ -160,7 +160,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
 
 
 def tile(one: Tile, base: Commit) -> str:
-    """A headline: its number, the one before, and how many of its cases are dearer."""
+    """Return a headline: its value, the base's, and the number of its cases that are worse."""
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
     worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
@@ -179,7 +179,7 @@ def tile(one: Tile, base: Commit) -> str:
 
 
 def percent(factor: float | None) -> str:
-    """The change in words."""
+    """Format a change as a percentage or a factor."""
     if factor is None or not math.isfinite(factor):
         return ""
     if abs(factor - 1.0) < 0.005:
@@ -213,7 +213,7 @@ def row(change: Change) -> str:
 
 
 def about(results: Results) -> str:
-    """Where it was measured."""
+    """Return a sentence about the machine and the limits of noise."""
     machine = results.machine
     known = [
         str(machine[name]) for name in ("machine", "cpu", "os", "environment") if machine.get(name)
@@ -242,7 +242,7 @@ def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> st
 
 
 def value_rows(commits: Sequence[Commit], series: Sequence[Series]) -> Iterator[str]:
-    """A row for each case, and a column for each commit, the newest first."""
+    """Yield a row for each case, with a column for each commit, the newest first."""
     heads = "".join(f'<th class="n">{commit_heading(commit)}</th>' for commit in reversed(commits))
     yield f"<tr><th>parameters</th>{heads}</tr>"
     for one in series:
