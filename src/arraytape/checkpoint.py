@@ -116,20 +116,20 @@ def save(path: PathLike, state: Any) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-        if not holds(temporary, values):
+        if not holds_values(temporary, values):
             raise OSError(
                 f"save: the file for {str(path)!r} does not hold what was written "
                 f"[at {user_line()}]"
             )
 
 
-def holds(path: Path, values: Mapping[str, Host]) -> bool:
+def holds_values(path: Path, values: Mapping[str, Host]) -> bool:
     """Tell whether a file gives these values when it is read."""
     try:
-        written = read(path)
+        written = read_arrays_of(path)
     except ValueError:  # it is damaged
         return False
-    return all(same(value, written.get(name)) for name, value in values.items())
+    return all(same_bits(value, written.get(name)) for name, value in values.items())
 
 
 def load(path: PathLike, state: Any = None) -> dict[str, Array]:
@@ -176,25 +176,25 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     (['model.kernel', 'model.bias'], True)
     """
     package()
-    values = read(as_path("load", path))
+    values = read_arrays_of(as_path("load", path))
     if state is None:
         return {name: xp.asarray(value) for name, value in values.items()}
     variables = variables_of("load", state)
-    check(str(path), values, variables)
+    check_fit(str(path), values, variables)
     read_arrays = {
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
     }
 
-    def assign() -> None:
+    def assign_values() -> None:
         for name, variable in variables.items():
             variable.assign(read_arrays[name])
 
-    together([*variables.values()], assign)
+    together([*variables.values()], assign_values)
     return read_arrays
 
 
-def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
+def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
     """Raise a ValueError that lists all in which file and Variables differ."""
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
@@ -206,11 +206,11 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
     ]
     found = []
     if missing:
-        found.append(f"the file lacks {listed(missing)}")
+        found.append(f"the file lacks {quote_names(missing)}")
     if extra:
         found.append(
-            f"the file has {listed(extra)} besides (layers make their Variables on their first call, "
-            "optimizers in build())"
+            f"the file has {quote_names(extra)} besides (layers make their Variables on their first "
+            "call, optimizers in build())"
         )
     found += wrong[:5] + ([f"and {len(wrong) - 5} more"] if len(wrong) > 5 else [])
     if found:
@@ -260,7 +260,7 @@ def decode(value: Host, dtype: str) -> Host:
     return pairs.view(np.dtype(dtype)).reshape(value.shape[:-1])
 
 
-def same(value: Host, other: Host | None) -> bool:
+def same_bits(value: Host, other: Host | None) -> bool:
     """Tell whether two arrays are the same bit for bit, NaN included."""
     if other is None or (value.shape, value.dtype) != (other.shape, other.dtype):
         return False
@@ -283,7 +283,7 @@ def digest(values: Mapping[str, Host], stated: Any = None) -> str:
 
 
 # --- reading ------------------------------------------------------------------------------------
-def read(path: Path) -> dict[str, Host]:
+def read_arrays_of(path: Path) -> dict[str, Host]:
     """Return the arrays of a file; ValueError when it is damaged or something else."""
     safetensors = package()
     content = path.read_bytes()
@@ -368,13 +368,13 @@ def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
             sync_folder(path.parent)
     finally:
         try:
-            remove(tried)
+            remove_files(tried)
         except BaseException:  # an interruption
-            remove(tried)
+            remove_files(tried)
             raise
 
 
-def remove(files: Sequence[Path]) -> None:
+def remove_files(files: Sequence[Path]) -> None:
     """Remove files that are there."""
     for file in files:
         file.unlink(missing_ok=True)
@@ -457,7 +457,7 @@ def package() -> ModuleType:
     return safetensors
 
 
-def listed(names: list[str]) -> str:
+def quote_names(names: list[str]) -> str:
     """Write names for a message: the first of them, and how many more."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + more

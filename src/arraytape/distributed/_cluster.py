@@ -25,14 +25,14 @@ def client_of(blocks: Sequence[tuple[Any, ...]]) -> Any:
     for row in blocks:
         for block in row:
             if isinstance(block, distributed.Future):
-                return running(block.client)
+                return check_running(block.client)
     try:
-        return running(distributed.default_client())
+        return check_running(distributed.default_client())
     except ValueError:  # there is none
         return None
 
 
-def running(client: Any) -> Any:
+def check_running(client: Any) -> Any:
     """A client that is connected; RuntimeError for one that was closed."""
     if client is None or client.status != "running":
         raise RuntimeError(
@@ -125,4 +125,4 @@ def is_at_work(worker: Any) -> bool:
     return bool(worker["status"] != "paused" or executing > 0)
 
 
-__all__ = ["awaited", "check_installed", "client_of", "running"]
+__all__ = ["awaited", "check_installed", "check_running", "client_of"]

@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from ._cluster import awaited, check_installed, client_of, running
-from ._errors import annotate_data, died, idle, installed, lost
+from ._cluster import awaited, check_installed, check_running, client_of
+from ._errors import annotate_data, died, idle, import_installed, lost
 from ._message import Message
-from ._worker import Part, added, run
+from ._worker import Part, add_parts, run_partition
 
 NO_WORKERS = "NoWorkerError", "NoValidWorkerError"  # of Dask, by its no-workers-timeout
 LARGE = 65_536  # bytes of parameters that go to each worker by themselves, and not with every task
@@ -28,9 +28,9 @@ def sum_of(
 
     The same partitions give the same bits, in whichever order they are ready.
     """
-    client, key = client_of(blocks), key_of(message.name)
+    client, key = client_of(blocks), task_key(message.name)
     if client is None:
-        return computed(tree(blocks, message, ahead, fan_in, key), message.name)
+        return compute_graph(tree(blocks, message, ahead, fan_in, key), message.name)
     check_installed(client, message.name)
     if any(is_lazy(block) for row in blocks for block in row):
         # One graph: blocks are loaded, used and let go, so that never all of them are in memory.
@@ -38,13 +38,13 @@ def sum_of(
             tree(blocks, given_to(client, message), ahead, fan_in, key), retries=retries
         )
     else:
-        total = mapped(client, blocks, message, ahead, fan_in, retries, key)
-    return result_of(client, total, message.name, key, blocks)
+        total = map_partitions(client, blocks, message, ahead, fan_in, retries, key)
+    return result_of_future(client, total, message.name, key, blocks)
 
 
 def package() -> Any:
     """Dask, or an ImportError that says what to install."""
-    return installed("dask", "Dask")
+    return import_installed("dask", "Dask")
 
 
 def is_lazy(block: Any) -> bool:
@@ -73,12 +73,12 @@ def tree(
     delayed, count = package().delayed, len(blocks)
     if isinstance(given, Message):
         given = delayed(given, traverse=False)
-    call = delayed(run, pure=False, traverse=False)
+    call = delayed(run_partition, pure=False, traverse=False)
     parts = [
         call(i, count, given, ahead, *row, dask_key_name=f"{key}-{i}")
         for i, row in enumerate(blocks)
     ]
-    add = delayed(functools.partial(added, name_in(key)), pure=False)
+    add = delayed(functools.partial(add_parts, name_in(key)), pure=False)
     for level, groups in levels(parts, fan_in):
         parts[:] = [
             add(group, dask_key_name=f"sum{level}-{key}-{i}") for i, group in enumerate(groups)
@@ -86,7 +86,7 @@ def tree(
     return parts[0]
 
 
-def mapped(
+def map_partitions(
     client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
     retries: int, key: str,
 ) -> Any:  # fmt: skip
@@ -95,10 +95,10 @@ def mapped(
     count = len(blocks)
     options = {"retries": retries, "pure": False}
     parts = client.map(
-        run, range(count), [count] * count, [given_to(client, message)] * count, [ahead] * count,
-        *zip(*blocks, strict=True), key=[f"{key}-{i}" for i in range(count)], **options,
+        run_partition, range(count), [count] * count, [given_to(client, message)] * count,
+        [ahead] * count, *zip(*blocks, strict=True), key=[f"{key}-{i}" for i in range(count)], **options,
     )  # fmt: skip
-    add = functools.partial(added, message.name)
+    add = functools.partial(add_parts, message.name)
     for level, groups in levels(parts, fan_in):
         keys = [f"sum{level}-{key}-{i}" for i in range(len(groups))]
         parts[:] = client.map(add, groups, key=keys, **options)
@@ -113,7 +113,7 @@ def levels(parts: list[Any], fan_in: int) -> Any:
         yield level, [parts[i : i + fan_in] for i in range(0, len(parts), fan_in)]
 
 
-def key_of(name: str) -> str:
+def task_key(name: str) -> str:
     """How the engine's pages call the tasks of one sum."""
     return f"{name}-{uuid.uuid4().hex[:12]}"
 
@@ -144,7 +144,7 @@ def compute_again(client: Any, blocks: Sequence[tuple[Any, ...]]) -> None:
 
 
 # --- what comes back ----------------------------------------------------------------------------------
-def computed(total: Any, name: str) -> Part:
+def compute_graph(total: Any, name: str) -> Part:
     """What a graph gives without a cluster."""
     try:
         return package().compute(total)[0]  # type: ignore[no-any-return]
@@ -153,7 +153,7 @@ def computed(total: Any, name: str) -> Part:
         raise
 
 
-def result_of(
+def result_of_future(
     client: Any, total: Any, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
 ) -> Part:
     """What a future gives; where it does not come to that, the tasks are cancelled and forgotten."""
@@ -161,7 +161,7 @@ def result_of(
     try:
         return awaited(client, total, name)  # type: ignore[no-any-return]
     except distributed.CancelledError as error:
-        running(client)
+        check_running(client)
         raise lost(name, error) from error
     except BaseException as error:
         client.cancel([total], force=True)

@@ -45,7 +45,7 @@ class PartitionError(RuntimeError):
         return type(self), (str(self), self.function, self.partition)
 
 
-def installed(package: str, called: str) -> Any:
+def import_installed(package: str, called: str) -> Any:
     """A package that comes with Dask, or an ImportError that says what to install."""
     try:
         return import_module(package)
@@ -56,7 +56,7 @@ def installed(package: str, called: str) -> Any:
         ) from error
 
 
-def name_of(f: Callable[..., Any]) -> str:
+def function_label(f: Callable[..., Any]) -> str:
     """How messages and the engine's pages call a user's function."""
     while isinstance(f, functools.partial):
         f = next((one for one in f.args if callable(one)), f.func)

@@ -26,7 +26,7 @@ from .._version import __version__
 from ..module import Module
 from ..ops.creation_functions import asarray
 from ..variable import Variable
-from ._errors import installed, name_of
+from ._errors import function_label, import_installed
 from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
@@ -76,7 +76,7 @@ def taken_apart(params: Sequence[Any]) -> Leaves:
     return Leaves(found, skeleton, given | of_modules)
 
 
-def leaves_of(params: Sequence[Any]) -> list[Array]:
+def parameter_leaves(params: Sequence[Any]) -> list[Array]:
     """The Arrays and Variables among parameters, and those of their Modules."""
     return taken_apart(params).found
 
@@ -97,7 +97,7 @@ class Message:
     def __init__(
         self, f: Callable[..., Any], params: Sequence[Any], leaves: Sequence[Array]
     ) -> None:
-        self.name, self.version = name_of(f), __version__
+        self.name, self.version = function_label(f), __version__
         parts = taken_apart(params)
         data = [current(x)[1] for x in leaves]
         self.axis_ids = tuple(sorted({n for one in data for n in axis_ids_of((one,))}))
@@ -141,12 +141,12 @@ def as_plain(data: Any) -> Any:
     return data.data if type(data) is Batched else data
 
 
-def as_arrays(block: Any) -> Any:
+def block_as_arrays(block: Any) -> Any:
     """A block as f gets it: arrays as Arrays, dataframes as their values, anything else as it is."""
-    return nest.pack(block, [as_array(leaf) for leaf in nest.leaves(block)])
+    return nest.pack(block, [block_as_array(leaf) for leaf in nest.leaves(block)])
 
 
-def as_array(block: Any) -> Any:
+def block_as_array(block: Any) -> Any:
     """One leaf of a block.
 
     Nobody else writes to it, so it is not copied, and what f writes goes to a copy.  Data that came
@@ -179,7 +179,7 @@ def is_held(block: Any) -> bool:
 # --- pickling -----------------------------------------------------------------------------------------
 def dumps(name: str, f: Any, parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
     """Return the pickle of a function and its parameters, without the leaves, and its sources."""
-    cloudpickle = installed("cloudpickle", "Dask and its cloudpickle")
+    cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
     line = user_line()  # from inside a pickler it is hidden
 

@@ -24,10 +24,10 @@ from ..module import Module
 from ..ops.data_type_functions import astype
 from ..variable import Variable
 from ._engine import sum_of
-from ._errors import name_of
-from ._message import Message, Place, is_followed, is_mapped, leaves_of, taken_apart
+from ._errors import function_label
+from ._message import Message, Place, is_followed, is_mapped, parameter_leaves, taken_apart
 from ._partitions import Partitions
-from ._worker import moved, pulled, pushed, sloped, sums
+from ._worker import move_partition, pull_partition, push_partition, slope_partition, sums
 
 
 def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
@@ -85,13 +85,13 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     >>> print(xp.grad(mean_loss)(xp.asarray([1.0])))
     [-1.8]
     """
-    check(f, data, "map_sum")
+    check_arguments(f, data, "map_sum")
 
     @functools.wraps(f)
-    def total(*params: Any) -> Any:
-        return evaluated(f, data, params, leaves_of(params))
+    def summed(*params: Any) -> Any:
+        return evaluated(f, data, params, parameter_leaves(params))
 
-    return total
+    return summed
 
 
 def value_and_grad(
@@ -130,19 +130,19 @@ def value_and_grad(
     >>> print(value, gradient)
     1.0 [-6.]
     """
-    check(f, data, "value_and_grad")
+    check_arguments(f, data, "value_and_grad")
 
     @functools.wraps(f)
-    def both(*params: Any) -> tuple[Array, Any]:
-        leaves, wanted, pack = chosen(params, unwrap_option(argnums))
+    def value_with_gradient(*params: Any) -> tuple[Array, Any]:
+        leaves, wanted, pack = choose_sources(params, unwrap_option(argnums))
         if any(is_followed(x) or is_mapped(x) for x in leaves):
             return differentiated(f, data, params, leaves, wanted, pack)
-        part = run(f, data, params, leaves, wanted)
+        part = run_sum(f, data, params, leaves, wanted)
         check_loss(part.y)
         assert part.slopes is not None
         return part.y, pack(part.slopes[0])
 
-    return both
+    return value_with_gradient
 
 
 def differentiated(
@@ -152,10 +152,10 @@ def differentiated(
     """Value and gradient as recorded values, inside another derivative."""
     plan, places = planned(leaves, slopes=True), sorted({*wanted, *followed(leaves)})
     # Only the sum with tangents also gives the slopes' own tangents, so that these can be recorded.
-    found = None if plan in (plain, with_slopes) else plan(f, data, params, leaves, places)
+    found = None if plan in (sum_alone, sum_with_slopes) else plan(f, data, params, leaves, places)
     y = evaluated(f, data, params, leaves, found)
     check_loss(y)
-    slopes = None if found is None else recorded(f, data, params, leaves, found)
+    slopes = None if found is None else record_slopes(f, data, params, leaves, found)
     if slopes is None:
         return y, pack(pulled_back(f, data, params, leaves, wanted, [wrap(storage_ones(y))]))
     by_place = dict(zip(places, slopes[0], strict=True))
@@ -195,32 +195,32 @@ def evaluated(
     """
     plan, places = planned(leaves), followed(leaves)
 
-    def op(*values: Array) -> tuple[Any, Callable[..., Any]]:
+    def sum_op(*values: Array) -> tuple[Any, Callable[..., Any]]:
         here = known or plan(f, data, params, values, places)
 
-        def pull(*cotangents: Array) -> list[Array | None]:
+        def pull_sum(*cotangents: Array) -> list[Array | None]:
             slopes = here.slopes
             if slopes is not None and recorders():
-                slopes = recorded(f, data, params, values, here)
+                slopes = record_slopes(f, data, params, values, here)
             if slopes is not None:
-                found, at = weighted(slopes, cotangents), here.places
+                found, at = weigh_slopes(slopes, cotangents), here.places
             else:
                 found, at = pulled_back(f, data, params, values, places, cotangents), places
             by_place = dict(zip(at, found, strict=True))
             return [by_place.get(i) for i in range(len(values))]
 
-        def forward(tangents: Sequence[Array | None]) -> Sequence[Array]:
+        def push_sum(tangents: Sequence[Array | None]) -> Sequence[Array]:
             if here.tangents is not None and all(map(operator.is_, tangents, here.tangents)):
                 return here.dy
-            push = functools.partial(pushed, f, len(params))
+            push = functools.partial(push_partition, f, len(params))
             found: list[Array] = evaluated(push, data, *with_tangents(params, values, tangents))
             return found
 
-        setattr(pull, FORWARD, forward)
-        return here.y, pull
+        setattr(pull_sum, FORWARD, push_sum)
+        return here.y, pull_sum
 
-    op.__name__ = getattr(f, "__name__", "map_sum")
-    return custom_gradient(op)(*leaves)
+    sum_op.__name__ = getattr(f, "__name__", "map_sum")
+    return custom_gradient(sum_op)(*leaves)
 
 
 def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
@@ -231,40 +231,42 @@ def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Foun
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
     if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
-        return with_slopes
+        return sum_with_slopes
     if not followers or not isinstance(followers[0], ForwardPass) or len(followers) > 2:
-        return plain
+        return sum_alone
     tangents = [followers[0].tangent(current(x)[0]) for x in leaves]
     given = [t for t in tangents if t is not None]
     if any(map(is_followed, given)) or any(map(is_mapped, [*leaves, *given])):
-        return plain
-    return functools.partial(moving, tangents, slopes or isinstance(followers[-1], Recording))
+        return sum_alone
+    return functools.partial(
+        sum_with_tangents, tangents, slopes or isinstance(followers[-1], Recording)
+    )
 
 
-def plain(
+def sum_alone(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
     places: Sequence[int],
 ) -> Found:  # fmt: skip
     """A sum alone."""
-    return Found(run(f, data, params, values, ()).y)
+    return Found(run_sum(f, data, params, values, ()).y)
 
 
-def with_slopes(
+def sum_with_slopes(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
     places: Sequence[int],
 ) -> Found:  # fmt: skip
     """A sum, and the gradients of scalars."""
-    part = run(f, data, params, values, places)
+    part = run_sum(f, data, params, values, places)
     return Found(part.y, part.slopes, places=places)
 
 
-def moving(
+def sum_with_tangents(
     tangents: Sequence[Array | None], slopes: bool, f: Callable[..., Any], data: Partitions,
     params: tuple[Any, ...], values: Sequence[Array], places: Sequence[int],
 ) -> Found:  # fmt: skip
     """A sum with its tangents; slopes : and with the gradients of scalars, and theirs."""
-    move = functools.partial(moved, f, len(params), tuple(places) if slopes else None)
-    found = run(move, data, *with_tangents(params, values, tangents), ()).y
+    move = functools.partial(move_partition, f, len(params), tuple(places) if slopes else None)
+    found = run_sum(move, data, *with_tangents(params, values, tangents), ()).y
     slopes_found = found["slopes"] or None
     return Found(found["y"], slopes_found, tangents, found["dy"], found["dslopes"], places)
 
@@ -277,14 +279,14 @@ def with_tangents(
     return (*params, some), [*values, *(t for t in some if t is not None)]
 
 
-def recorded(
+def record_slopes(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
     found: Found,
 ) -> list[list[Array]] | None:  # fmt: skip
     """The slopes as recorded values, whose tangents are known; None where these are not."""
     if found.tangents is None or found.slopes is None:
         return None
-    slope = functools.partial(sloped, f, len(params), tuple(found.places))
+    slope = functools.partial(slope_partition, f, len(params), tuple(found.places))
     known = Found(found.slopes, None, found.tangents, nest.leaves(found.dslopes))
     slopes: list[list[Array]] = evaluated(slope, data, params, values, known)
     return slopes
@@ -295,12 +297,12 @@ def pulled_back(
     places: Sequence[int], cotangents: Sequence[Array],
 ) -> list[Array]:  # fmt: skip
     """The cotangents of the leaves at some places: again a sum over the partitions."""
-    back = functools.partial(pulled, f, len(params), tuple(places))
+    back = functools.partial(pull_partition, f, len(params), tuple(places))
     found: list[Array] = evaluated(back, data, (*params, list(cotangents)), [*leaves, *cotangents])
     return found
 
 
-def weighted(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
+def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
     """The cotangents of leaves, from the gradients of scalars that were computed ahead."""
     rows = [
         [astype(slope * g, slope.dtype) for slope in row]
@@ -309,7 +311,7 @@ def weighted(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> 
     return sums(rows)
 
 
-def run(
+def run_sum(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
     ahead: Sequence[int],
 ) -> Any:  # fmt: skip
@@ -337,7 +339,7 @@ def followed(leaves: Sequence[Array]) -> list[int]:
     ]  # fmt: skip
 
 
-def chosen(
+def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
     """The leaves, the places of those to differentiate, and how their gradients are put together."""
@@ -365,16 +367,16 @@ def chosen(
         )
     at = list(dict.fromkeys(leaf.index for leaf in wanted))  # Modules may share Variables
 
-    def pack(found: Sequence[Array]) -> Any:
+    def pack_gradients(found: Sequence[Array]) -> Any:
         by_place = dict(zip(at, found, strict=True))
         packed = nest.pack(trees, [by_place[leaf.index] for leaf in wanted])
         return packed[0] if isinstance(argnums, int) else tuple(packed)
 
-    return leaves, at, pack
+    return leaves, at, pack_gradients
 
 
 # --- checks -------------------------------------------------------------------------------------------
-def check(f: Any, data: Any, caller: str) -> None:
+def check_arguments(f: Any, data: Any, caller: str) -> None:
     """TypeError for what is no function, or no partitions."""
     if not callable(f):
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
@@ -389,8 +391,8 @@ def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
     for x in data._arrays:
         if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
             raise TypeError(
-                f"{name_of(f)}: a block is {describe(x)}, a Variable or what a tape follows or vmap "
-                f"maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
+                f"{function_label(f)}: a block is {describe(x)}, a Variable or what a tape follows or "
+                f"vmap maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
                 "stop_gradient it"
             )
 

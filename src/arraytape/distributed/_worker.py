@@ -27,8 +27,8 @@ from .._version import __version__
 from ..functional.vmap import vmap
 from ..ops.creation_functions import copied
 from ..variable import Variable
-from ._errors import annotate, name_of
-from ._message import Message, as_array, as_arrays, leaves_of
+from ._errors import annotate, function_label
+from ._message import Message, block_as_array, block_as_arrays, parameter_leaves
 
 ZERO = UnconnectedGradients.ZERO
 WIDE = 8  # bytes of the default integers
@@ -66,13 +66,15 @@ class OnlyParameters(Bystander):
             )
 
 
-def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any) -> Part:
+def run_partition(
+    index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any
+) -> Part:
     """A user's function on one partition.
 
     ahead : the places of the leaves with respect to which scalars are differentiated with it.
     """
     try:
-        arrays = tuple(map(as_arrays, blocks))
+        arrays = tuple(map(block_as_arrays, blocks))
         # The name keeps it: a stack drops recorders that nothing else refers to.
         reads = OnlyParameters(message.name)
         with only_recorders(reads), Setting(ACTIVE, ()), Setting(ALL_NAMES, True):
@@ -81,13 +83,15 @@ def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks:
                     f"{message.name}: the driver has arraytape {message.version}, and this worker "
                     f"{__version__}: install the same version everywhere"
                 )
-            return Part(*called(message, ahead, arrays), index)
+            return Part(*call_on_values(message, ahead, arrays), index)
     except Exception as error:
         annotate(error, index, count, blocks)
         raise
 
 
-def called(message: Message, ahead: Sequence[int], blocks: Sequence[Any]) -> tuple[Any, Any]:
+def call_on_values(
+    message: Message, ahead: Sequence[int], blocks: Sequence[Any]
+) -> tuple[Any, Any]:
     """The results, with a leading axis for each of the message's hidden ones, and the slopes."""
     slopes: list[Any] = []
 
@@ -95,7 +99,9 @@ def called(message: Message, ahead: Sequence[int], blocks: Sequence[Any]) -> tup
         f, params, leaves = message.open(values)
         before = [(x, x._data) for x in leaves if isinstance(x, Variable)]
         if ahead:
-            y, found = with_slopes(message.name, f, params, [leaves[i] for i in ahead], blocks)
+            y, found = result_with_slopes(
+                message.name, f, params, [leaves[i] for i in ahead], blocks
+            )
             slopes.append(found)
         else:
             y = results_of(message.name, f(*params, *blocks))
@@ -111,7 +117,7 @@ def called(message: Message, ahead: Sequence[int], blocks: Sequence[Any]) -> tup
     mapped: Callable[..., Any] = on_values
     for axis_id in reversed(message.axis_ids):
         mapped = vmap(mapped, in_axes=([0 if axis_id in axes else None for axes in message.axes],))
-    y = mapped([as_array(x) for x in message.values])
+    y = mapped([block_as_array(x) for x in message.values])
     return y, slopes[0] if slopes else None
 
 
@@ -126,11 +132,13 @@ def results_of(name: str, y: Any) -> Any:
                 f"{name}: the function must give Arrays and numbers, which can be summed, got "
                 f"{describe(leaf)}{nest.place_of(leaf, y)}"
             )
-        leaves.append(counted(leaf if isinstance(leaf, Array) else namespace().asarray(leaf)))
+        leaves.append(
+            widen_integers(leaf if isinstance(leaf, Array) else namespace().asarray(leaf))
+        )
     return nest.pack(y, leaves)
 
 
-def counted(x: Array) -> Array:
+def widen_integers(x: Array) -> Array:
     """Small integers as those of the default width, in which ``sum`` adds them, too."""
     if x.dtype.kind not in "iu" or x.dtype.itemsize >= WIDE:
         return x
@@ -140,7 +148,7 @@ def counted(x: Array) -> Array:
 
 
 # --- derivatives --------------------------------------------------------------------------------------
-def with_slopes(
+def result_with_slopes(
     name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
     blocks: Sequence[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
@@ -161,7 +169,9 @@ def with_slopes(
     ]
 
 
-def pulled(f: Callable[..., Any], count: int, places: Sequence[int], *args: Any) -> list[Array]:
+def pull_partition(
+    f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
+) -> list[Array]:
     """The cotangents of the leaves at some places of f's parameters, from those of its results.
 
     args : f's parameters, a list with a cotangent for each Array that f gives, and the blocks.
@@ -171,7 +181,7 @@ def pulled(f: Callable[..., Any], count: int, places: Sequence[int], *args: Any)
     cotangents, blocks = args[count], args[count + 1 :]
     with GradientTape(watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
-        y = nest.leaves(results_of(name_of(f), f(*given, *blocks)))
+        y = nest.leaves(results_of(function_label(f), f(*given, *blocks)))
     smooth = [(part, g) for part, g in zip(y, cotangents, strict=True) if differentiable(part)]
     found: list[Array] = tape.gradient(
         [part for part, _ in smooth], wanted, [g for _, g in smooth], unconnected_gradients=ZERO
@@ -179,7 +189,7 @@ def pulled(f: Callable[..., Any], count: int, places: Sequence[int], *args: Any)
     return found
 
 
-def sloped(
+def slope_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[list[Array]]:
     """The gradients of each scalar that f gives, by the leaves at some places of its parameters.
@@ -188,11 +198,13 @@ def sloped(
     """
     given, leaves = renewed(args[:count])
     wanted = [leaves[i] for i in places]
-    found: list[list[Array]] = with_slopes(name_of(f), f, tuple(given), wanted, args[count:])[1]
+    found: list[list[Array]] = result_with_slopes(
+        function_label(f), f, tuple(given), wanted, args[count:]
+    )[1]
     return found
 
 
-def moved(
+def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
     """The results, with their tangents; if asked for also the gradients of scalars, and theirs.
@@ -201,12 +213,12 @@ def moved(
     """
     given, leaves = renewed(args[:count])
     blocks = args[count + 1 :]
-    with along(leaves, args[count]) as accumulator:
+    with forward_along(leaves, args[count]) as accumulator:
         if places is not None:
             wanted = [leaves[i] for i in places]
-            y, found = with_slopes(name_of(f), f, tuple(given), wanted, blocks)
+            y, found = result_with_slopes(function_label(f), f, tuple(given), wanted, blocks)
         else:
-            y, found = results_of(name_of(f), f(*given, *blocks)), None
+            y, found = results_of(function_label(f), f(*given, *blocks)), None
     dy = accumulator.jvp(nest.leaves(y), ZERO)
     try:
         moving = accumulator.jvp(found or [], ZERO)
@@ -215,19 +227,19 @@ def moved(
     return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
 
 
-def pushed(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
+def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     """The tangents of f's results, from those of the differentiable leaves of its parameters.
 
     args : f's parameters, a list with a tangent, or None, for each such leaf, and the blocks.
     """
     given, leaves = renewed(args[:count])
-    with along(leaves, args[count]) as accumulator:
-        y = nest.leaves(results_of(name_of(f), f(*given, *args[count + 1 :])))
+    with forward_along(leaves, args[count]) as accumulator:
+        y = nest.leaves(results_of(function_label(f), f(*given, *args[count + 1 :])))
     found: list[Array] = accumulator.jvp(y, ZERO)
     return found
 
 
-def along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
+def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
     """Forward mode along tangents of the differentiable leaves; None stands for one of 0."""
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
@@ -241,11 +253,11 @@ def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
     """
     fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
     given = nest.pack(list(params), fresh)
-    return given, leaves_of(given)
+    return given, parameter_leaves(given)
 
 
 # --- sums ---------------------------------------------------------------------------------------------
-def added(name: str, parts: Sequence[Part]) -> Part:
+def add_parts(name: str, parts: Sequence[Part]) -> Part:
     """The sum of what partitions gave, from the left."""
     first, *rest = parts
     columns = [nest.leaves(first.y)]
@@ -279,4 +291,12 @@ def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
     )
 
 
-__all__ = ["Part", "added", "moved", "pulled", "pushed", "run", "sloped"]
+__all__ = [
+    "Part",
+    "add_parts",
+    "move_partition",
+    "pull_partition",
+    "push_partition",
+    "run_partition",
+    "slope_partition",
+]

@@ -24,7 +24,7 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
         return bounds
     paths = [path for path, _, _ in nest.located(x0)]
     lows, highs, feasible = [], [], []
-    given = beside(x0, bounds, "")
+    given = bounds_of_parts(x0, bounds, "")
     for path, x, bound in zip(paths, leaves, given, strict=True):
         low, high, keep = pair_of(bound, x, path)
         lows.append(low)
@@ -79,7 +79,7 @@ def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
     return False
 
 
-def beside(x0: Any, bounds: Any, path: str) -> list[Any]:
+def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
     """What stands in bounds for each part of x0; ValueError with the place where they differ."""
     parts = nest.parts_of(x0)
     if parts is None:
@@ -93,13 +93,13 @@ def beside(x0: Any, bounds: Any, path: str) -> list[Any]:
     got = list(given) if known and by_name else list(range(len(given))) if known else None
     if got is None or set(got) != set(names):
         raise ValueError(
-            f"bounds{at(path)}: {names} are needed, as in x0, got "
+            f"bounds{path_suffix(path)}: {names} are needed, as in x0, got "
             f"{describe(bounds) if got is None else got}; None stands for no bounds [at {user_line()}]"
         )
     assert given is not None
     found = []
     for name in names:
-        found += beside(parts[name], given[name], f"{path}.{name}" if path else str(name))
+        found += bounds_of_parts(parts[name], given[name], f"{path}.{name}" if path else str(name))
     return found
 
 
@@ -112,7 +112,7 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
         return np.full(size, -np.inf), np.full(size, np.inf), False
     if x.dtype.kind == "c":
         raise TypeError(
-            f"bounds{at(path)}: a complex part, {describe(x)}, has none [at {user_line()}]"
+            f"bounds{path_suffix(path)}: a complex part, {describe(x)}, has none [at {user_line()}]"
         )
     keep = False
     if isinstance(bound, Bounds):
@@ -121,8 +121,8 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
         bound = [b.reshape(()) if np.size(b) == 1 else b for b in (bound.lb, bound.ub)]
     if not is_pair(bound):
         raise TypeError(
-            f"bounds{at(path)}: a pair (lower, upper) is needed for {describe(x)}, or None, got "
-            f"{describe(bound)} [at {user_line()}]"
+            f"bounds{path_suffix(path)}: a pair (lower, upper) is needed for {describe(x)}, or None, "
+            f"got {describe(bound)} [at {user_line()}]"
         )
     low, high = (
         side(part, x, path, which, free)
@@ -130,8 +130,8 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
     )
     if not (low <= high).all():
         raise ValueError(
-            f"bounds{at(path)}: a lower bound is above the upper one, or NaN: {describe(bound)} "
-            f"[at {user_line()}]"
+            f"bounds{path_suffix(path)}: a lower bound is above the upper one, or NaN: "
+            f"{describe(bound)} [at {user_line()}]"
         )
     return low, high, keep
 
@@ -143,10 +143,10 @@ def side(bound: Any, x: Array, path: str, which: str, free: float) -> Any:
         return np.broadcast_to(found, x.shape).reshape(-1)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"bounds{at(path)}: the {which} bound {describe(bound)} does not fit {describe(x)} "
+            f"bounds{path_suffix(path)}: the {which} bound {describe(bound)} does not fit {describe(x)} "
             f"[at {user_line()}]"
         ) from error
 
 
-def at(path: str) -> str:
+def path_suffix(path: str) -> str:
     return f" at {path!r}" if path else ""

@@ -12,7 +12,7 @@ from typing import Any
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from ..nn.libraries import inexact, kind_of, library_of
-from .scipy import number
+from .scipy import number_in_range
 
 
 @entrance
@@ -44,14 +44,14 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
     >>> print(xp.optimizers.clip_by_value(xp.asarray([-3.0, 0.5]), -1.0, 1.0))
     [-1.   0.5]
     """
-    least = number("clip_by_value", "clip_value_min", clip_value_min, -math.inf, math.inf)
-    most = number("clip_by_value", "clip_value_max", clip_value_max, -math.inf, math.inf)
+    least = number_in_range("clip_by_value", "clip_value_min", clip_value_min, -math.inf, math.inf)
+    most = number_in_range("clip_by_value", "clip_value_max", clip_value_max, -math.inf, math.inf)
     if least > most:
         raise ValueError(
             f"clip_by_value: the range from {least} to {most} is empty [at {user_line()}]"
         )
 
-    def clip(g: Any) -> Any:
+    def clip_elements(g: Any) -> Any:
         library = library_of("clip_by_value", g)
         if kind_of(library, g) == "c":
             raise TypeError(
@@ -59,7 +59,7 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
             )
         return library.clip(inexact(library, g), least, most)
 
-    return each(clip, gradients)
+    return map_gradients(clip_elements, gradients)
 
 
 @entrance
@@ -91,13 +91,13 @@ def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
     >>> print(xp.optimizers.clip_by_norm(xp.asarray([3.0, 4.0]), 1.0))
     [0.6 0.8]
     """
-    most = number("clip_by_norm", "clip_norm", clip_norm, 0.0, math.inf)
+    most = number_in_range("clip_by_norm", "clip_norm", clip_norm, 0.0, math.inf)
 
-    def clip(g: Any) -> Any:
+    def clip_own_norm(g: Any) -> Any:
         library = library_of("clip_by_norm", g)
-        return scaled(library, g, norm_of(library, g), most)
+        return scale_to_norm(library, g, norm_of(library, g), most)
 
-    return each(clip, gradients)
+    return map_gradients(clip_own_norm, gradients)
 
 
 @entrance
@@ -138,7 +138,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
     >>> print(clipped["w"], clipped["b"], norm)
     [0.6] 0.8 5.0
     """
-    most = number("clip_by_global_norm", "clip_norm", clip_norm, 0.0, math.inf)
+    most = number_in_range("clip_by_global_norm", "clip_norm", clip_norm, 0.0, math.inf)
     norm = global_norm(t_list) if use_norm is None else use_norm
     if kind_of(library_of("clip_by_global_norm: use_norm", norm, "must be an Array"), norm) != "f":
         raise TypeError(
@@ -146,10 +146,10 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
             f"[at {user_line()}]"
         )
 
-    def clip(g: Any) -> Any:
-        return scaled(library_of("clip_by_global_norm", g), g, norm, most)
+    def clip_shared_norm(g: Any) -> Any:
+        return scale_to_norm(library_of("clip_by_global_norm", g), g, norm, most)
 
-    return each(clip, t_list), norm
+    return map_gradients(clip_shared_norm, t_list), norm
 
 
 @entrance
@@ -187,7 +187,7 @@ def global_norm(t_list: Any) -> Any:
     if len(norms) == 1:
         return norms[0]
     exact = next((x.dtype for x in norms if library.finfo(x.dtype).bits == 64), norms[0].dtype)
-    alike = [library.astype(moved(x, norms[0]), exact) for x in norms]
+    alike = [library.astype(move_beside(x, norms[0]), exact) for x in norms]
     return norm_of(library, library.stack(alike))
 
 
@@ -202,23 +202,23 @@ def norm_of(library: Any, g: Any) -> Any:
     return unit * library.sqrt(library.sum((sizes / unit) ** 2))
 
 
-def scaled(library: Any, g: Any, norm: Any, most: float) -> Any:
+def scale_to_norm(library: Any, g: Any, norm: Any, most: float) -> Any:
     """``g`` by the factor that takes ``norm`` to ``most``, where it is greater; NaN where it is NaN."""
     above = norm > most
     factor = library.where(above, most / library.where(above, norm, 1.0), 1.0)
     factor = library.where(library.isfinite(norm), factor, math.nan)
     g = inexact(library, g)
-    return g * library.astype(moved(factor, g), library.abs(g).dtype)
+    return g * library.astype(move_beside(factor, g), library.abs(g).dtype)
 
 
-def moved(x: Any, beside: Any) -> Any:
+def move_beside(x: Any, beside: Any) -> Any:
     """``x`` on the device of another array."""
     if x.device == beside.device:
         return x
     return x.to_device(beside.device) if hasattr(x, "to_device") else x
 
 
-def each(function: Any, gradients: Any) -> Any:
+def map_gradients(function: Any, gradients: Any) -> Any:
     """A nesting with a function's results in the place of its Arrays; None stays None."""
     leaves = nest.leaves(gradients)
     return nest.pack(gradients, [None if g is None else function(g) for g in leaves])

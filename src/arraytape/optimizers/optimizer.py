@@ -17,7 +17,7 @@ from .._util.errors import TapeWarning, describe, entrance, layout, see, stackle
 from ..module import Module
 from ..variable import Variable, detached, together
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from .scipy import number
+from .scipy import number_in_range
 
 Pair = tuple[Array, Variable]
 Rate = float | Callable[[Any], Any]
@@ -106,16 +106,16 @@ class Optimizer(Module):
                 f"{' and '.join(given)} [at {user_line()}]"
             )
         for key, value in given.items():
-            number(self.name, key, value, 0.0, math.inf)
+            number_in_range(self.name, key, value, 0.0, math.inf)
         self.clipnorm, self.clipvalue, self.global_clipnorm = clips.values()
         self.clips = bool(given)
         decay = 0.0 if weight_decay is None else weight_decay
-        self.weight_decay = number(self.name, "weight_decay", decay, 0.0, math.inf)
+        self.weight_decay = number_in_range(self.name, "weight_decay", decay, 0.0, math.inf)
         self.schedule = learning_rate if callable(learning_rate) else None
         first = 0.0 if callable(learning_rate) else learning_rate
-        rate = number(self.name, "learning_rate", first, 0.0, math.inf)
-        self._learning_rate = state(rate, f"{self.name}/learning_rate")
-        self.iterations = state(0, f"{self.name}/iterations")
+        rate = number_in_range(self.name, "learning_rate", first, 0.0, math.inf)
+        self._learning_rate = state_variable(rate, f"{self.name}/learning_rate")
+        self.iterations = state_variable(0, f"{self.name}/iterations")
         if self.schedule is not None:
             self._learning_rate.assign(self._rate(detached(self.iterations)))
         self.slots: dict[str, list[Variable]] = {slot: [] for slot in self.slot_names}
@@ -138,7 +138,7 @@ class Optimizer(Module):
                 f"{self.name}: the learning rate follows {describe(self.schedule)}, so it cannot be set "
                 f"[at {user_line()}]. Make the optimizer with a number to set it by hand"
             )
-        rate = number(self.name, "learning_rate", value, 0.0, math.inf)
+        rate = number_in_range(self.name, "learning_rate", value, 0.0, math.inf)
         self._learning_rate.assign(rate)
 
     @entrance
@@ -165,8 +165,8 @@ class Optimizer(Module):
                 )
         found = variables_of(self.name, "exclude_from_weight_decay()", var_list or ())
         for variable in found:
-            if self._not_decayed.find(variable) is None:
-                self._not_decayed.add(variable)
+            if self._not_decayed.find_variable(variable) is None:
+                self._not_decayed.add_variable(variable)
         self._names_not_decayed = (*self._names_not_decayed, *words)
 
     @entrance
@@ -227,7 +227,7 @@ class Optimizer(Module):
             raise ValueError(
                 f"{self.name}: a Variable is given twice among {names} [at {user_line()}]"
             )
-        checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
+        checked = [(fit_gradient(self.name, g, variable), variable) for g, variable in usable]
         if len(usable) < len(given):
             missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
             warnings.warn(
@@ -243,17 +243,19 @@ class Optimizer(Module):
             place = self._place(variable)
             rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
 
-        def take() -> None:
+        def take_step() -> None:
             for (g, variable, slots), decayed in zip(rows, decays, strict=True):
                 if decayed:
-                    variable.assign_sub(beside(rate * self.weight_decay, g) * detached(variable))
+                    variable.assign_sub(
+                        rate_for_gradient(rate * self.weight_decay, g) * detached(variable)
+                    )
                 self.update(g, variable, slots, rate, step)
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
 
         changed = [part for _, variable, slots in rows for part in (variable, *slots)]
-        together([*changed, self._learning_rate, self.iterations], take)
+        together([*changed, self._learning_rate, self.iterations], take_step)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
@@ -312,12 +314,12 @@ class Optimizer(Module):
             found = xp.astype(detached(found), xp.float64, copy=False, device="cpu")
             if not is_at_hand(found):
                 return found
-        return number(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
+        return number_in_range(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
 
     def _decays(self, variable: Variable) -> bool:
         """Whether weight decay is about a Variable."""
         named = any(word in variable.name for word in self._names_not_decayed)
-        return not named and self._not_decayed.find(variable) is None
+        return not named and self._not_decayed.find_variable(variable) is None
 
     def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
         """Gradients, each with its Variable, as the optimizer clips them."""
@@ -333,14 +335,14 @@ class Optimizer(Module):
         return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
 
     def _place(self, variable: Variable) -> int:
-        place = self._updated.find(variable)
+        place = self._updated.find_variable(variable)
         if place is None:
             place = len(self._updated.variables)
             try:
                 for slot_name, slots in self.slots.items():
                     value = self.slot(slot_name, detached(variable))
                     slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
-                self._updated.add(variable)  # last: from here on it has its slots
+                self._updated.add_variable(variable)  # last: from here on it has its slots
             except BaseException:
                 if len(self._updated.variables) == place:
                     for slots in self.slots.values():
@@ -381,7 +383,7 @@ def is_at_hand(x: Array) -> bool:
     return type(x._data) is np.ndarray
 
 
-def beside(number: Any, g: Array) -> Any:
+def rate_for_gradient(number: Any, g: Array) -> Any:
     """A number of the optimizer's state as an operand beside a gradient."""
     if not isinstance(number, Array):
         return number
@@ -413,7 +415,7 @@ class Updated:
         self.variables: list[Variable] = []
         self.last = 0
 
-    def find(self, variable: Variable) -> int | None:
+    def find_variable(self, variable: Variable) -> int | None:
         """Where it stands: mostly behind the one that was asked for last."""
         count = len(self.variables)
         for step in range(count):
@@ -423,11 +425,11 @@ class Updated:
                 return place
         return None
 
-    def add(self, variable: Variable) -> None:
+    def add_variable(self, variable: Variable) -> None:
         self.variables.append(variable)
 
 
-def fitting(owner: str, g: Array, variable: Variable) -> Array:
+def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
     """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
     real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not real_for_real:
@@ -439,6 +441,6 @@ def fitting(owner: str, g: Array, variable: Variable) -> Array:
     return xp.astype(detached(g), variable.dtype, copy=False)
 
 
-def state(value: float, name: str) -> Variable:
+def state_variable(value: float, name: str) -> Variable:
     """A scalar of an optimizer's state, on the host, where it is read."""
     return Variable(xp.asarray(value, device="cpu"), trainable=False, name=name)

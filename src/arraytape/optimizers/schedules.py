@@ -521,11 +521,11 @@ class ReduceLROnPlateau(LearningRateSchedule):
             xp.where(falls, self.cooldown, cooling),
         ]
 
-        def change() -> None:
+        def change_rate() -> None:
             for variable, x in zip(self.state.values(), new, strict=True):
                 variable.assign(xp.astype(x, variable.dtype))
 
-        together(self.state.values(), change)
+        together(self.state.values(), change_rate)
 
 
 def at_most(library: Any, step: Any, last: float) -> Any:

@@ -108,16 +108,16 @@ def minimize_scipy(
         options["bounds"] = bounds_of(bounds, x0, problem.leaves)
     chosen = "" if method is None else str(method).lower()
     if chosen in WITH_PRODUCTS:
-        options["hessp"] = problem.product
+        options["hessp"] = problem.hessian_product
     if chosen in WITH_HESSIAN:
         options["hess"] = problem.hessian
     if callback is not None:
         options["callback"] = lambda v, *_: callback(problem.nested(v))
     slope = chosen not in WITHOUT_GRADIENT
-    function = problem.value_and_gradient if slope else problem.value
+    function = problem.value_and_gradient if slope else problem.function_value
     kept = [(x, x._data) for x in problem.leaves if isinstance(x, Variable)]
     try:
-        start = flat(problem.leaves)
+        start = join_as_doubles(problem.leaves)
         result = minimize(function, start, jac=slope or None, method=method, **options)
     finally:
         put_back(kept)
@@ -154,11 +154,11 @@ class LBFGS:
         self, max_iterations: int = 100, tolerance: float | None = None, memory: int = 10
     ) -> None:
         self.options: dict[str, Any] = {
-            "maxiter": count("LBFGS", "max_iterations", max_iterations),
-            "maxcor": count("LBFGS", "memory", memory),
+            "maxiter": positive_count("LBFGS", "max_iterations", max_iterations),
+            "maxcor": positive_count("LBFGS", "memory", memory),
         }
         if tolerance is not None:
-            most = number("LBFGS", "tolerance", tolerance, 0.0, math.inf)
+            most = number_in_range("LBFGS", "tolerance", tolerance, 0.0, math.inf)
             self.options |= {"gtol": most, "ftol": 0.0}
 
     @entrance
@@ -204,11 +204,11 @@ class LBFGS:
             value, nesting, method="L-BFGS-B", options=self.options, bounds=bounds
         )
 
-        def assign() -> None:
+        def assign_result() -> None:
             for variable, found in zip(changed, nest.leaves(result.x), strict=True):
                 variable.assign(found)
 
-        together(changed, assign)
+        together(changed, assign_result)
         return result
 
 
@@ -230,25 +230,25 @@ class Problem:
         if len({*variables}) < len(variables):
             raise ValueError(f"minimize_scipy: a Variable is in x0 twice [at {user_line()}]")
 
-    def value(self, v: Vector) -> float:
-        return float(value_of(self.f, self._at(v)))
+    def function_value(self, v: Vector) -> float:
+        return float(scalar_value_of(self.f, self._at(v)))
 
     def value_and_gradient(self, v: Vector) -> tuple[float, Vector]:
         y, gradient = self._gradient(self._at(v))
-        return float(y), flat(gradient)
+        return float(y), join_as_doubles(gradient)
 
-    def product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
+    def hessian_product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
         """The Hessian times a direction: the gradient's derivative along it."""
-        return flat(self._product(self._at(v), self._parts(direction)))
+        return join_as_doubles(self._product(self._at(v), self._parts(direction)))
 
     def hessian(self, v: Vector, *_: Any) -> Vector:
-        columns = [self.product(v, direction) for direction in np.eye(v.size)]
+        columns = [self.hessian_product(v, direction) for direction in np.eye(v.size)]
         return np.asarray(columns).T
 
     def nested(self, v: Vector) -> Any:
         return nest.pack(self.nest, self._parts(v))
 
-    def put(self, values: Sequence[Array]) -> None:
+    def put_variables(self, values: Sequence[Array]) -> None:
         """What Variables among the leaves are to hold."""
         for x, value in zip(self.leaves, values, strict=True):
             if isinstance(x, Variable):
@@ -257,7 +257,7 @@ class Problem:
     def _at(self, v: Vector) -> Any:
         """The point as ``f`` is to be given it: Variables stay themselves."""
         parts = self._parts(v)
-        self.put(parts)
+        self.put_variables(parts)
         pairs = zip(self.leaves, parts, strict=True)
         return nest.pack(self.nest, [x if isinstance(x, Variable) else part for x, part in pairs])
 
@@ -275,7 +275,7 @@ class Problem:
 
 
 # --- derivatives at a point, in the nesting of x0 -----------------------------------------------------
-def value_of(f: Callable[[Any], Any], point: Any) -> Array:
+def scalar_value_of(f: Callable[[Any], Any], point: Any) -> Array:
     y = f(point)
     if not isinstance(y, Array):
         raise TypeError(
@@ -294,10 +294,10 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
     leaves = nest.leaves(point)
     with with_doubts(xp.GradientTape(watch_accessed_variables=False)) as tape:
         tape.watch(leaves)
-        y = value_of(f, point)
+        y = scalar_value_of(f, point)
     found = tape.gradient(y, leaves)
 
-    def slope(v: Any) -> Any:
+    def slope_along(v: Any) -> Any:
         pairs = [(g, t) for g, t in zip(found, v, strict=True) if g is not None]
         return inner([g for g, _ in pairs], [t for _, t in pairs])
 
@@ -305,9 +305,11 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
         settle_doubts(
             doubts,
             "minimize_scipy",
-            lambda: AgainInPlace(wraps(f)(lambda point: value_of(f, point)), (point,), 0, {}),
+            lambda: AgainInPlace(
+                wraps(f)(lambda point: scalar_value_of(f, point)), (point,), 0, {}
+            ),
             lambda: y,
-            slope,
+            slope_along,
         )
     if all(g is None for g in found):
         raise ValueError(
@@ -388,7 +390,7 @@ def leaf_of(x: Any, x0: Any) -> Array:
     return given
 
 
-def flat(parts: Sequence[Array]) -> Vector:
+def join_as_doubles(parts: Sequence[Array]) -> Vector:
     """All parts behind each other as doubles, complex numbers as pairs."""
     vectors = []
     for part in parts:
@@ -398,7 +400,7 @@ def flat(parts: Sequence[Array]) -> Vector:
     return np.concatenate(vectors)
 
 
-def count(owner: str, name: str, value: Any) -> int:
+def positive_count(owner: str, name: str, value: Any) -> int:
     """A positive integer; TypeError or ValueError else."""
     value = unwrap_option(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -410,7 +412,7 @@ def count(owner: str, name: str, value: Any) -> int:
     return value
 
 
-def number(owner: str, name: str, value: Any, least: float, below: float) -> float:
+def number_in_range(owner: str, name: str, value: Any, least: float, below: float) -> float:
     """A real number in [least, below); TypeError or ValueError else."""
     try:
         given = float(value)

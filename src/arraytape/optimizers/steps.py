@@ -12,8 +12,8 @@ from .._array.array import Array
 from .._define.define_op import unregistered
 from ..nn.layers import flag
 from ..variable import Variable
-from .optimizer import Common, Optimizer, Rate, Updated, beside, takes_arrays
-from .scipy import number
+from .optimizer import Common, Optimizer, Rate, Updated, rate_for_gradient, takes_arrays
+from .scipy import number_in_range
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "Updated"]
 
@@ -64,7 +64,7 @@ class SGD(Optimizer):
         nesterov: bool = False,
         **common: Unpack[Common],
     ) -> None:
-        self.momentum = number("SGD", "momentum", momentum, 0.0, 1.0)
+        self.momentum = number_in_range("SGD", "momentum", momentum, 0.0, 1.0)
         self.nesterov = flag("SGD", "nesterov", nesterov)
         self.slot_names = ("velocity",) if self.momentum else ()
         super().__init__(learning_rate, name, **common)
@@ -88,7 +88,7 @@ class SGD(Optimizer):
         step : int
             How many steps there were, with this one.
         """
-        rate = beside(rate, g)
+        rate = rate_for_gradient(rate, g)
         if not slots:
             variable.assign_sub(rate * g)
             return
@@ -150,9 +150,9 @@ class Adam(Optimizer):
         **common: Unpack[Common],
     ) -> None:
         owner = type(self).__name__
-        self.beta_1 = number(owner, "beta_1", beta_1, 0.0, 1.0)
-        self.beta_2 = number(owner, "beta_2", beta_2, 0.0, 1.0)
-        self.epsilon = number(owner, "epsilon", epsilon, 0.0, math.inf)
+        self.beta_1 = number_in_range(owner, "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number_in_range(owner, "beta_2", beta_2, 0.0, 1.0)
+        self.epsilon = number_in_range(owner, "epsilon", epsilon, 0.0, math.inf)
         self.amsgrad = flag(owner, "amsgrad", amsgrad)
         if self.amsgrad:
             self.slot_names = ("mean", "square", "greatest_square")
@@ -185,7 +185,7 @@ class Adam(Optimizer):
             square = slots[2]
         scale_of = adam_step_size if isinstance(step, Array) else step_size
         scale = scale_of(rate, step, self.beta_1, self.beta_2)
-        variable.assign_sub(beside(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
+        variable.assign_sub(rate_for_gradient(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
 
 
 class AdamW(Adam):
@@ -297,9 +297,9 @@ class RMSprop(Optimizer):
         name: str | None = None,
         **common: Unpack[Common],
     ) -> None:
-        self.rho = number("RMSprop", "rho", rho, 0.0, 1.0)
-        self.momentum = number("RMSprop", "momentum", momentum, 0.0, 1.0)
-        self.epsilon = number("RMSprop", "epsilon", epsilon, 0.0, math.inf)
+        self.rho = number_in_range("RMSprop", "rho", rho, 0.0, 1.0)
+        self.momentum = number_in_range("RMSprop", "momentum", momentum, 0.0, 1.0)
+        self.epsilon = number_in_range("RMSprop", "epsilon", epsilon, 0.0, math.inf)
         self.centered = flag("RMSprop", "centered", centered)
         mean = ("mean",) if self.centered else ()
         self.slot_names = ("square", *mean, *(("velocity",) if self.momentum else ()))
@@ -331,7 +331,7 @@ class RMSprop(Optimizer):
             mean = slots[1]
             mean.assign(self.rho * mean + (1.0 - self.rho) * g)
             spread = xp.maximum(square - squared(mean), 0.0)  # rounding may leave less than 0
-        change = beside(rate, g) * g / xp.sqrt(spread + self.epsilon)
+        change = rate_for_gradient(rate, g) * g / xp.sqrt(spread + self.epsilon)
         if self.momentum:
             slots[-1].assign(self.momentum * slots[-1] + change)
             change = slots[-1]
@@ -384,10 +384,10 @@ class Adagrad(Optimizer):
         **common: Unpack[Common],
     ) -> None:
         first = initial_accumulator_value
-        self.initial_accumulator_value = number(
+        self.initial_accumulator_value = number_in_range(
             "Adagrad", "initial_accumulator_value", first, 0.0, math.inf
         )
-        self.epsilon = number("Adagrad", "epsilon", epsilon, 0.0, math.inf)
+        self.epsilon = number_in_range("Adagrad", "epsilon", epsilon, 0.0, math.inf)
         super().__init__(learning_rate, name, **common)
 
     def slot(self, slot_name: str, like: Array) -> Array:
@@ -428,7 +428,7 @@ class Adagrad(Optimizer):
         """
         accumulator = slots[0]
         accumulator.assign_add(squared(g))
-        variable.assign_sub(beside(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
+        variable.assign_sub(rate_for_gradient(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
 
 
 class Lion(Optimizer):
@@ -474,8 +474,8 @@ class Lion(Optimizer):
         name: str | None = None,
         **common: Unpack[Common],
     ) -> None:
-        self.beta_1 = number("Lion", "beta_1", beta_1, 0.0, 1.0)
-        self.beta_2 = number("Lion", "beta_2", beta_2, 0.0, 1.0)
+        self.beta_1 = number_in_range("Lion", "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number_in_range("Lion", "beta_2", beta_2, 0.0, 1.0)
         super().__init__(learning_rate, name, **common)
 
     @takes_arrays
@@ -499,7 +499,7 @@ class Lion(Optimizer):
         """
         mean = slots[0]
         direction = xp.sign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
-        variable.assign_sub(beside(rate, g) * direction)
+        variable.assign_sub(rate_for_gradient(rate, g) * direction)
         mean.assign(self.beta_2 * mean + (1.0 - self.beta_2) * g)
 
 
