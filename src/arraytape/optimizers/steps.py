@@ -1,4 +1,4 @@
-"""Optimizers that take a step for each set of gradients: the rules by which they do."""
+"""The optimizers ``SGD``, ``Adam``, ``AdamW``, ``RMSprop``, ``Adagrad`` and ``Lion``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "U
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if one likes.
+    """Gradient descent, optionally with momentum.
 
     ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
 
@@ -28,11 +28,11 @@ class SGD(Optimizer):
     learning_rate : float or callable, default 0.01
         The size of a step, or a function of the count of steps before.
     momentum : float, default 0
-        The part of the last step that is taken again; at least 0 and less than 1.
+        The part of the last step that is repeated; at least 0 and less than 1.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     nesterov : bool, default False
-        Whether the variable changes by ``momentum * velocity - learning_rate * gradient`` instead, with
+        True: the variable changes by ``momentum * velocity - learning_rate * gradient`` instead, with
         the new velocity.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
@@ -73,21 +73,6 @@ class SGD(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and its velocity.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         rate = rate_for_gradient(rate, g)
         if not slots:
             variable.assign_sub(rate * g)
@@ -98,22 +83,22 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: steps as large as the gradient's mean by its root mean square.
+    """Adam: steps in proportion to the gradient's running mean over its root mean square.
 
-    Of a complex gradient the square is that of its absolute value.
+    The square of a complex gradient is that of its absolute value.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the running means of the gradient and of its square forget.
+        The part of the running means of the gradient and of its square that each step keeps.
     epsilon : float, default 1e-7
         Added to the root: TensorFlow's value and place, which is the "epsilon hat" of the paper.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     amsgrad : bool, default False
-        Whether the greatest mean square so far takes the place of the present one.
+        True: divide by the root of the greatest mean square so far.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -162,21 +147,6 @@ class Adam(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running means of its gradient and of that one's square.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         mean, square = slots[:2]
         mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
         square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared(g))
@@ -196,16 +166,16 @@ class AdamW(Adam):
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     weight_decay : float, default 0.004
-        What is taken from each Variable before the step, ``learning_rate * weight_decay`` times its
-        value; ``exclude_from_weight_decay`` leaves some out.
+        Before the step, ``learning_rate * weight_decay`` times its value is subtracted from each
+        Variable; ``exclude_from_weight_decay`` exempts some.
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the running means of the gradient and of its square forget.
+        The part of the running means of the gradient and of its square that each step keeps.
     epsilon : float, default 1e-7
         Added to the root.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     amsgrad : bool, default False
-        Whether the greatest mean square so far takes the place of the present one.
+        True: divide by the root of the greatest mean square so far.
     **common : object
         ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -245,7 +215,7 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps as large as the gradient by its root mean square.
+    """RMSprop: steps in proportion to the gradient over its root mean square.
 
     ``square = rho * square + (1 - rho) * gradient**2``, and the step is
     ``learning_rate * gradient / sqrt(square + epsilon)``.
@@ -255,15 +225,15 @@ class RMSprop(Optimizer):
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     rho : float, default 0.9
-        How slowly the running mean of the square forgets.
+        The part of the running mean of the square that each step keeps.
     momentum : float, default 0
-        The part of the last step that is taken again; at least 0 and less than 1.
+        The part of the last step that is repeated; at least 0 and less than 1.
     epsilon : float, default 1e-7
         Added under the root, as in Keras; PyTorch adds it to the root.
     centered : bool, default False
-        Whether the mean square is that of the distance from the mean: the variance.
+        True: divide by the standard deviation, in place of the root mean square.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -309,21 +279,6 @@ class RMSprop(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running means of its gradient's square.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         square = slots[0]
         square.assign(self.rho * square + (1.0 - self.rho) * squared(g))
         spread: Any = square
@@ -339,18 +294,18 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps as large as the gradient by the root of the sum of all squares so far.
+    """Adagrad: steps in proportion to the gradient over the root of the sum of all its squares so far.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     initial_accumulator_value : float, default 0.1
-        What the sum of squares is at first.
+        The initial sum of squares.
     epsilon : float, default 1e-7
         Added under the root.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -391,48 +346,19 @@ class Adagrad(Optimizer):
         super().__init__(learning_rate, name, **common)
 
     def slot(self, slot_name: str, like: Array) -> Array:
-        """Make the initial value of a slot.
-
-        Parameters
-        ----------
-        slot_name : str
-            One of ``slot_names``.
-        like : Array
-            The Variable's value.
-
-        Returns
-        -------
-        Array
-            The value.
-        """
         return super().slot(slot_name, like) + self.initial_accumulator_value
 
     @takes_arrays
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the sum of its gradient's squares.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         accumulator = slots[0]
         accumulator.assign_add(squared(g))
         variable.assign_sub(rate_for_gradient(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
 
 
 class Lion(Optimizer):
-    """Steps by the sign of a running mean of the gradient.
+    """Lion: steps of equal size in the direction of the sign of the gradient's running mean.
 
     Parameters
     ----------
@@ -441,9 +367,9 @@ class Lion(Optimizer):
     beta_1 : float, default 0.9
         The part of the running mean in the step, beside the gradient.
     beta_2 : float, default 0.99
-        How slowly the running mean forgets.
+        The part of the running mean that each step keeps.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -482,34 +408,21 @@ class Lion(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running mean of its gradient.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         mean = slots[0]
         direction = xp.sign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
         variable.assign_sub(rate_for_gradient(rate, g) * direction)
         mean.assign(self.beta_2 * mean + (1.0 - self.beta_2) * g)
 
 
-def squared(g: Any) -> Any:
-    """The square of each element; of complex numbers that of the absolute value."""
+def squared(g: Array) -> Any:
+    """Return the square of each element's absolute value."""
     return xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
 
 
-def step_size(rate: Any, step: Any, beta_1: float = 0.9, beta_2: float = 0.999) -> Any:
-    """Adam's factor of ``mean / root``, which makes up for means that began with zeros."""
+def step_size(
+    rate: float | Array, step: int | Array, beta_1: float = 0.9, beta_2: float = 0.999
+) -> Any:
+    """Return Adam's factor of ``mean / root``, which corrects for means that began with zeros."""
     # In Python's numbers, so that each processor gives the same bits.
     count = int(step)
     return float(rate) * math.sqrt(1.0 - beta_2**count) / (1.0 - beta_1**count)
