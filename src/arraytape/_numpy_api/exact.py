@@ -70,7 +70,6 @@ DEEPEST = 64  # levels of lists: a list may hold itself
 
 
 def arrays_among(values: Any, depth: int = 0) -> list[Array]:
-    """Return the Arrays in nested lists and tuples."""
     if isinstance(values, Array):
         return [values]
     if not isinstance(values, list | tuple) or depth > DEEPEST:
@@ -79,11 +78,9 @@ def arrays_among(values: Any, depth: int = 0) -> list[Array]:
 
 
 def exactly(
-    function: Callable[..., Any],
-    ours: Callable[[], Any],
-    args: tuple[Any, ...],
+    function: Callable[..., Any], ours: Callable[[], Any], args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the result of NumPy's function with the derivative of ``ours``, a composition of ops."""
     kwargs = kwargs | {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     given = arrays_among([*args, *kwargs.values()])
@@ -160,7 +157,6 @@ def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[.
 
 
 def number_arguments(args: tuple[Any, ...]) -> dict[str, Any]:
-    """Name positional arguments by their numbers, for a message."""
     return {f"argument {i}": x for i, x in enumerate(args, start=1)}
 
 

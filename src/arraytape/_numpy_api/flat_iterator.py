@@ -28,7 +28,7 @@ class FlatIterator:
     coords : tuple[int, ...]
         The index in base of the element that comes next.
     index : int
-        How many elements have been iterated over.
+        The number of elements that have been iterated over.
     """
 
     __hash__ = None  # type: ignore[assignment]  # == compares elements
@@ -94,12 +94,9 @@ class FlatIterator:
         return getattr(ufunc, method)(*[elements_of(x) for x in inputs], **options)
 
     def __array_function__(
-        self,
-        function: Callable[..., Any],
-        types: Iterable[type],
-        args: tuple[Any, ...],
+        self, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
         kwargs: dict[str, Any],
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         named = {name: elements_of(x) for name, x in kwargs.items()}
         return function(*[elements_of(x) for x in args], **named)
 

@@ -101,12 +101,11 @@ class Converter:
         )
 
     def result_type(self, extra_dtype: DType = None, *, ensure_inexact: bool = False) -> Any:
-        """Return the dtype to which the arguments promote."""
         kinds = self.keep_python_numbers([x.dtype for x in self.arrays])
         kinds += [] if extra_dtype is None else [extra_dtype]
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
-    def wrap(self, arr: Any, to_scalar: Any = None) -> Any:
+    def wrap(self, arr: Array, to_scalar: bool | None = None) -> Any:
         """Return the result unchanged: an Array of shape () takes the place of a scalar."""
         return arr
 
@@ -146,7 +145,7 @@ def broadcast(*given: Any) -> Any:
 
 
 def grown(
-    array: Any, pad_width: Any, fill_value: ArrayLike | None = None
+    array: Array, pad_width: Iterable[tuple[int, int]], fill_value: ArrayLike | None = None
 ) -> tuple[Any, tuple[slice, ...]]:
     """Replace ``_pad_simple`` of ``numpy.pad``, which reads the flags of the array."""
     flags = getattr(current(array)[1], "flags", None)
@@ -253,7 +252,7 @@ def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
 
 
 def nanmedian_of_lines(
-    a: Any, axis: int = -1, out: Any = None, overwrite_input: bool = False
+    a: Any, axis: int = -1, out: None = None, overwrite_input: bool = False
 ) -> Any:
     """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
     ordered: Any = np.sort(a, axis=axis)  # NaN is last

@@ -50,13 +50,9 @@ Order: TypeAlias = Literal["fro", "nuc"] | float | None  # of a norm
 
 
 def einsum(
-    *operands: Any,
-    optimize: Any = False,
-    dtype: DType = None,
-    casting: Casting = "safe",
-    order: str = "K",
-    out: Array | None = None,
-) -> Array:
+    *operands: Any, optimize: Any = False, dtype: DType = None, casting: Casting = "safe",
+    order: str = "K", out: Array | None = None,
+) -> Array:  # fmt: skip
     """Return ``numpy.einsum``; subscripts may also be lists of numbers, one behind each operand."""
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], arrays_like_first(*operands[1:])
@@ -166,13 +162,9 @@ CROSS_LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # NumPy 2.5 removed vectors o
 
 
 def cross(
-    a: ArrayLike,
-    b: ArrayLike,
-    axisa: int = -1,
-    axisb: int = -1,
-    axisc: int = -1,
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1,
     axis: int | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     a, b = (
         moveaxis(x, at, -1) for x, at in zip(arrays_like_first(a, b), (axisa, axisb), strict=True)
@@ -363,7 +355,6 @@ def infinite_where_nan(found: Array, zero: Array) -> Array:
 
 
 def squared_modulus(x: Array) -> Array:
-    """Return ``abs(x) ** 2`` without computing the square root in abs."""
     return elementwise.real(x * elementwise.conj(x)) if x.dtype.kind == "c" else x * x
 
 
@@ -417,11 +408,9 @@ def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., 
     function = getattr(fft, name)
 
     def transform_over_axes(
-        a: ArrayLike,
-        s: Sequence[int | None] | None = None,
-        axes: Sequence[int] | None = usual,
+        a: ArrayLike, s: Sequence[int | None] | None = None, axes: Sequence[int] | None = usual,
         norm: str | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         a = array_of(a)
         if s is not None:
             s, axes = lengths(name, a, s, axes)

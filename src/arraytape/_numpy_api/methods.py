@@ -389,14 +389,14 @@ def argsort(
     order : None, default: None
         Names of fields, which no Array has.
     stable : bool | None, default: None
-        Whether equal elements keep their order; they do so in any case.
+        Not used: equal elements always keep their order.
     descending : bool | None, default: None
-        Whether the greatest comes first; NaN comes last all the same.
+        True: the greatest element comes first.  NaN comes last in either order.
 
     Returns
     -------
     Array
-        Of the shape of x; its dtype is int64.
+        Indices of dtype int64, in the shape of x.
 
     Raises
     ------
@@ -413,7 +413,6 @@ def argsort(
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
-    """Move two axes of x to the end."""
     ends = [normalize_axis_index("diagonal", x, axis) for axis in (axis1, axis2)]
     return permute_dims(x, tuple([i for i in range(x.ndim) if i not in ends] + ends))
 
@@ -489,7 +488,7 @@ def argpartition(x: Array, kth: ArrayLike, axis: int | None = -1, **options: Any
     Returns
     -------
     Array
-        Of the shape of x; its dtype is int64.
+        Indices of dtype int64, in the shape of x.
 
     Raises
     ------
@@ -559,9 +558,9 @@ def sort(
     order : None, default: None
         Names of fields, which no Array has.
     stable : bool | None, default: None
-        Whether equal elements keep their order; they do so in any case.
+        Not used: equal elements always keep their order.
     descending : bool | None, default: None
-        Whether the greatest comes first; NaN comes last all the same.
+        True: the greatest element comes first.  NaN comes last in either order.
 
     Raises
     ------

@@ -134,7 +134,6 @@ def complex_from_parts(real_part: Array, imaginary: Array) -> Array:
 
 
 def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Return True if an array of ``shape`` broadcasts to the shape ``wanted``."""
     extra = len(wanted) - len(shape)
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
 

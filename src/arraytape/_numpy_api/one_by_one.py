@@ -20,7 +20,6 @@ from ..ops.manipulation_functions import stack
 
 
 def iterate_arrays(value: Any) -> Iterator[Array]:
-    """Yield the Arrays in nested lists, tuples and dicts."""
     if isinstance(value, Array):
         yield value
     elif isinstance(value, dict | list | tuple):
@@ -29,7 +28,6 @@ def iterate_arrays(value: Any) -> Iterator[Array]:
 
 
 def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
-    """Replace each Array in nested lists, tuples and dicts by the function's result."""
     if isinstance(value, Array):
         return function(value)
     if type(value) is dict:

@@ -46,7 +46,6 @@ from .numpy_arguments import (
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
-    """Return the views of ``numpy.array_split``."""
     ary = array_of(ary)
     at = normalize_axis_index("split", ary, axis)
     before = (slice(None),) * at
@@ -79,7 +78,6 @@ def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
 
 
 def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
-    """Return the views of ``numpy.split``."""
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
     asked = host_values(indices_or_sections)
@@ -108,7 +106,6 @@ def vsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
 
 
 def check_axes(name: str, ary: Any, least: int) -> None:
-    """Raise ValueError for an array with fewer axes than a function needs."""
     if ary.ndim < least:
         raise ValueError(
             f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
@@ -116,7 +113,6 @@ def check_axes(name: str, ary: Any, least: int) -> None:
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """Return the view of ``numpy.rot90``."""
     m = array_of(m)
     first, second = (normalize_axis_index("rot90", m, i) for i in axes)
     if first == second:
@@ -236,14 +232,9 @@ def apply_along_axis(
 
 
 def sliding_window_view(
-    x: ArrayLike,
-    window_shape: Any,
-    axis: Axis = None,
-    *,
-    subok: bool = False,
+    x: ArrayLike, window_shape: Any, axis: Axis = None, *, subok: bool = False,
     writeable: bool = False,
-) -> Array:
-    """Return the read-only view of ``numpy.lib.stride_tricks.sliding_window_view``."""
+) -> Array:  # fmt: skip
     x = array_of(x)
     if writeable:
         raise TypeError(
@@ -368,14 +359,9 @@ def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) 
 
 
 def numpy_reshape(
-    a: ArrayLike,
-    /,
-    shape: ArrayLike | None = None,
-    order: str = "C",
-    *,
-    newshape: ArrayLike | None = None,
-    copy: bool | None = None,
-) -> Array:
+    a: ArrayLike, /, shape: ArrayLike | None = None, order: str = "C", *,
+    newshape: ArrayLike | None = None, copy: bool | None = None,
+) -> Array:  # fmt: skip
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
@@ -387,15 +373,9 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
     alike, other = getattr(creation, f"{name}_like"), getattr(creation, name)
 
     def make_array_like(
-        a: ArrayLike,
-        *fill: Any,
-        dtype: DType = None,
-        order: str = "K",
-        subok: bool = True,
-        shape: ArrayLike | None = None,
-        device: Any = None,
-        **named: Any,
-    ) -> Array:
+        a: ArrayLike, *fill: Any, dtype: DType = None, order: str = "K", subok: bool = True,
+        shape: ArrayLike | None = None, device: Any = None, **named: Any,
+    ) -> Array:  # fmt: skip
         if name != "full" and fill:
             dtype, fill = fill[0], ()
         if "fill_value" in named:

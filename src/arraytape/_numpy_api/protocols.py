@@ -155,28 +155,9 @@ def unknown(
 
 # --- ufuncs ------------------------------------------------------------------------------------
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """Run a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
+    """Run a use of a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
 
-    Parameters
-    ----------
-    ufunc : numpy.ufunc
-        The ufunc.
-    method : str
-        "__call__", "reduce", "outer", "accumulate" or "at".
-    *inputs : object
-        Its arguments.
-    **options : object
-        Its keyword arguments.
-
-    Returns
-    -------
-    Array
-        The result.
-
-    Raises
-    ------
-    TypeError
-        When there is no recorded counterpart.
+    Raise TypeError if there is no recorded counterpart.
     """
     for value in inputs:
         kind = type(value)
@@ -323,14 +304,12 @@ def reduced(
 def of_all_pairs(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``np.add.outer(x, y)``."""
     return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.ufunc_outer(ufunc, *inputs)
 
 
 def accumulated(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -381,34 +360,12 @@ def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -
 
 # --- other functions ---------------------------------------------------------------------------
 def array_function(
-    x: Array,
-    function: Callable[..., Any],
-    types: Iterable[type],
-    args: tuple[Any, ...],
+    x: Array, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> Any:
+) -> Any:  # fmt: skip
     """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
 
-    Parameters
-    ----------
-    function : Callable
-        The function.
-    types : Collection[type]
-        The types of the arguments that have ``__array_function__``.
-    args : tuple
-        Its arguments.
-    kwargs : dict
-        Its keyword arguments.
-
-    Returns
-    -------
-    object
-        The result.
-
-    Raises
-    ------
-    TypeError
-        When there is no recorded counterpart.
+    Raise TypeError if there is no recorded counterpart.
     """
     if not all(is_supported_type(kind) for kind in types):
         for kind in filter(is_of_dask, types):
@@ -482,7 +439,6 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function by recorded ops."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,13 +120,9 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
             refuse(error, name, a, **{key: x for key, x in given.items() if x is not None})
 
     def composed(
-        a: ArrayLike,
-        axis: Axis,
-        dtype: DType,
-        keepdims: bool,
-        initial: ArrayLike | None = None,
+        a: ArrayLike, axis: Axis, dtype: DType, keepdims: bool, initial: ArrayLike | None = None,
         where: ArrayLike = True,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
         if options and name in ("max", "min"):  # only as reductions of ufuncs
@@ -168,7 +164,6 @@ sum = sized("sum", np.add, combine=elementwise.add, left_out=0)
 
 
 def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
-    """Return ``numpy.all`` or ``numpy.any``."""
     function = sized(name, ufunc, left_out=left_out)
 
     def call_truth_reduction(
@@ -185,13 +180,9 @@ all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False
 
 
 def mean(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    *,
-    keepdims: bool = False,
+    a: ArrayLike, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False,
     where: ArrayLike = True,
-) -> Array:
+) -> Array:  # fmt: skip
     a = a if isinstance(a, Array) else array_of(a)
     if where is True and needs_no_cast(a, dtype):
         return statistics.mean(a, axis=axis, keepdims=keepdims)
@@ -207,7 +198,6 @@ def mean(
 
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
-    """Return the mean of the elements that a mask selects."""
     if not a.ndim and axis is not None:
         normalize_axes("mean", a, axis)  # a number has no axis, unlike for a sum
     total = sum(a, axis, keepdims=keepdims, where=where)
@@ -285,14 +275,9 @@ def ptp(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
 
 
 def average(
-    a: Any,
-    axis: Axis = None,
-    weights: Any = None,
-    returned: bool = False,
-    *,
+    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *,
     keepdims: bool = False,
-) -> Any:
-    """Return ``numpy.average``, which depends on the values and on the weights."""
+) -> Any:  # fmt: skip
     a, weights = arrays_like_first(a, weights)
     if weights is None:
         found = mean(a, axis=axis, keepdims=keepdims)
@@ -379,12 +364,9 @@ cumsum = cumulative("cumsum", statistics.cumulative_sum)
 
 
 def diff(
-    a: Any,
-    n: int = 1,
-    axis: int = -1,
-    prepend: ArrayLike | None = None,
+    a: Any, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Return ``numpy.diff``; ``prepend`` and ``append`` may be numbers."""
     # np.asarray: NumPy takes a Python float in double precision here.
     a, *ends = arrays_like_first(
@@ -438,7 +420,11 @@ def places_in_order(x: Array, axis: int, descending: bool) -> Array:
 
 
 def check_order(
-    name: str, kind: str | None, order: Any, stable: bool | None, descending: bool | None
+    name: str,
+    kind: str | None,
+    order: str | Sequence[str] | None,
+    stable: bool | None,
+    descending: bool | None,
 ) -> None:
     """Raise ValueError, as NumPy does, for names of fields, or for ``kind`` beside ``stable``."""
     without_fields(order)
@@ -448,8 +434,7 @@ def check_order(
         )
 
 
-def without_fields(order: Any) -> None:
-    """Raise ValueError, as NumPy does, if names of fields are given."""
+def without_fields(order: str | Sequence[str] | None) -> None:
     if order is not None:
         raise ValueError(
             f"Cannot specify order when the array has no fields: order={shown(order)} [at {user_line()}]"
@@ -457,12 +442,9 @@ def without_fields(order: Any) -> None:
 
 
 def numpy_partition(
-    a: ArrayLike,
-    kth: ArrayLike,
-    axis: int | None = -1,
-    kind: str = "introselect",
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect",
     order: None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Return ``numpy.partition``: the sorted array, which is partitioned at each index."""
     without_fields(order)
     a, at = on_axis("partition", array_of(a), axis)

@@ -60,13 +60,9 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 def unique(
-    ar: Array,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    **options: Any,
-) -> Any:
+    ar: Array, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: int | None = None, **options: Any,
+) -> Any:  # fmt: skip
     """Return ``numpy.unique``; the gradient of a repeated value goes to its first occurrence."""
     _, index, inverse, counts = np.unique(host_values(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
@@ -102,13 +98,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
 
 
 def numpy_clip(
-    a: ArrayLike,
-    min: Any = None,
-    max: Any = None,
-    *,
-    dtype: DType = None,
+    a: ArrayLike, min: Any = None, max: Any = None, *, dtype: DType = None,
     casting: Casting = "same_kind",
-) -> Array:
+) -> Array:  # fmt: skip
     """Return ``numpy.clip``; the default dtype is that to which array and bounds promote."""
     a, min, max = (assembled(x) for x in (a, min, max))
     min, max = (np.asarray(x) if type(x) in (bool, list, tuple) else x for x in (min, max))

@@ -66,14 +66,9 @@ def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def join_arrays(
-    arrays: Sequence[Any],
-    axis: int | None,
-    dtype: DType = None,
-    casting: Casting = "same_kind",
-    out: Array | None = None,
-    *,
-    join: Callable[..., Array] = concat,
-) -> Array:
+    arrays: Sequence[Any], axis: int | None, dtype: DType = None, casting: Casting = "same_kind",
+    out: Array | None = None, *, join: Callable[..., Array] = concat,
+) -> Array:  # fmt: skip
     """Join arrays in ``dtype``, in that of ``out``, or in their common dtype."""
     parts = as_operands(*arrays)
     if dtype is not None and out is not None:
@@ -88,24 +83,16 @@ def join_arrays(
 
 
 def concatenate(
-    arrays: Sequence[Any],
-    axis: int | None = 0,
-    out: Array | None = None,
-    *,
-    dtype: DType = None,
+    arrays: Sequence[Any], axis: int | None = 0, out: Array | None = None, *, dtype: DType = None,
     casting: Casting = "same_kind",
-) -> Array:
+) -> Array:  # fmt: skip
     return join_arrays(arrays, axis, dtype, casting, out)
 
 
 def numpy_stack(
-    arrays: Sequence[Any],
-    axis: int = 0,
-    out: Array | None = None,
-    *,
-    dtype: DType = None,
+    arrays: Sequence[Any], axis: int = 0, out: Array | None = None, *, dtype: DType = None,
     casting: Casting = "same_kind",
-) -> Array:
+) -> Array:  # fmt: skip
     return join_arrays(arrays, axis, dtype, casting, out, join=manipulation.stack)
 
 

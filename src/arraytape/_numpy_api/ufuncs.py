@@ -209,7 +209,7 @@ def ufunc_outer(ufunc: np.ufunc, x1: ArrayLike, x2: ArrayLike) -> Any:
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
-def at_in_copy(ufunc: np.ufunc, x: Any, indices: Any, value: Any) -> Any:
+def at_in_copy(ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Any, value: Any) -> Any:
     """Run ``ufunc.at`` on a copy of NumPy's data and return the copy."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, value)

@@ -137,7 +137,6 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
 
 
 def side(bound: Any, x: Array, path: str, which: str, free: float) -> Any:
-    """Return the lower or the upper bounds of one part as a vector."""
     try:
         found = np.asarray(free if bound is None else bound, np.float64)
         return np.broadcast_to(found, x.shape).reshape(-1)

@@ -216,7 +216,6 @@ def scale_to_norm(library: Namespace, g: RawArray, norm: RawArray, most: float) 
 
 
 def move_beside(x: Any, beside: Any) -> Any:
-    """Move ``x`` to the device of another array."""
     if x.device == beside.device:
         return x
     return x.to_device(beside.device) if hasattr(x, "to_device") else x

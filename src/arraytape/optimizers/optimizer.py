@@ -319,12 +319,10 @@ class Optimizer(Module):
         return number_in_range(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
 
     def _decays(self, variable: Variable) -> bool:
-        """Return True if weight decay applies to a Variable."""
         named = any(word in variable.name for word in self._names_not_decayed)
         return not named and self._not_decayed.find_variable(variable) is None
 
     def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        """Return the pairs with clipped gradients."""
         if not self.clips:
             return pairs
         gradients = [g for g, _ in pairs]

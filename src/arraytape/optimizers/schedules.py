@@ -126,9 +126,9 @@ class ExponentialDecay(Decay):
     initial_learning_rate : float
         The rate at first.
     decay_steps : int
-        After how many steps it is ``decay_rate`` times what it was.
+        The number of steps in which the rate is multiplied by ``decay_rate``.
     decay_rate : float
-        By how much it falls.
+        The factor of a fall.
     staircase : bool, default False
         True: the rate falls only after every ``decay_steps`` steps, in place of each step.
     name : str, optional
@@ -360,9 +360,9 @@ class CosineDecayRestarts(Decay):
     first_decay_steps : int
         The number of steps of the first period.
     t_mul : float, default 2
-        By how much each is longer than the one before.
+        The factor by which each period is longer than the one before.
     m_mul : float, default 1
-        By how much it starts lower.
+        The factor by which each period starts lower than the one before.
     alpha : float, default 0
         The rate at the end, as a part of that at first.
     name : str, optional
@@ -525,7 +525,6 @@ class ReduceLROnPlateau(LearningRateSchedule):
 
 
 def at_most(library: Namespace, step: RawArray, last: float) -> Any:
-    """Limit steps to the last one."""
     return library.where(step < last, step, last)
 
 

@@ -250,7 +250,6 @@ class Problem:
         return nest.pack(self.nest, self._parts(v))
 
     def put_variables(self, values: Sequence[Array]) -> None:
-        """Assign the values to the Variables among the leaves."""
         for x, value in zip(self.leaves, values, strict=True):
             if isinstance(x, Variable):
                 x.assign(value)

@@ -415,7 +415,6 @@ class Lion(Optimizer):
 
 
 def squared(g: Array) -> Any:
-    """Return the square of each element's absolute value."""
     return xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
 
 

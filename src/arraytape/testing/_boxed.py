@@ -43,7 +43,8 @@ class Boxed:
     @property
     def memory(self) -> np.ndarray[Any, Any]:
         """Return the values, for the storage alone: other code would go around the protocol."""
-        found: Any = getattr(self.inner, "_array", self.inner)
+        inner: Any = self.inner
+        found: np.ndarray[Any, Any] = getattr(inner, "_array", inner)
         return found
 
     @property

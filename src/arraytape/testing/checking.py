@@ -48,15 +48,10 @@ SECONDS = 5.0  # the time limit for comparing elements, one after the other
 
 @entrance
 def check_gradients(
-    f: Callable[..., Any],
-    inputs: Any,
-    *,
-    order: int | Collection[int] = 2,
-    modes: Sequence[str] = ("rev", "fwd"),
-    rtol: float | None = None,
-    seeds: int = 3,
+    f: Callable[..., Any], inputs: Any, *, order: int | Collection[int] = 2,
+    modes: Sequence[str] = ("rev", "fwd"), rtol: float | None = None, seeds: int = 3,
     h: float = 1e-3,
-) -> None:
+) -> None:  # fmt: skip
     """Compare the derivatives of a function with central differences.
 
     Parameters
@@ -66,18 +61,18 @@ def check_gradients(
     inputs : array_like, sequence or nesting
         One array, or anything else that is no list or tuple: f's one argument.  A list or tuple: the
         arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).
-        What has no floating-point numbers is passed on as it is.
+        Leaves without floating-point numbers are passed on unchanged.
     order : int or collection of int, default: 2
         1 checks gradients, 2 also Hessian-vector products; (2,) these alone.
     modes : Sequence[str], default: ('rev', 'fwd')
         "rev" or "reverse" checks the tape (nested tapes for order 2), "fwd" or "forward"
         ForwardAccumulator (around a tape).
     rtol : float | None, default: None
-        How far the two may differ, relative to the greater of 1 and the slope.  By default 1e-7, which
+        The greatest difference, relative to the greater of 1 and the slope.  By default 1e-7, which
         differences in double precision reach with a margin; 1e-3 when an input or a result is in single
         precision, where the tape itself is right to 1e-6 or so of the largest term.
     seeds : int, default: 3
-        How many random directions are tried.
+        The number of random directions.
     h : float, default: 0.001
         The step of the differences.  Where they do not settle smaller ones are tried, too.
 
@@ -240,13 +235,9 @@ class Problem:
 
     # --- along directions -------------------------------------------------------------------------
     def check_first(
-        self,
-        modes: Sequence[str],
-        found: Sequence[Any],
-        along: Sequence[Host],
-        rtol: float,
+        self, modes: Sequence[str], found: Sequence[Any], along: Sequence[Host], rtol: float,
         h: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Raise AssertionError unless the slope along a direction is that of the differences."""
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
@@ -262,13 +253,9 @@ class Problem:
         return float(t)
 
     def check_second(
-        self,
-        modes: Sequence[str],
-        along: Sequence[Host],
-        other: Sequence[Host],
-        rtol: float,
+        self, modes: Sequence[str], along: Sequence[Host], other: Sequence[Host], rtol: float,
         h: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Raise AssertionError unless the curvature along two directions is that of the differences."""
 
         def slope_along(*xs: Any) -> float:

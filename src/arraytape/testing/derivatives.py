@@ -328,7 +328,7 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
     a : Sequence
         Arrays.
     b : Sequence
-        As many, in the same shapes.
+        As many Arrays, in the same shapes.
 
     Returns
     -------
@@ -347,13 +347,9 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
 
 @entrance
 def check_jvp(
-    f: Callable[..., Any],
-    inputs: Sequence[Any],
-    *,
-    rtol: float = 1e-7,
-    seeds: int = 3,
+    f: Callable[..., Any], inputs: Sequence[Any], *, rtol: float = 1e-7, seeds: int = 3,
     h: float = 1e-3,
-) -> None:
+) -> None:  # fmt: skip
     """Compare forward mode with central differences, for a function of any number of outputs.
 
     Parameters
@@ -363,9 +359,9 @@ def check_jvp(
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
-        How far the two may differ, relative to the greater of 1 and the slope.
+        The greatest difference, relative to the greater of 1 and the slope.
     seeds : int, default: 3
-        How many random directions are tried.
+        The number of random directions.
     h : float, default: 0.001
         The step of the differences.
 
@@ -389,13 +385,9 @@ def check_jvp(
 
 @entrance
 def check_vjp(
-    f: Callable[..., Any],
-    inputs: Sequence[Any],
-    *,
-    rtol: float = 1e-7,
-    seeds: int = 3,
+    f: Callable[..., Any], inputs: Sequence[Any], *, rtol: float = 1e-7, seeds: int = 3,
     h: float = 1e-3,
-) -> None:
+) -> None:  # fmt: skip
     """Compare reverse mode with central differences by inner products <w, J v> = <J^T w, v>.
 
     Parameters
@@ -405,9 +397,9 @@ def check_vjp(
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
-        How far the two may differ, relative to the greater of 1 and the slope.
+        The greatest difference, relative to the greater of 1 and the slope.
     seeds : int, default: 3
-        How many random directions are tried.
+        The number of random directions.
     h : float, default: 0.001
         The step of the differences.
 
@@ -438,7 +430,6 @@ def check_vjp(
 
 
 def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
-    """Return the i-th output of a function as a NumPy array."""
     return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 

@@ -35,7 +35,6 @@ def number_with_unit(value: float | None, unit: str) -> str:
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
-    """Draw a small line over the commits, from zero, with its last point marked."""
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     step = (width - 8) / max(1, len(values) - 1)
     points = [
@@ -54,7 +53,6 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
 
 
 def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
-    """Draw all series of a benchmark over the commits, with axes and a legend."""
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
     place, ticks = axis(values)
@@ -110,7 +108,6 @@ def nice(step: float) -> float:
 
 
 def across(i: int, count: int) -> float:
-    """Return the horizontal position of a commit."""
     width = WIDTH - LEFT - RIGHT - 40
     return LEFT + 20 + (width / 2 if count == 1 else width * i / (count - 1))
 
@@ -118,7 +115,6 @@ def across(i: int, count: int) -> float:
 def drawn(
     one: Series, number: int, commits: Sequence[Commit], place: Callable[[float], float]
 ) -> str:
-    """Draw a line with its points, and its entry in the legend."""
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     points = [

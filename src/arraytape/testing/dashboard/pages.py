@@ -179,7 +179,6 @@ def tile(one: Tile, base: Commit) -> str:
 
 
 def percent(factor: float | None) -> str:
-    """Format a change as a percentage or a factor."""
     if factor is None or not math.isfinite(factor):
         return ""
     if abs(factor - 1.0) < 0.005:
