@@ -323,7 +323,6 @@ def check_dtypes(values: Mapping[str, Host]) -> None:
 
 # --- files --------------------------------------------------------------------------------------
 def as_path(caller: str, path: Any) -> Path:
-    """Convert an argument to a path, or raise TypeError."""
     try:
         return Path(path)
     except TypeError as error:
@@ -431,7 +430,6 @@ def as_owned(path: Path, file: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write a folder's entries to the disk, if the system can sync a folder."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

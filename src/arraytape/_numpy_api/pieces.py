@@ -90,26 +90,17 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
     return array_split(ary, indices_or_sections, axis)
 
 
-def hsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
-    check_axes("hsplit", ary, 1)
-    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+def split_along(name: str, least: int, axis: int) -> Callable[..., list[Array]]:
+    """Return ``numpy.hsplit`` or the like, for arrays with ``least`` axes or more."""
 
+    def split_on_axis(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
+        if ary.ndim < least:
+            raise ValueError(
+                f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
+            )
+        return split(ary, indices_or_sections, min(axis, ary.ndim - 1))
 
-def dsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
-    check_axes("dsplit", ary, 3)
-    return split(ary, indices_or_sections, 2)
-
-
-def vsplit(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
-    check_axes("vsplit", ary, 2)
-    return split(ary, indices_or_sections)
-
-
-def check_axes(name: str, ary: Any, least: int) -> None:
-    if ary.ndim < least:
-        raise ValueError(
-            f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
-        )
+    return split_on_axis
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
@@ -433,13 +424,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.compress: numpy_compress,
     np.delete: delete,
     np.diagflat: diagflat,
-    np.dsplit: dsplit,
+    np.dsplit: split_along("dsplit", 3, 2),
     np.empty_like: maker_of_alike("empty"),
     np.expand_dims: expanded,
     np.fliplr: lambda m: flip(m, axis=1),
     np.flipud: lambda m: flip(m, axis=0),
     np.full_like: maker_of_alike("full"),
-    np.hsplit: hsplit,
+    np.hsplit: split_along("hsplit", 1, 1),
     np.identity: lambda n, dtype=None: creation.eye(n, dtype=dtype),
     np.insert: insert,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
@@ -451,6 +442,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.rot90: rot90,
     np.split: split,
     np.tile: tiled,
-    np.vsplit: vsplit,
+    np.vsplit: split_along("vsplit", 2, 0),
     np.zeros_like: maker_of_alike("zeros"),
 }

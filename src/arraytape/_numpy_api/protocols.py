@@ -155,9 +155,28 @@ def unknown(
 
 # --- ufuncs ------------------------------------------------------------------------------------
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """Run a use of a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
+    """Run a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
 
-    Raise TypeError if there is no recorded counterpart.
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        The ufunc.
+    method : str
+        "__call__", "reduce", "outer", "accumulate" or "at".
+    *inputs : object
+        The ufunc's arguments.
+    **options : object
+        The ufunc's keyword arguments.
+
+    Returns
+    -------
+    Array
+        The result.
+
+    Raises
+    ------
+    TypeError
+        When there is no recorded counterpart.
     """
     for value in inputs:
         kind = type(value)
@@ -365,7 +384,26 @@ def array_function(
 ) -> Any:  # fmt: skip
     """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
 
-    Raise TypeError if there is no recorded counterpart.
+    Parameters
+    ----------
+    function : Callable
+        The function.
+    types : Collection[type]
+        The types of the arguments that have ``__array_function__``.
+    args : tuple
+        The function's arguments.
+    kwargs : dict
+        The function's keyword arguments.
+
+    Returns
+    -------
+    object
+        The result.
+
+    Raises
+    ------
+    TypeError
+        When there is no recorded counterpart.
     """
     if not all(is_supported_type(kind) for kind in types):
         for kind in filter(is_of_dask, types):

@@ -211,7 +211,6 @@ def copyto(
 
 
 def is_the_same(x: Any, y: Any) -> bool:
-    """Return True if two Arrays are the same elements in the same memory."""
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
     a, b = current(x)[1], current(y)[1]
@@ -265,7 +264,6 @@ def of_size_of(a: Array, mask: ArrayLike, name: str) -> np.ndarray[Any, Any]:
 
 
 def repeated(values: Array, n: int) -> Array:
-    """Repeat the values as often as n elements need."""
     values = reshape(values, (-1,))
     return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
 

@@ -185,7 +185,6 @@ ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
 
 
 def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int | None = 0, dtype: DType = None) -> Array:
-    """Run ``ufunc.accumulate(x)``."""
     x = array_of(x)
     if axis is None:
         if x.ndim > 1:
@@ -210,7 +209,6 @@ ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
 def at_in_copy(ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Any, value: Any) -> Any:
-    """Run ``ufunc.at`` on a copy of NumPy's data and return the copy."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, value)
     return y

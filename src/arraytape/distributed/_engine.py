@@ -48,7 +48,6 @@ def package() -> Any:
 
 
 def is_lazy(block: Any) -> bool:
-    """Return True if a block is still to be computed."""
     return hasattr(block, "__dask_graph__")
 
 

@@ -111,7 +111,6 @@ class Message:
 
     @property
     def nbytes(self) -> int:
-        """Return the number of bytes that are sent to each worker."""
         sent = len(self.pickled) + sum(map(len, self.sources.values()))
         return sent + sum(int(getattr(x, "nbytes", 0)) for x in self.values)
 
@@ -169,7 +168,6 @@ def block_as_array(block: Any) -> Any:
 
 
 def is_held(block: Any) -> bool:
-    """Return True if an Array can hold this data."""
     try:
         storage_of(block)
     except TypeError:

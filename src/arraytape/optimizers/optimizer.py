@@ -88,15 +88,10 @@ class Optimizer(Module):
     real_slots: tuple[str, ...] = ()
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.01,
-        name: str | None = None,
-        *,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-    ) -> None:
+        self, learning_rate: Rate = 0.01, name: str | None = None, *,
+        weight_decay: float | None = None, clipnorm: float | None = None,
+        clipvalue: float | None = None, global_clipnorm: float | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(name)
         clips = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
         given = {key: value for key, value in clips.items() if value is not None}
@@ -442,5 +437,4 @@ def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
 
 
 def state_variable(value: float, name: str) -> Variable:
-    """Make a Variable for a scalar of an optimizer's state, on the host, where it is read."""
     return Variable(xp.asarray(value, device="cpu"), trainable=False, name=name)

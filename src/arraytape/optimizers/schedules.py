@@ -143,13 +143,9 @@ class ExponentialDecay(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        decay_rate: float,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, decay_rate: float,
+        staircase: bool = False, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, decay_steps, name)
         self.decay_rate = real(type(self).__name__, "decay_rate", decay_rate, 0.0)
         self.staircase = flag(type(self).__name__, "staircase", staircase)
@@ -264,14 +260,9 @@ class PolynomialDecay(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        end_learning_rate: float = 0.0001,
-        power: float = 1.0,
-        cycle: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, end_learning_rate: float = 0.0001,
+        power: float = 1.0, cycle: bool = False, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, decay_steps, name)
         owner = "PolynomialDecay"
         self.end_learning_rate = real(owner, "end_learning_rate", end_learning_rate, 0.0)
@@ -320,14 +311,9 @@ class CosineDecay(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        alpha: float = 0.0,
-        name: str | None = None,
-        warmup_target: float | None = None,
-        warmup_steps: int = 0,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, alpha: float = 0.0,
+        name: str | None = None, warmup_target: float | None = None, warmup_steps: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, decay_steps, name)
         owner = "CosineDecay"
         self.alpha = real(owner, "alpha", alpha, 0.0)
@@ -381,14 +367,9 @@ class CosineDecayRestarts(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        first_decay_steps: float,
-        t_mul: float = 2.0,
-        m_mul: float = 1.0,
-        alpha: float = 0.0,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, first_decay_steps: float, t_mul: float = 2.0,
+        m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, first_decay_steps, name)
         owner = "CosineDecayRestarts"
         self.t_mul = real(owner, "t_mul", t_mul, 1.0)
@@ -446,16 +427,10 @@ class ReduceLROnPlateau(LearningRateSchedule):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        factor: float = 0.1,
-        patience: int = 10,
-        mode: str = "min",
-        min_delta: float = 1e-4,
-        cooldown: int = 0,
-        min_lr: float = 0.0,
+        self, initial_learning_rate: float, factor: float = 0.1, patience: int = 10,
+        mode: str = "min", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0,
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         owner = "ReduceLROnPlateau"
         first = real(owner, "initial_learning_rate", initial_learning_rate, 0.0)

@@ -31,14 +31,9 @@ WITH_HESSIAN = ("dogleg", "trust-exact")
 
 
 def minimize_scipy(
-    f: Callable[[Any], Array],
-    x0: Any,
-    *,
-    method: str | None = None,
-    callback: Callable[[Any], Any] | None = None,
-    bounds: Any = None,
-    **options: Any,
-) -> Any:
+    f: Callable[[Any], Array], x0: Any, *, method: str | None = None,
+    callback: Callable[[Any], Any] | None = None, bounds: Any = None, **options: Any,
+) -> Any:  # fmt: skip
     """Run ``scipy.optimize.minimize`` with derivatives by tape, on any nesting of Arrays.
 
     Gradients come from reverse mode, together with the value.  Methods that use products with the
@@ -404,7 +399,6 @@ def join_as_doubles(parts: Sequence[Array]) -> Vector:
 
 
 def positive_count(owner: str, name: str, value: Any) -> int:
-    """Return a positive integer; raise TypeError or ValueError for anything else."""
     value = unwrap_option(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(

@@ -56,14 +56,9 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.01,
-        momentum: float = 0.0,
-        name: str | None = None,
-        *,
-        nesterov: bool = False,
-        **common: Unpack[Common],
-    ) -> None:
+        self, learning_rate: Rate = 0.01, momentum: float = 0.0, name: str | None = None, *,
+        nesterov: bool = False, **common: Unpack[Common],
+    ) -> None:  # fmt: skip
         self.momentum = number_in_range("SGD", "momentum", momentum, 0.0, 1.0)
         self.nesterov = flag("SGD", "nesterov", nesterov)
         self.slot_names = ("velocity",) if self.momentum else ()
@@ -124,16 +119,10 @@ class Adam(Optimizer):
     real_slots = ("square", "greatest_square")
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        name: str | None = None,
-        *,
-        amsgrad: bool = False,
+        self, learning_rate: Rate = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
+        epsilon: float = 1e-7, name: str | None = None, *, amsgrad: bool = False,
         **common: Unpack[Common],
-    ) -> None:
+    ) -> None:  # fmt: skip
         owner = type(self).__name__
         self.beta_1 = number_in_range(owner, "beta_1", beta_1, 0.0, 1.0)
         self.beta_2 = number_in_range(owner, "beta_2", beta_2, 0.0, 1.0)
@@ -197,17 +186,10 @@ class AdamW(Adam):
     """
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        weight_decay: float = 0.004,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        name: str | None = None,
-        *,
-        amsgrad: bool = False,
-        **common: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.001, weight_decay: float = 0.004, beta_1: float = 0.9,
+        beta_2: float = 0.999, epsilon: float = 1e-7, name: str | None = None, *,
+        amsgrad: bool = False, **common: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             learning_rate, beta_1, beta_2, epsilon, name, amsgrad=amsgrad,
             weight_decay=weight_decay, **common,
@@ -258,15 +240,10 @@ class RMSprop(Optimizer):
     real_slots = ("square",)
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        rho: float = 0.9,
-        momentum: float = 0.0,
-        epsilon: float = 1e-7,
-        centered: bool = False,
-        name: str | None = None,
+        self, learning_rate: Rate = 0.001, rho: float = 0.9, momentum: float = 0.0,
+        epsilon: float = 1e-7, centered: bool = False, name: str | None = None,
         **common: Unpack[Common],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.rho = number_in_range("RMSprop", "rho", rho, 0.0, 1.0)
         self.momentum = number_in_range("RMSprop", "momentum", momentum, 0.0, 1.0)
         self.epsilon = number_in_range("RMSprop", "epsilon", epsilon, 0.0, math.inf)
@@ -331,13 +308,9 @@ class Adagrad(Optimizer):
     real_slots = ("accumulator",)
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        initial_accumulator_value: float = 0.1,
-        epsilon: float = 1e-7,
-        name: str | None = None,
-        **common: Unpack[Common],
-    ) -> None:
+        self, learning_rate: Rate = 0.001, initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7, name: str | None = None, **common: Unpack[Common],
+    ) -> None:  # fmt: skip
         first = initial_accumulator_value
         self.initial_accumulator_value = number_in_range(
             "Adagrad", "initial_accumulator_value", first, 0.0, math.inf
@@ -393,13 +366,9 @@ class Lion(Optimizer):
     slot_names = ("mean",)
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.99,
-        name: str | None = None,
-        **common: Unpack[Common],
-    ) -> None:
+        self, learning_rate: Rate = 0.001, beta_1: float = 0.9, beta_2: float = 0.99,
+        name: str | None = None, **common: Unpack[Common],
+    ) -> None:  # fmt: skip
         self.beta_1 = number_in_range("Lion", "beta_1", beta_1, 0.0, 1.0)
         self.beta_2 = number_in_range("Lion", "beta_2", beta_2, 0.0, 1.0)
         super().__init__(learning_rate, name, **common)

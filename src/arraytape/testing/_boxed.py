@@ -271,7 +271,6 @@ class FrozenNamespace(BoxedNamespace):
 
 
 def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
-    """Return boxed data on the storage of this name."""
     from . import storages
 
     storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()

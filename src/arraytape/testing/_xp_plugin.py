@@ -45,7 +45,6 @@ def names_in(given: Iterable[str], where: str) -> list[str]:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return the line of the report's header."""
     return f"xp: {', '.join(config.stash[CHOSEN])}"
 
 

@@ -288,7 +288,6 @@ def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: floa
 
 
 def calls_per_burst(call: Callable[[], Any]) -> int:
-    """Return the number of calls in a burst."""
     call()
     start = process_time()
     call()

@@ -617,7 +617,6 @@ def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -
 
 
 def is_inexact(leaf: Any) -> bool:
-    """Return True if a leaf of the inputs has floating-point numbers."""
     if isinstance(leaf, float | complex):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")

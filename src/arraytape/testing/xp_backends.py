@@ -119,13 +119,11 @@ def numpy() -> Iterator[Any]:
 
 @contextmanager
 def array_api_strict() -> Iterator[Any]:
-    """Give the standard's reference implementation."""
     yield import_module(STRICT)
 
 
 @contextmanager
 def arraytape() -> Iterator[Any]:
-    """Give arraytape with no tape open."""
     yield namespace()
 
 
@@ -144,14 +142,12 @@ def taped() -> Iterator[Any]:
 
 @contextmanager
 def hostile() -> Iterator[Any]:
-    """Give arraytape on data that other code cannot read."""
     with storages.on(storages.hostile()):
         yield namespace()
 
 
 @contextmanager
 def frozen() -> Iterator[Any]:
-    """Give arraytape on data that cannot be written to."""
     with storages.on(storages.frozen()):
         yield namespace()
 

@@ -87,7 +87,6 @@ def change_of(series: Series, base: int) -> Change:
 
 
 def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
-    """Yield the headlines, in the order of their ranks."""
     groups: dict[tuple[int, str, str], list[Change]] = {}
     for change in changes:
         series = change.series
