@@ -94,7 +94,10 @@ def beside():
             yield from (
                 f"{home}.{name}.{member}"
                 for member, what in members.items()
-                if not member.startswith("_") and isinstance(what, FunctionType | property)
+                if not member.startswith("_")
+                and isinstance(what, FunctionType | property)
+                # A method without a docstring shows its base's, which is checked there.
+                and (what.__doc__ or inspect.getdoc(what) is None)
             )
 
 
