@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ._array.array import KEPT, Array, wrap
-from ._array.views import keep, recorded_copy
+from ._array.views import keep_data, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
-from ._util.errors import describe, layout, user_line
+from ._util.errors import describe, layout_text, user_line
 from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
@@ -120,7 +120,7 @@ class Variable(Array):
         Array
             The value that the Variable holds now; tapes that follow the Variable follow it.
         """
-        snapshot = recorded_copy(self, keep(self))
+        snapshot = recorded_copy(self, keep_data(self))
         snapshot._state = KEPT
         return snapshot
 
@@ -263,7 +263,7 @@ class Variable(Array):
         name = repr(self._name)
         if self._path not in ("", self._name):
             name = repr(self._path) if self._name == UNNAMED else f"{name} (at {self._path!r})"
-        return f"the Variable {name}, {layout(self)} [at {user_line()}]"
+        return f"the Variable {name}, {layout_text(self)} [at {user_line()}]"
 
 
 def detached(x: Array) -> Array:
@@ -313,16 +313,16 @@ ValueError
     When shape or dtype would change."""
 
 
-def in_place(name: str) -> Callable[[Variable, Any], Variable]:
+def make_in_place_method(name: str) -> Callable[[Variable, Any], Variable]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def method(self: Variable, value: Any) -> Variable:
+    def assign_in_place(self: Variable, value: Any) -> Variable:
         return self._update(function, value)
 
-    method.__name__ = method.__qualname__ = f"__i{name}__"
-    method.__doc__ = IN_PLACE.format(symbol=SYMBOLS[name], op=BINARY[name])
-    return method
+    assign_in_place.__name__ = assign_in_place.__qualname__ = f"__i{name}__"
+    assign_in_place.__doc__ = IN_PLACE.format(symbol=SYMBOLS[name], op=BINARY[name])
+    return assign_in_place
 
 
 for _name in BINARY:
-    setattr(Variable, f"__i{_name}__", in_place(_name))
+    setattr(Variable, f"__i{_name}__", make_in_place_method(_name))

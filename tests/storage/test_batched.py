@@ -45,7 +45,7 @@ def both(tape, y, sources):
     request = differentiation.Differentiation(tape._recording, [y], sources)
     rows = math.prod(y.shape)
     at_once = jacobian.at_once(request, y, rows, 1, rows)
-    by_rows = jacobian.by_rows(request, rows, lambda i: jacobian.unit(y, i, 1))
+    by_rows = jacobian.by_rows(request, rows, lambda i: jacobian.unit_seed(y, i, 1))
     return zip(at_once, by_rows, strict=True)
 
 

@@ -39,9 +39,9 @@ from .paths import (
     Path,
     add_through,
     dtype_at_root,
-    inverse,
+    inverse_permutation,
     unwalked,
-    walk,
+    walk_path,
     write_through,
 )
 
@@ -110,14 +110,14 @@ class ViewsRead:
         for record in records[self.seen :]:
             if record[0] == VIEW.number and record[4]:
                 _, view, root, shape, path = record
-                place = place_of(path, shape)
+                place = place_along_first_axis(path, shape)
                 self.found.setdefault((root, place), {})[view] = path
                 self.roots.setdefault(root, {})[place] = None
         self.seen = len(records)
 
     def beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
         """The views of a root's value that may share elements with what lies at a path, with paths."""
-        place = place_of(path, shape)
+        place = place_along_first_axis(path, shape)
         places = self.roots.get(root, {}) if place is None else (place, None)
         found: dict[int, Path] = {}
         for one in places:
@@ -125,7 +125,7 @@ class ViewsRead:
         return found
 
 
-def place_of(path: Path, shape: tuple[int, ...]) -> int | None:
+def place_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
     """The one place along the first axis of a root at which a part lies; None where there are more."""
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
@@ -210,7 +210,7 @@ def pull_add(at: Cotangents, record: Record) -> None:
     if buffer is None:
         return
     if value in at.followed:
-        region = at.xp.asarray(walk(buffer, path, at.xp), copy=True)
+        region = at.xp.asarray(walk_path(buffer, path, at.xp), copy=True)
         at.add(value, at.fit(at.negated(region) if sign < 0 else region, shape, dtype))
     if old in at.followed:
         at.give(old, buffer)
@@ -226,12 +226,12 @@ def pull_watch(at: Cotangents, record: Record) -> None:
         dtype = dtype_at_root(path_to_seen, g.dtype)
         zeros = at.xp.zeros(shape, dtype=dtype, device=g.device)
         g = add_through(at.widened(zeros, g), path_to_seen, g, at)
-    at.add(watched, at.xp.asarray(walk(g, path, at.xp), copy=True))
+    at.add(watched, at.xp.asarray(walk_path(g, path, at.xp), copy=True))
 
 
 def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
     """``walk(buffer, path)[key]``, for a batched mask in the shape of the part that it chooses from."""
-    part = walk(buffer, path, at.xp)
+    part = walk_path(buffer, path, at.xp)
     if type(key) is Batched and is_mask(key):
         # One value was written to all that the mask names: the sum over them follows from its shape.
         return at.xp.where(key, part, 0.0)
@@ -258,7 +258,7 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
                 part += g
                 return
         elif kind is PERMUTE:
-            at.lend(root, at.take(view).transpose(inverse(argument)))
+            at.lend(root, at.take(view).transpose(inverse_permutation(argument)))
             return
     pull_view(at, record)
 
@@ -270,7 +270,7 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
     if buffer is None:
         pull_put(at, record)
         return
-    part = (walk(buffer, path, at.xp) if path else buffer)[key]
+    part = (walk_path(buffer, path, at.xp) if path else buffer)[key]
     if type(part) is not ndarray or part.base is not buffer:
         at.give(new, buffer)
         pull_put(at, record)
@@ -304,7 +304,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
         pull_add(at, record)
         return
     if value in at.followed:
-        part = walk(buffer, path, at.xp).copy()
+        part = walk_path(buffer, path, at.xp).copy()
         if sign < 0:
             part = at.negated(part)
         if part.shape != shape or part.dtype is not dtype:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._storage.batched.batched_data import Batched, plain
 from .._storage.storage import storage_of
-from .._util.attach import attach, read_only
-from .._util.errors import shown, user_line
+from .._util.attach import attach, read_only_property
+from .._util.errors import short_repr, user_line
 from .._util.foreign_names import ForeignNames
 from .._util.locks import reentrant_lock
 
@@ -29,7 +29,7 @@ FOREIGN = PINNED | EXPORTED  # foreign code may see a write to this data, and ma
 ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code see this memory: write into it
 ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record has this data already, and nothing is left to do
 KEEP_IS_A_MARK = (
-    HOT  # state < KEEP_IS_A_MARK: to keep the data is to set KEPT; others ask views.keep
+    HOT  # state < KEEP_IS_A_MARK: to keep the data is to set KEPT; others ask views.keep_data
 )
 
 # Held while a handle moves to other memory, a value gets its id, or a tape learns of either, where
@@ -226,7 +226,7 @@ class Array(ForeignNames):
             isinstance(api_version, str) and api_version in VERSIONS
         ):
             raise ValueError(
-                f"unknown array API version {shown(api_version)}; known: {VERSIONS} [at {user_line()}]"
+                f"unknown array API version {short_repr(api_version)}; known: {VERSIONS} [at {user_line()}]"
             )
         return PUBLIC[0]
 
@@ -407,7 +407,9 @@ FIXED = {
     "shape": "use x = xp.reshape(x, shape), a view of the same data wherever NumPy's is one",
     "size": "use x = xp.reshape(x, shape), or a part of x",
 }
-attach(Array, {name: read_only(vars(Array)[name].fget, name, FIXED[name]) for name in FIXED})
+attach(
+    Array, {name: read_only_property(vars(Array)[name].fget, name, FIXED[name]) for name in FIXED}
+)
 
 
 class View:

@@ -17,7 +17,7 @@ import numpy as np
 from .._record.plan import Structural
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders, tell
 from .._util.errors import numpys_function
-from .._util.places import Stack, cut, stack_here
+from .._util.places import Stack, cut_stack, stack_here
 from .array import Array
 from .views import current
 
@@ -35,7 +35,7 @@ def followers(x: Array) -> list[Recorder]:
     return [recorder for recorder in recorders() if tid in recorder.followed] if tid else []
 
 
-def leave(x: Array, how: str) -> Any:
+def leave_tapes(x: Array, how: str) -> Any:
     """The data of ``x`` for the world outside; recorders that follow it remember where and how."""
     tid, data = current(x)
     if tid:
@@ -65,7 +65,7 @@ def pass_on_exit(
 ) -> None:
     """Tell recorders that a value left at ``stack``."""
     for recorder in recorders:
-        left = (LEFT.number, new_tid(), tid, how, cut(stack, recorder.frames), data)
+        left = (LEFT.number, new_tid(), tid, how, cut_stack(stack, recorder.frames), data)
         tell(recorder, left)
         recorder.notice(LEFT, left)
 

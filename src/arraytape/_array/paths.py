@@ -67,7 +67,7 @@ class Cotangents(SummingPlace, Protocol):
     def negated(self, g: Any) -> Any: ...
 
 
-def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
+def take_step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
     """One step along a path."""
     if kind is GETITEM:
         return data[argument]
@@ -86,10 +86,10 @@ def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
     return getattr(xp, f"{kind}_view")(data, argument)
 
 
-def walk(data: Any, path: Path, xp: Any) -> Any:
+def walk_path(data: Any, path: Path, xp: Any) -> Any:
     """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
-        data = data[argument] if kind is GETITEM else step(data, kind, argument, xp)
+        data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
         if kind is PICK and type(data) is Batched:
             xp = storage_of(data).xp
     return data
@@ -129,7 +129,7 @@ def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
         if kind is READ_ONLY:
             continue
         trail.append((buffer, kind, argument))
-        buffer = step(buffer, kind, argument, at.xp)
+        buffer = take_step(buffer, kind, argument, at.xp)
         if kind is BROADCAST or kind is WINDOWS:
             buffer = at.xp.zeros_like(buffer)
     buffer += g
@@ -164,7 +164,7 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> A
     trail = []
     for last in path:
         trail.append((buffer, last))
-        buffer = step(buffer, *last, at.xp)
+        buffer = take_step(buffer, *last, at.xp)
     buffer = at.put(buffer, key, value)
     for whole, last in reversed(trail):
         buffer = write_back(whole, last, buffer, at)
@@ -183,7 +183,7 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
     if kind is GETITEM:
         return at.put(buffer, argument, part)
     if kind is PERMUTE:
-        return at.xp.permute_dims(part, inverse(argument))
+        return at.xp.permute_dims(part, inverse_permutation(argument))
     if kind is PICK:
         return at.put(buffer, argument, part)
     if kind is DIAGONAL:
@@ -208,7 +208,7 @@ def dtype_at_root(path: Path, dtype: Any) -> Any:
 
 
 @functools.lru_cache(1024)
-def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
+def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation that undoes another."""
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
@@ -222,7 +222,7 @@ def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
         shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
     for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
         if kind is PERMUTE:
-            g = at.xp.permute_dims(g, inverse(argument))
+            g = at.xp.permute_dims(g, inverse_permutation(argument))
         elif kind is RESHAPE:
             g = at.xp.reshape(g, before)
         else:

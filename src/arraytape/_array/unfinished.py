@@ -64,14 +64,14 @@ def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
         raise
 
 
-def pull(at: Any, record: Record) -> None:
+def pull_unfinished(at: Any, record: Record) -> None:
     """UNFINISHED: nothing passes; who asks for a gradient on such a path is told before."""
     at.take(record[1])
 
 
-def push(at: Any, record: Record) -> list[Any]:
+def push_unfinished(at: Any, record: Record) -> list[Any]:
     """UNFINISHED: nothing passes."""
     return [None]
 
 
-UNFINISHED = Structural("unfinished write", pull, push, inputs=slice(2, 4))
+UNFINISHED = Structural("unfinished write", pull_unfinished, push_unfinished, inputs=slice(2, 4))

@@ -37,7 +37,7 @@ import numpy as np
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
-from .._util.attach import method
+from .._util.attach import attach_method
 from .._util.locks import in_one_step
 from .aliasing import VIEW, view_record
 from .array import (
@@ -68,9 +68,9 @@ from .paths import (
     REAL,
     RESHAPE,
     Path,
-    inverse,
-    step,
-    walk,
+    inverse_permutation,
+    take_step,
+    walk_path,
 )
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
@@ -91,12 +91,12 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
         x = writable_copy(x)
     data = x._data
     storage = storage_of(data)
-    part = step(data, kind, argument, storage.xp)
+    part = take_step(data, kind, argument, storage.xp)
     if kind in MAY_COPY and kind is not READ_ONLY and x.size:
         seen, whole = part, data
         if type(data) is Batched and is_picked(x):
-            whole = layout_of(x)
-            seen = step(whole, kind, argument, storage_of(whole).xp)
+            whole = data_in_layout(x)
+            seen = take_step(whole, kind, argument, storage_of(whole).xp)
         if getattr(seen, "base", None) is not whole and not storage_of(whole).shares(seen, whole):
             return None
     if kind is PERMUTE:
@@ -177,12 +177,12 @@ def refresh(x: Array) -> Any:
     if view.src is not view.root._data:
         with MOVING:
             data = view.root._data
-            x._data = walk(data, view.path, storage_of(data).xp)
+            x._data = walk_path(data, view.path, storage_of(data).xp)
             view.src = data
     return x._data
 
 
-@method(Array, "_sync")
+@attach_method(Array, "_sync")
 @in_one_step(MOVING)
 def sync_view(x: Array) -> int:
     """Bring a view up to date; the id of its value, 0 when no tape follows it."""
@@ -214,7 +214,7 @@ def sync_view(x: Array) -> int:
     return vtid
 
 
-@method(Array, "_snapshot")
+@attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
     """x, up to date; of a Variable, whose value may be replaced, an Array that holds it now."""
     if x._tid < 0:
@@ -222,13 +222,13 @@ def snapshot(x: Array) -> Array:
     return x
 
 
-@method(Array, "_current_id")
+@attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
     """The id of the value that x holds now; to ask for it does not count as a read of x."""
     return current(x)[0]
 
 
-@method(Array, "_ensure_id")
+@attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
     """The id of the value that x holds, which is no view; a value without an id gets one."""
     if not x._tid:
@@ -249,7 +249,7 @@ def current(x: Array) -> tuple[int, Any]:
 
 
 @in_one_step(MOVING)
-def keep(x: Array) -> Any:
+def keep_data(x: Array) -> Any:
     """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
     data = x._data
     if x._state & IS_VIEW:
@@ -283,23 +283,23 @@ def keep_private(x: Array, root: Array) -> Any:
         released(root)
         if x is not root:
             refresh(x)
-        return keep(x)
+        return keep_data(x)
 
 
 def private_handle(x: Array) -> Array:
     """Another handle on the value that x holds now; writing to one leaves the other as it is."""
     tid, _ = current(x)
-    return wrap(keep(x), tid, KEPT | x._state & SCALAR)
+    return wrap(keep_data(x), tid, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
     """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
     tid, data = current(x)
-    kept = keep(x)
+    kept = keep_data(x)
     return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
 
 
-def laid_out(y: Array, x: Array) -> Array:
+def lay_out_like(y: Array, x: Array) -> Array:
     """A new y in the memory layout of x, as NumPy's result; the layout decides which parts are views."""
     like = refresh(x) if x._state & IS_VIEW else x._data
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
@@ -311,11 +311,11 @@ def laid_out(y: Array, x: Array) -> Array:
 
 def order_of(x: Array) -> str:
     """In which order x lies in memory without gaps: "C", "F", "CF" for both, "" for neither."""
-    data = layout_of(x)
+    data = data_in_layout(x)
     return storage_of(data).order(data)
 
 
-def layout_of(x: Array) -> Any:
+def data_in_layout(x: Array) -> Any:
     """Data that lies in memory as x: its own, or of a picked view the part that a loop would cut."""
     if not x._state & IS_VIEW:
         return x._data
@@ -326,7 +326,7 @@ def layout_of(x: Array) -> Any:
     if type(one) is Batched:
         one = one.data[(*(0,) * len(one.axis_ids), ...)]
     path = [(GETITEM, first_of(key)) if kind is PICK else (kind, key) for kind, key in x._view.path]
-    return walk(one, tuple(path), storage_of(one).xp)
+    return walk_path(one, tuple(path), storage_of(one).xp)
 
 
 def first_of(key: Any) -> Any:
@@ -354,7 +354,9 @@ def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
     if not y._state & IS_VIEW and "C" in storage.order(turned):
         return y
     copy = storage.contiguous(turned)
-    return recorded_copy(y, copy if plain else storage.xp.permute_dims(copy, inverse(axes)))
+    return recorded_copy(
+        y, copy if plain else storage.xp.permute_dims(copy, inverse_permutation(axes))
+    )
 
 
 def root_of(x: Array) -> Array:
@@ -384,7 +386,7 @@ def make_exclusive(x: Array) -> Any:
     return view.src
 
 
-def settle(x: Array, key: Any, written: Any, memory: Any) -> None:
+def settle_write(x: Array, key: Any, written: Any, memory: Any) -> None:
     """After ``written[key]`` was changed, the data of x: write to what x has now, if it has moved.
 
     Where threads write to disjoint parts of one array, a record that one of them makes may have another
@@ -394,7 +396,7 @@ def settle(x: Array, key: Any, written: Any, memory: Any) -> None:
         root, path = location(x)
         if root._data is not memory:
             make_exclusive(x)
-            walk(root._data, path, storage_of(written).xp)[key] = written[key]
+            walk_path(root._data, path, storage_of(written).xp)[key] = written[key]
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:

@@ -28,7 +28,7 @@ import numpy as np
 
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
 from .._array.cuts import note_cut
-from .._array.views import keep
+from .._array.views import keep_data
 from .._record.op import Op
 from .._record.plan import LAYOUT
 from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_tid
@@ -148,7 +148,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     recording = {
         "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
         "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut,
-        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep, "is_complex": is_complex,
+        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex,
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
     }  # fmt: skip

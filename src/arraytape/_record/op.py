@@ -257,7 +257,7 @@ class Op:
         plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
-        names = parameters_of(rule)
+        names = names_asked_by(rule)
         legal = {*self.inputs, *self.outputs, *self.parameters, *self.saves, "shape", "dtype", "xp"}
         unknown = [name for name in names[1:] if name not in legal]
         if unknown or names[:1] not in (("t",), ("g",)):
@@ -308,7 +308,7 @@ def register(op: Op) -> Op:
     return op
 
 
-def parameters_of(rule: Rule) -> tuple[str, ...]:
+def names_asked_by(rule: Rule) -> tuple[str, ...]:
     """The names that a rule asks for; plain functions are not worth a Signature object."""
     if isinstance(rule, Reading):
         return "g", *rule.names

@@ -25,7 +25,7 @@ LAYOUT = ("shape", "dtype")  # of an input or a result, kept in place of its dat
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 
 
-def same(t: Any) -> Any:
+def identity_rule(t: Any) -> Any:
     """The rule of an input that goes into the result as it is: the engine need not call it."""
     return t
 
@@ -138,7 +138,7 @@ class Plan:
         self.missing = op.rules is None and op.joint is None
         self.unknown = unknown_of(op, subset)
         self.notable = self.missing or op.moves or bool(self.unknown)
-        self.number = enter(self)
+        self.number = number_plan(self)
         slots = Slots(2 + len(op.inputs))
         self.pulls = pulls_of(op, subset, needs_fit, slots)
         self.fits: tuple[tuple[int, ...], ...] | None = None
@@ -147,7 +147,7 @@ class Plan:
         keep_for_forward_mode(op, needs_fit, slots)
         # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
-            STEPS[self.number] = [step(pull) for pull in self.pulls]
+            STEPS[self.number] = [plan_step(pull) for pull in self.pulls]
         self.reading: Pull | None = None
         for pull in self.pulls:
             if isinstance(pull.rule, Reading) and pull.fit is None:
@@ -275,14 +275,14 @@ Picker = Callable[[Record], tuple[Any, ...]]
 Step = tuple[int, Rule, int, tuple[Picker, bool, tuple[int, int] | None] | None]
 
 
-def step(pull: Pull) -> Step:
+def plan_step(pull: Pull) -> Step:
     """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs).
 
     All it needs: what picks the kept values, whether the rule takes the namespace after these, and the
     places of shape and dtype to fit, or None.
     """
     at, rule, only, asks, fit = pull
-    if fit is None and (only or rule is same):
+    if fit is None and (only or rule is identity_rule):
         # A line that is one product is called without a Python frame.
         code = getattr(rule, "__code__", None)
         product = code is not None and code.co_code in PRODUCTS
@@ -330,7 +330,7 @@ class Structural:
     ) -> None:
         self.name, self.pull, self.push, self.inputs = name, pull, push, inputs
         self.cusped, self.unfolds = cusped, unfolds
-        self.number = enter(self)
+        self.number = number_plan(self)
 
 
 PLANS: list[Plan | Structural] = []  # by number
@@ -340,7 +340,7 @@ PLANNING = (
 )  # ops are planned when they are first called, perhaps in several threads
 
 
-def enter(plan: Plan | Structural) -> int:
+def number_plan(plan: Plan | Structural) -> int:
     """Number a plan."""
     with PLANNING:
         PLANS.append(plan)
@@ -366,7 +366,7 @@ def inputs_of(record: Record) -> tuple[int, ...]:
     return tids
 
 
-def made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
+def ids_made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
     """These tids and those of all that records make of them."""
     found = set(tids)
     for record in records:

@@ -152,12 +152,12 @@ class entered(Context):
         self.recorder = recorder
 
     def _begin(self) -> None:
-        push(self.recorder)
+        push_recorder(self.recorder)
         OPEN[id(self.recorder)] = ref(self.recorder)
 
     def _end(self) -> None:
         OPEN.pop(id(self.recorder), None)
-        remove(self.recorder)
+        remove_recorder(self.recorder)
 
 
 def only_recorders(*stack: Recorder) -> Setting[Stack]:
@@ -171,28 +171,28 @@ def recorders() -> tuple[Recorder, ...]:
     return stack if thread == get_ident() else ()
 
 
-def push(recorder: Recorder) -> None:
+def push_recorder(recorder: Recorder) -> None:
     """Make ``recorder`` the innermost recorder of this thread and task, and only that."""
     stack = recorders()
     if stack:
-        stack = tuple([other for other in known(stack) if other is not recorder])
+        stack = tuple([other for other in reachable_recorders(stack) if other is not recorder])
     STACK.set((get_ident(), (*stack, recorder)))
 
 
-def references(items: tuple[Any, ...]) -> list[int]:
+def references_to_recorders(items: tuple[Any, ...]) -> list[int]:
     """How often each item is referred to, with what Python's version adds while it looks."""
     return [getrefcount(one) for one in items]
 
 
-(ALONE,) = references((object(),))  # of what a tuple alone refers to
+(ALONE,) = references_to_recorders((object(),))  # of what a tuple alone refers to
 
 
-def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
+def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
     """The recorders that something beside the stack refers to, and so can still remove.
 
     A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
     """
-    lost = [count <= ALONE for count in references(stack)]
+    lost = [count <= ALONE for count in references_to_recorders(stack)]
     if not any(lost):
         return [*stack]
     found = [
@@ -203,7 +203,7 @@ def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
     return found
 
 
-def remove(recorder: Recorder) -> None:
+def remove_recorder(recorder: Recorder) -> None:
     """Take ``recorder`` off the stack, wherever it is; no error when it is not there."""
     stack = recorders()
     if len(stack) == 1 and stack[0] is recorder:
@@ -242,7 +242,7 @@ def watched() -> bool:
     return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
 
-def replace(old: Recorder, new: Recorder) -> None:
+def replace_recorder(old: Recorder, new: Recorder) -> None:
     """Put ``new`` in the place of ``old`` on this thread's stack; nothing when it is not there."""
     stack = recorders()
     if any(other is old for other in stack):

@@ -11,7 +11,7 @@ from .._record.stack import OfThisProcess
 from .._util import nest
 from .._util.blocks import Block
 from .._util.errors import describe, user_line
-from .arguments import UnconnectedGradients, beside, differentiable, filled, unconnected
+from .arguments import UnconnectedGradients, array_beside, differentiable, filled_like, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
@@ -134,14 +134,14 @@ class ForwardAccumulator(OfThisProcess, Block):
                 "this ForwardAccumulator never recorded: enter it with `with accumulator:` first "
                 f"[at {user_line()}]"
             )
-        return nest.pack(targets, [self._derivative(y, zero) for y in leaves])
+        return nest.pack_nesting(targets, [self._derivative(y, zero) for y in leaves])
 
     def _derivative(self, y: Array, zero: bool) -> Array | None:
         """The derivative of one target; what left is said."""
         found = self._pass.derivative(y)
         mode = mode_of(self._exits)
         self._pass.tell_of_exits(y, found, mode, self._doubts)
-        return filled("zeros", y) if found is None and zero else found
+        return filled_like("zeros", y) if found is None and zero else found
 
 
 def tangent_of(x: Any, given: Any) -> Array:
@@ -154,7 +154,7 @@ def tangent_of(x: Any, given: Any) -> Array:
         raise ValueError(
             f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative [at {user_line()}]"
         )
-    t = beside(x, given, "ForwardAccumulator: a tangent")
+    t = array_beside(x, given, "ForwardAccumulator: a tangent")
     if x.shape != t.shape or x.dtype != t.dtype:
         raise ValueError(
             f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)} "

@@ -63,7 +63,7 @@ def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
     """What is asked of the sources that are not None, with None at the places of the others."""
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
-    return nest.pack(sources, [None if x is None else next(found) for x in leaves])
+    return nest.pack_nesting(sources, [None if x is None else next(found) for x in leaves])
 
 
 def left_in(records: Sequence[Record]) -> str | None:
@@ -100,7 +100,7 @@ def arrays_of(
                 )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
-                f"{nest.place_of(leaf, structure)}; {hint} [at {user_line()}] "
+                f"{nest.place_in_nesting(leaf, structure)}; {hint} [at {user_line()}] "
                 f"{see('target-or-source-is-not-an-array')}"
             )
         if not differentiable(leaf):
@@ -121,7 +121,7 @@ def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[A
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
 
-def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
+def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
     """Zeros or ones in the dtype and place of an Array, and in its shape unless one is given."""
     storage = storage_of(like._data)
     shape = like.shape if shape is None else shape
@@ -132,7 +132,7 @@ def one(y: Array) -> Array:
     """The cotangent of a target that stands for itself: ones, for a NumPy scalar without a detour."""
     if type(y._data) is np.ndarray and y._data.shape == ():
         return wrap(np.array(1.0, y._data.dtype))
-    return filled("ones", y)
+    return filled_like("ones", y)
 
 
 def differentiable(x: Array) -> bool:
@@ -140,7 +140,7 @@ def differentiable(x: Array) -> bool:
     return inexact(x._data)
 
 
-def beside(x: Array, value: Any, what: str) -> Array:
+def array_beside(x: Array, value: Any, what: str) -> Array:
     """A number, a list of numbers or raw data as an Array where x lies; an Array as it is.
 
     Raw data takes the dtype of x where that is of the same kind, numbers also where it is of a greater
@@ -169,7 +169,7 @@ def beside(x: Array, value: Any, what: str) -> Array:
 
 def as_seed(g: Any, y: Array, index: int) -> Array:
     """An output gradient that fits its target; an error says which does not."""
-    g = beside(y, g, f"output_gradients[{index}]")
+    g = array_beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
         raise ValueError(
             f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape} "

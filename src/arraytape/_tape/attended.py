@@ -9,11 +9,11 @@ from typing import Any
 
 from .._array.array import Array
 from .._record.plan import PLANS, Record, results_of
-from .._util.errors import describe, layout, user_line
+from .._util.errors import describe, layout_text, user_line
 from .activity import ALL, raw_of
 from .backward import BackwardPass
 from .guard import GuardedPass
-from .packing import holds_packed, unpacked
+from .packing import holds_packed, unpack_record
 from .recording import Hook, Recording
 
 
@@ -23,14 +23,14 @@ def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
     for group in groups:
         group.begin()
     try:
-        go_back(pass_, recording)
+        walk_stepwise(pass_, recording)
     finally:
         found = [group.end() for group in groups]
     for group, gradients in zip(groups, found, strict=True):
         group.show(gradients)
 
 
-def go_back(pass_: BackwardPass, recording: Recording) -> None:
+def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
     """The loop of an attended pass."""
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
@@ -40,8 +40,8 @@ def go_back(pass_: BackwardPass, recording: Recording) -> None:
             if makers.get(tid) == i:
                 show(pass_, tid, hooks[tid])
         since = time.perf_counter()
-        if reached(pass_, record) and holds_packed(record):
-            record = unpacked(record)
+        if has_cotangent(pass_, record) and holds_packed(record):
+            record = unpack_record(record)
         pass_.go_back(PLANS[record[0]], record)
         if profile is not None:
             profile.went_back(record, time.perf_counter() - since)
@@ -101,7 +101,7 @@ def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int
     return found
 
 
-def reached(pass_: BackwardPass, record: Record) -> bool:
+def has_cotangent(pass_: BackwardPass, record: Record) -> bool:
     """Whether there is a cotangent of a result."""
     return any(pass_.cotangents.get(tid) is not None for tid in results_of(record))
 
@@ -116,7 +116,7 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
         pass_.data.move_to(g)
         first = x = pass_.data.array_of(g)
         for hook in hooks:
-            x = replaced(x, hook(x))
+            x = replaced_cotangent(x, hook(x))
         if x is first:
             return
         pass_.cotangents[tid] = pass_.data.of_array(x)
@@ -124,14 +124,14 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
             activate(pass_, tid, pass_.cotangents[tid])
 
 
-def replaced(g: Array, found: Any) -> Array:
+def replaced_cotangent(g: Array, found: Any) -> Array:
     """What a hook gave, or the cotangent where it gave None."""
     if found is None:
         return g
     if not isinstance(found, Array) or (found.shape, found.dtype) != (g.shape, g.dtype):
         raise ValueError(
             "on_gradient: the function must give None or an Array of the cotangent's shape and dtype, "
-            f"{layout(g)}, got {describe(found)} [at {user_line()}]"
+            f"{layout_text(g)}, got {describe(found)} [at {user_line()}]"
         )
     return found
 

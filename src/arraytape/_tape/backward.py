@@ -25,7 +25,7 @@ from .._record.plan import (
     Structural,
     inputs_of,
     results_of,
-    same,
+    identity_rule,
 )
 from .._storage.batched.batched_data import REPLAY, Batched, active
 from .._storage.storage import HERE
@@ -293,7 +293,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                 part = g
             else:
                 picked, with_xp, fit = more
-                if rule is same:
+                if rule is identity_rule:
                     part = g
                 elif with_xp:
                     part = rule(g, *picked(record), data.xp)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.paths import broadcast_axes
-from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, same
+from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, identity_rule
 from .backward import BackwardPass, backward
 
 BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
@@ -52,7 +52,7 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
     *others, final = in_turn(plan.pulls, record, box[0])
     for pull in others:
         contribute(pass_, pull, record, box[0], owned=False)
-    owned = references(box) == ALONE and is_own(box[0])
+    owned = references_to_item(box) == ALONE and is_own(box[0])
     contribute(pass_, final, record, box[0], owned=owned)
     return True
 
@@ -61,15 +61,17 @@ def in_turn(pulls: Sequence[Pull], record: Record, g: Any) -> Sequence[Pull]:
     """Pulls with those last that hand the cotangent on; of one input twice, in their order."""
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
-    return sorted(pulls, key=lambda pull: pull.rule is same and not is_fitted(pull, record, g))
+    return sorted(
+        pulls, key=lambda pull: pull.rule is identity_rule and not is_fitted(pull, record, g)
+    )
 
 
-def references(box: list[Any]) -> int:
+def references_to_item(box: list[Any]) -> int:
     """How often the one thing in a list is referred to, with what Python's version adds."""
     return getrefcount(box[0])
 
 
-ALONE = references([object()])  # of what a list alone refers to
+ALONE = references_to_item([object()])  # of what a list alone refers to
 
 
 def is_own(g: Any) -> bool:
@@ -81,15 +83,15 @@ def is_own(g: Any) -> bool:
 def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: bool) -> None:
     """Add what a rule gives to the cotangent of its input.  owned : whether g's memory is free."""
     tid = record[pull.at]
-    if pull.rule is same:
-        part = fitted(pass_, pull, record, g)
+    if pull.rule is identity_rule:
+        part = fit_part(pass_, pull, record, g)
         (pass_.lend if part is g and not owned else pass_.add)(tid, part)
         return
     kept = [record[place] if place else pass_.xp for place in pull.asks]
     if not any(g.strides):
-        part = of_one_number(pull.rule, g, kept)
+        part = contribution_of_constant(pull.rule, g, kept)
         if part is not None:
-            part = fitted(pass_, pull, record, part)
+            part = fit_part(pass_, pull, record, part)
             pass_.lend(tid, part)
             return
     product = is_product(pull.rule) and is_like(kept[0], g)
@@ -98,7 +100,7 @@ def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: b
         if cut is not None and cut.add_to(pass_, tid, pull.rule, g if owned else None):
             return
     part = np.multiply(g, kept[0], g if owned else None) if product else pull.rule(g, *kept)
-    part = fitted(pass_, pull, record, part)
+    part = fit_part(pass_, pull, record, part)
     if part is not None:
         pass_.add(tid, part)
 
@@ -114,7 +116,7 @@ def is_fitted(pull: Pull, record: Record, g: Any) -> bool:
     return shape != g.shape or dtype is not g.dtype
 
 
-def fitted(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
+def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
     """A contribution in its input's shape and dtype: summed as ``backward`` does."""
     if pull.fit is None or part is None:
         return part
@@ -126,7 +128,7 @@ def fitted(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
     return np.add.reduce(part, 0) if part.shape[1:] == shape else pass_.fit(part, shape, dtype)
 
 
-def of_one_number(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
+def contribution_of_constant(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
     """What a rule gives for a cotangent that is one number, without new memory; None if it cannot."""
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):

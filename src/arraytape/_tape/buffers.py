@@ -57,19 +57,19 @@ class Buffers:
                 lists.add(id(item))
             if hasattr(item, "kept_arrays"):  # a call of a user's function
                 self.complete = False
-            parts = parts_of(item)
+            parts = parts_of_record(item)
             if parts is not None:
                 waiting.extend(parts)
                 continue
-            whole = whole_of(item)
-            size = size_of(whole)
+            whole = owner_of_memory(item)
+            size = data_bytes(whole)
             self.complete = self.complete and size is not None
             if id(whole) not in self.sizes:
                 found[id(whole)] = size or 0
         return found
 
 
-def parts_of(item: Any) -> Sequence[Any] | None:
+def parts_of_record(item: Any) -> Sequence[Any] | None:
     """What something in a record consists of; None for data."""
     if isinstance(item, tuple | list):
         return item
@@ -83,14 +83,14 @@ def parts_of(item: Any) -> Sequence[Any] | None:
     return found
 
 
-def whole_of(data: Any) -> Any:
+def owner_of_memory(data: Any) -> Any:
     """The array that owns the memory of data: NumPy's and CuPy's views name it as ``base``."""
     while (base := getattr(data, "base", None)) is not None and type(base) in STORAGES:
         data = base
     return data
 
 
-def size_of(data: Any) -> int | None:
+def data_bytes(data: Any) -> int | None:
     """The bytes of data; None for what is no data of a storage, or does not say."""
     if isinstance(data, np.ndarray):
         return data.nbytes
@@ -103,7 +103,7 @@ def size_of(data: Any) -> int | None:
     return size
 
 
-def is_large(data: Any) -> bool:
+def is_large_data(data: Any) -> bool:
     """Whether data is worth letting go before its tape."""
-    size = data.nbytes if type(data) is np.ndarray else size_of(data) or 0
+    size = data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
     return bool(size >= LARGE)

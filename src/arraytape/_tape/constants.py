@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import keep
+from .._array.views import keep_data
 from .._record.plan import PLANS, STEPS, Record
 from .._record.stack import Recorder, recorders
 from .backward import BackwardPass, backward
@@ -33,17 +33,17 @@ def records_left(
         return records
     raw = BackwardPass(RawData(pass_.data.storage), pass_.followed)
     raw.wanted, raw.borrowed = pass_.wanted, pass_.borrowed
-    raw.cotangents = {tid: keep(g) for tid, g in pass_.cotangents.items()}
+    raw.cotangents = {tid: keep_data(g) for tid, g in pass_.cotangents.items()}
     pass_.cotangents.clear()
     backward(raw, records[first:], False)
     for tid, g in raw.cotangents.items():
         if not raw.data.owns(g):
             raw.borrowed.add(tid)
-        pass_.cotangents[tid] = as_array(g, tid in raw.borrowed)
+        pass_.cotangents[tid] = cotangent_array(g, tid in raw.borrowed)
     return records[:first]
 
 
-def as_array(g: Any, borrowed: bool) -> Array:
+def cotangent_array(g: Any, borrowed: bool) -> Array:
     """A raw cotangent, which may be one of NumPy's scalars, as an Array."""
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)

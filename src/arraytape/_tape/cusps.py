@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .._record.op import Cusped
 from .._record.plan import PLANS, Plan, Record, inputs_of, plan_of, results_of
-from .packing import unpacked
+from .packing import unpack_record
 
 
 def has_cusp(plan: Plan, record: Record) -> bool:
@@ -23,7 +23,7 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
     """A flag of an op, or what it says as a function of the data that the record keeps, by name."""
     if not callable(flag):
         return flag
-    return flag(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
+    return flag(lambda name: unpack_record(plan.kept(record, name)) if plan.keeps(name) else None)
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from .._array.array import KEPT, Array, namespace, wrap
-from .._array.paths import Path, sum_to, walk
+from .._array.paths import Path, sum_to, walk_path
 from .._array.views import current, location, private_handle
 from .._record.plan import Later, Plan, Pull, Record, inputs_of
 from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import describe, user_line
-from .hidden_axes import settled, spread
+from .hidden_axes import sum_over_surplus, spread
 
 BOOL = np.dtype(bool)
 SMALL = 4096  # elements
@@ -83,7 +83,7 @@ class RawData:
     def walk(self, g: Any, path: Path) -> Any:
         """The part of a cotangent at the end of a view's path."""
         self.move_to(g)
-        return walk(g, path, self.xp)
+        return walk_path(g, path, self.xp)
 
     negated = staticmethod(operator.neg)
 
@@ -285,7 +285,7 @@ class ArrayData(RawData):
         return items
 
     def settle(self, contribution: Any, shape: Any) -> Any:
-        return settled(contribution, shape)
+        return sum_over_surplus(contribution, shape)
 
     def widened(self, buffer: Any, g: Any) -> Any:
         data = g._data

@@ -16,14 +16,14 @@ from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from .arguments import (
     Holes,
     UnconnectedGradients,
     around_holes,
     arrays_of,
     differentiable,
-    filled,
+    filled_like,
     left_in,
     seeds_of,
     unconnected,
@@ -48,7 +48,7 @@ Place = tuple[int, Path]
 ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a small op
 
 
-def gradient(
+def compute_gradient(
     recording: Recording,
     target: Any,
     sources: Any,
@@ -66,14 +66,14 @@ def gradient(
         asked = arrays_of(sources, "source")
     except Holes:
         rest = output_gradients, unconnected_gradients, nan
-        return around_holes(sources, lambda some: gradient(recording, target, some, *rest))
+        return around_holes(sources, lambda some: compute_gradient(recording, target, some, *rest))
     seeds = seeds_of(target, targets, output_gradients)
     with recording.paused():
         request = Differentiation(recording, targets, asked)
         found: list[Any] = [None] * len(asked)
         if targets and asked:
             found = request.run(seeds, guard=guard, last=True)
-        packed = nest.pack(sources, request.answers(found, zero))
+        packed = nest.pack_nesting(sources, request.answers(found, zero))
         recording.use_up()
     return packed
 
@@ -150,7 +150,7 @@ class Differentiation:
             return self.guarded(data(storage), seeds, picks)
         found = self.through(BackwardPass(data(storage), recording.known), seeds)
         for g in found if guard else ():
-            if g is not None and has_nan(g):
+            if g is not None and gradient_has_nan(g):
                 tell_once()
                 return self.guarded(data(storage), seeds, picks)
         return found
@@ -263,7 +263,7 @@ class Differentiation:
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, shapes, strict=True)
         return [
-            g if g is not None else filled("zeros", x, shape) if zero else None
+            g if g is not None else filled_like("zeros", x, shape) if zero else None
             for x, g, shape in rows
         ]
 
@@ -301,7 +301,7 @@ def needs_care(seeds: Sequence[Array]) -> bool:
     return any(type(seed._data) is not kind or seed.device != device for seed in seeds)
 
 
-def has_nan(g: Array) -> bool:
+def gradient_has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
     data = g._data  # a gradient is a root: its data is up to date
     if type(data) is np.ndarray:
@@ -314,5 +314,5 @@ def has_nan(g: Array) -> bool:
 def guards(nan: str) -> bool:
     """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
     if not isinstance(nan, str) or nan not in ("guard", "keep"):
-        raise ValueError(f"nan must be 'guard' or 'keep', got {shown(nan)} [at {user_line()}]")
+        raise ValueError(f"nan must be 'guard' or 'keep', got {short_repr(nan)} [at {user_line()}]")
     return nan == "guard"

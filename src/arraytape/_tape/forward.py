@@ -14,21 +14,21 @@ from typing import Any
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._array.exits import ENTERED, LEFT
-from .._array.paths import Path, add_through, walk
-from .._array.views import current, laid_out, location, private_handle
+from .._array.paths import Path, add_through, walk_path
+from .._array.views import current, lay_out_like, location, private_handle
 from .._exits.journal import Journal
 from .._exits.lacks import Doubt, Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, BaseRecorder, push, recorders, remove
+from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remove_recorder
 from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
 from .._util.places import frame_that_counts
-from .arguments import UnconnectedGradients, differentiable, filled
+from .arguments import UnconnectedGradients, differentiable, filled_like
 from .backward import contributions
 from .data import ArrayData
 from .hidden_axes import with_ended_axes, with_hidden_axes
-from .missing_rules import MissingRule, without_rule
+from .missing_rules import MissingRule, find_missing_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
 from .tape import GradientTape
@@ -61,7 +61,7 @@ class ForwardPass(BaseRecorder):
         try:
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
-            push(self)
+            push_recorder(self)
         except BaseException:  # an interruption
             self.leave()
             raise
@@ -70,7 +70,7 @@ class ForwardPass(BaseRecorder):
         """Stop recording."""
         self.frames.clear()
         self.followed = UNFOLLOWED
-        remove(self)
+        remove_recorder(self)
 
     def watch(self, x: Array, t: Array) -> None:
         xp: Any = namespace()
@@ -78,7 +78,7 @@ class ForwardPass(BaseRecorder):
         tid = root._ensure_id()
         held = self.tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
-        whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
+        whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(t._data))
         self.tangents[tid] = add_through(whole, path, t, at)
         self.known.add(tid)
@@ -90,7 +90,7 @@ class ForwardPass(BaseRecorder):
             self.journal.note(record, len(self.after), depth=2)
             self.after.append(without_kept(plan, record))
         errors = [self.missing[tid] for tid in inputs_of(record) if tid in self.missing]
-        if error := without_rule(record, self.tangents):
+        if error := find_missing_rule(record, self.tangents):
             errors.append(error)
         if errors:
             self.missing |= dict.fromkeys(results_of(record), errors[0])
@@ -271,7 +271,7 @@ class ForwardPass(BaseRecorder):
 
     def part(self, tangent: Array, path: Path) -> Array:
         """The part of a root's tangent that belongs to a view."""
-        found: Array = namespace().asarray(walk(tangent, path, namespace()), copy=True)
+        found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 
     def write(self, write: PutRecord | AddRecord) -> None:
@@ -317,7 +317,7 @@ class ForwardPass(BaseRecorder):
         whole = self.tangents.get(root._tid) if path else None
         if whole is not None:  # a view that was not read while this pass recorded
             # In its root's layout every step of the path makes a view, which is no op.
-            found: Array = walk(laid_out(private_handle(whole), root), path, namespace())
+            found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())
             return found if whole._tid else private_handle(found)  # the caller's own, to write to
         return None
 

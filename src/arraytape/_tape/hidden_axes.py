@@ -29,7 +29,7 @@ def of_hidden_axes(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A linear op on Arrays from a raw function of one array."""
 
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+    def declare_hidden_axis_op(function: Callable[..., Any]) -> Callable[..., Any]:
         name, signature = function.__name__, inspect.signature(function)
         op = Op(
             name, "linear", ("x",), parameters=tuple(signature.parameters)[1:], rules=[transpose],
@@ -39,19 +39,19 @@ def of_hidden_axes(
         op.public = sharing(compile_function(op, signature))
         return op.public
 
-    return declare
+    return declare_hidden_axis_op
 
 
 def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose result and operand may share memory: each is copied before a write to it."""
 
     @functools.wraps(function)
-    def call(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
+    def call_sharing(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
         y: Array = function(stable_handle(x), *arguments, **keywords)
         y._state |= KEPT
         return y
 
-    return call
+    return call_sharing
 
 
 ON_ARRAYS: dict[str, Callable[..., Any]] = {}
@@ -101,7 +101,7 @@ def with_ended_axes(x: Array, shape: Any) -> Array:
     return wide
 
 
-def settled(contribution: Array, shape: Any) -> Array:
+def sum_over_surplus(contribution: Array, shape: Any) -> Array:
     """A contribution summed over the hidden axes that its input, of this shape, lacked when recorded.
 
     But not over those that are open where the pass was asked for.

@@ -23,7 +23,7 @@ MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
 Seed = Callable[[int], Array]
 
 
-def jacobian(
+def compute_jacobian(
     recording: Recording,
     target: Any,
     sources: Any,
@@ -38,18 +38,18 @@ def jacobian(
         asked = arrays_of(sources, "source", "jacobian")
     except Holes:
         rest = unconnected_gradients, chunk_size
-        return around_holes(sources, lambda some: jacobian(recording, target, some, *rest))
+        return around_holes(sources, lambda some: compute_jacobian(recording, target, some, *rest))
     shapes = [y.shape + x.shape for x in asked]
     with recording.paused():
         request = Differentiation(recording, [y], asked)
-        rows = rows_of(request, y, chunk_size=chunk_size)
+        rows = jacobian_rows(request, y, chunk_size=chunk_size)
         found = [shaped(g, shape) for g, shape in zip(rows, shapes, strict=True)]
-        packed = nest.pack(sources, request.answers(found, zero, shapes))
+        packed = nest.pack_nesting(sources, request.answers(found, zero, shapes))
         recording.use_up()
     return packed
 
 
-def batch_jacobian(
+def compute_batch_jacobian(
     recording: Recording,
     target: Any,
     source: Any,
@@ -68,7 +68,7 @@ def batch_jacobian(
     shape = y.shape + x.shape[1:]
     with recording.paused():
         request = Differentiation(recording, [y], [x])
-        (found,) = rows_of(request, y, y.shape[0])
+        (found,) = jacobian_rows(request, y, y.shape[0])
         if found is not None:
             found = shaped(namespace().moveaxis(found, 0, 1), shape)
         (answer,) = request.answers([found], zero, [shape])
@@ -78,7 +78,7 @@ def batch_jacobian(
 
 def one_array(x: Any, caller: str, what: str) -> Array:
     """``x`` itself; TypeError for what is not one Array."""
-    parts = nest.parts_of(x)
+    parts = nest.parts_of_nesting(x)
     if parts is not None:
         raise TypeError(
             f"{caller}(): the {what} must be one Array, got a {type(x).__name__} of {len(parts)}; call "
@@ -87,7 +87,7 @@ def one_array(x: Any, caller: str, what: str) -> Array:
     return arrays_of(x, what, caller)[0]
 
 
-def unit(y: Array, i: int, batch: int) -> Array:
+def unit_seed(y: Array, i: int, batch: int) -> Array:
     """1 at the i-th element (of each of so many entries along the first axis), 0 elsewhere."""
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
@@ -104,7 +104,7 @@ def shaped(g: Any, shape: tuple[int, ...]) -> Any:
     return namespace().reshape(g, shape, copy=True)
 
 
-def rows_of(
+def jacobian_rows(
     request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
 ) -> list[Any]:
     """For each source the gradients of y's elements (of so many entries at once), in rows."""
@@ -122,7 +122,7 @@ def rows_of(
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
-        return by_rows(request, rows, lambda i: unit(y, i, batch))
+        return by_rows(request, rows, lambda i: unit_seed(y, i, batch))
 
 
 def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
@@ -173,7 +173,7 @@ def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int
     with active(axis_id):
         for start in range(0, rows, step):
             stop = min(start + step, rows)
-            found = request.run([seeds(y, axis_id, start, stop, batch)], picks=True)
+            found = request.run([batched_seeds(y, axis_id, start, stop, batch)], picks=True)
             chunks.append([rows_in(g, axis_id, stop - start) for g in found])
     if len(chunks) == 1:
         return chunks[0]
@@ -190,7 +190,7 @@ def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
     return unbatched(g, axis_id, size) if g._tid else wrap(raw.unbatched(g._data, axis_id, size))
 
 
-def seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
+def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
     """Some rows of the unit matrix in the shape of y (repeated for each entry of a batch)."""
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:

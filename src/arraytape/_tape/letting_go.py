@@ -33,7 +33,7 @@ from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .blockwise import by_blocks
-from .buffers import LARGE, size_of
+from .buffers import LARGE, data_bytes
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
@@ -57,7 +57,7 @@ def keeps_much(recording: Recording) -> bool:
     for record in records[step // 2 :: step]:
         for item in record[3:]:  # after the number, a result and an input
             if type(item) in STORAGES:
-                size = item.nbytes if type(item) is ndarray else bytes_of(item)
+                size = item.nbytes if type(item) is ndarray else bytes_or_zero(item)
                 if size >= LARGE:
                     sizes[id(item)] = size
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
@@ -80,9 +80,9 @@ def may_let_go(recording: Recording) -> bool:
     )
 
 
-def bytes_of(data: Any) -> int:
+def bytes_or_zero(data: Any) -> int:
     """The bytes of data of any storage; 0 where they are not known."""
-    return data.nbytes if type(data) is ndarray else size_of(data) or 0
+    return data.nbytes if type(data) is ndarray else data_bytes(data) or 0
 
 
 def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
@@ -93,7 +93,7 @@ def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
             kind = type(item)
             if kind is not int and kind in STORAGES and id(item) not in counted:
                 counted.add(id(item))
-                total += bytes_of(item)
+                total += bytes_or_zero(item)
     return total
 
 
@@ -224,7 +224,7 @@ class LettingGo:
             pass_.lend(tid, layout.filled())
             pass_.activity.add(tid, ALL)
         for record in self.passed:
-            pass_.go_back(PLANS[record[0]], filled(record))
+            pass_.go_back(PLANS[record[0]], refill_record(record))
         pass_.cotangents, pass_.borrowed = dict(before), set(before)
         for tid in before:
             pass_.activity.cotangents.setdefault(tid, ALL)
@@ -259,7 +259,7 @@ def hollowed(record: Record) -> Record:
     )
 
 
-def filled(record: Record) -> Record:
+def refill_record(record: Record) -> Record:
     """A record with something in the place of what has gone."""
     return tuple([item.filled() if type(item) is Hollow else item for item in record])
 

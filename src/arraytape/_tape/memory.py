@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from .._record.plan import Record, plan_of
 from .._storage.storage import STORAGES
-from .buffers import SMALL, Buffers, parts_of, whole_of
+from .buffers import SMALL, Buffers, parts_of_record, owner_of_memory
 from .recording import Recording
-from .texts import aligned, as_text
+from .texts import align_table, format_bytes
 
 
 class Kept(NamedTuple):
@@ -58,10 +58,10 @@ class MemoryUse:
             A line of titles, one for each row, and one of their sum.
         """
         rows = [
-            [row.name, str(row.records), as_text(row.kept), as_text(row.shared)]
+            [row.name, str(row.records), format_bytes(row.kept), format_bytes(row.shared)]
             for row in (*self.rows, self.total)
         ]
-        return aligned([["op", "records", "kept", "shared"], *rows])
+        return align_table([["op", "records", "kept", "shared"], *rows])
 
     __repr__ = __str__
 
@@ -83,15 +83,15 @@ def memory_use(recording: Recording) -> MemoryUse:
 
 def shared_buffers(records: Iterable[Record]) -> set[int]:
     """The buffers, by id, to which something beside these records refers."""
-    objects, expected = arrays_in(records)
+    objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:
-        if references(objects, key) > expected[key] + ALONE:
-            found.add(id(whole_of(objects[key])))
+        if references_to_value(objects, key) > expected[key] + ALONE:
+            found.add(id(owner_of_memory(objects[key])))
     return found
 
 
-def arrays_in(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
+def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
     """The arrays in records and the buffers of views, by id, and how often these refer to each."""
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
@@ -112,13 +112,13 @@ def kept_in(records: Iterable[Record]) -> Iterator[Any]:
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):
-                parts = parts_of(item)
+                parts = parts_of_record(item)
                 yield from kept_in([tuple(parts)]) if parts is not None else (item,)
 
 
-def references(box: dict[int, Any], key: int) -> int:
+def references_to_value(box: dict[int, Any], key: int) -> int:
     """How often what a dict has under a key is referred to, with what Python's version adds."""
     return getrefcount(box[key])
 
 
-ALONE = references({0: object()}, 0)  # of what a dict alone refers to
+ALONE = references_to_value({0: object()}, 0)  # of what a dict alone refers to

@@ -8,7 +8,7 @@ from .._util.errors import describe, see, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
 from .buffers import Buffers
-from .texts import as_text
+from .texts import format_bytes
 
 
 class MemoryLimit:
@@ -52,10 +52,10 @@ class MemoryLimit:
     def message(self, op: str, size: int) -> str:
         """What is refused, what the tape keeps, and what to do."""
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
-        keepers = "; ".join(f"{as_text(n)} by {name} at {line}" for (name, line), n in largest)
+        keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (
-            f"{op}: to record it the tape would keep {as_text(size)} more than its "
-            f"{as_text(self.buffers.total)}, above memory_limit={self.limit} ({as_text(self.limit)}) "
+            f"{op}: to record it the tape would keep {format_bytes(size)} more than its "
+            f"{format_bytes(self.buffers.total)}, above memory_limit={self.limit} ({format_bytes(self.limit)}) "
             f"[at {user_line()}]. It keeps most for: {keepers or 'nothing yet'}. Wrap a part of the "
             "computation in recompute_grad, keep saved data elsewhere with diagnose.saved_data, or "
             f"raise the limit {see('memory-limit')}"

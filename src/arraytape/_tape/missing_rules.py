@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.unfinished import UNFINISHED
 from .._record.op import REGISTRY
-from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, made_of, results_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, ids_made_of, results_of
 from .._util.errors import see, user_line
 
 
@@ -18,7 +18,7 @@ def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
     return getattr(record[-1], "missing", None)
 
 
-def without_rule(record: Record, depending: Container[int]) -> MissingRule | None:
+def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule | None:
     """The error if a rule is missing for one of ``depending``, the tids that matter; else None."""
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
@@ -103,12 +103,12 @@ def check_rules(
     records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
 ) -> None:
     """LookupError when an op without a rule lies between the sources and the targets ``starts``."""
-    depending = made_of(records, sources)
+    depending = ids_made_of(records, sources)
     reached = set(starts)
     for record in reversed(records):
         if reached.isdisjoint(results_of(record)):
             continue
-        error = without_rule(record, depending)
+        error = find_missing_rule(record, depending)
         if error is not None:
             raise error
         reached.update(inputs_of(record))

@@ -14,7 +14,7 @@ from .._array.array import IS_VIEW, Array
 from .._array.cuts import Cut, cut_of
 from .._record.op import REGISTRY
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
-from .._util.errors import layout
+from .._util.errors import layout_text
 from .arguments import differentiable
 from .recording import Pause, Recording
 
@@ -25,16 +25,16 @@ PUBLIC = {
 }  # fmt: skip
 
 
-def public_name(name: str) -> str:
+def public_op_name(name: str) -> str:
     """Return the name by which users know an op."""
     op = REGISTRY.get(name)
     return PUBLIC.get(name, op.name if op else name)
 
 
-def named(x: Array) -> str:
+def name_with_layout(x: Array) -> str:
     """Return an Array as messages call it: ``Array float64(3,)``, ``Variable 'w' float64(2,)``."""
     name = f" {x.name!r}" if x._has_state else ""  # type: ignore[attr-defined]
-    return f"{type(x).__name__}{name} {layout(x)}"
+    return f"{type(x).__name__}{name} {layout_text(x)}"
 
 
 class Request(NamedTuple):
@@ -67,7 +67,7 @@ class Request(NamedTuple):
         return 0 if entry is None else entry.since
 
 
-def needed(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
+def ids_needed_for(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
     """Return these ids and those of all that the tape knows to have gone into them."""
     found = set(tids)
     for record in reversed(records):
@@ -80,7 +80,7 @@ def needed(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
 def used_too_early(where: str, x: Array) -> str:
     """Return the sentence for an op that used a source before it was watched."""
     return (
-        f"{where} used {named(x)} before it was watched, and watching does not reach back. "
+        f"{where} used {name_with_layout(x)} before it was watched, and watching does not reach back. "
         "Call tape.watch(x) before the first use"
     )
 
@@ -119,7 +119,7 @@ def was_assigned(name: str, line: str) -> str:
 def swapped_words(x: Array, target: Array) -> str:
     """Return the sentence for a source that was computed of the target."""
     return (
-        f"the source {named(x)} was computed of the target {named(target)}, and not the target of the "
+        f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, and not the target of the "
         "source: they are swapped. Call tape.gradient(target, sources)"
     )
 
@@ -135,15 +135,15 @@ def watched_late(request: Request) -> str:
     if not starts or len(starts) < len(request.starts) or request.tid in starts:
         return ""
     if all(start < since for start in starts):
-        return used_too_early(f"what made the target {named(request.targets[0])}", x)
+        return used_too_early(f"what made the target {name_with_layout(request.targets[0])}", x)
     data = x._view.root._data if x._state & IS_VIEW else x._data
     keeping = [
         r for r in recording.records if results_of(r)[0] < since and any(y is data for y in r)
     ]
     if keeping and not {y for r in keeping for y in results_of(r)}.isdisjoint(
-        needed(recording.records, starts)
+        ids_needed_for(recording.records, starts)
     ):
-        return used_too_early(public_name(plan_of(keeping[0]).name), x)
+        return used_too_early(public_op_name(plan_of(keeping[0]).name), x)
     return ""
 
 
@@ -152,11 +152,11 @@ def watched_anew(request: Request) -> str:
     entry, records = request.recording.watched.get(id(request.source)), request.recording.records
     if entry is None or entry.root == entry.source:
         return ""
-    above = needed(records, request.starts)
+    above = ids_needed_for(records, request.starts)
     used = [
         r for r in records if entry.root in inputs_of(r) and not above.isdisjoint(results_of(r))
     ]
-    ops = [public_name(plan_of(r).name) for r in used if isinstance(plan_of(r), Plan)]
+    ops = [public_op_name(plan_of(r).name) for r in used if isinstance(plan_of(r), Plan)]
     if not used or entry.source in above:
         return ""
     return used_too_early([*ops, "a view"][0], request.source)
@@ -175,7 +175,9 @@ def target_not_recorded(request: Request) -> str:
                 return why_not_recorded(request, cut.time, where_of(cut))
         elif start and request.alone:  # another tape recorded it
             time = time_of(target)
-            return why_not_recorded(request, time, f"what made the target {named(target)}")
+            return why_not_recorded(
+                request, time, f"what made the target {name_with_layout(target)}"
+            )
     return ""
 
 
@@ -204,7 +206,7 @@ def pause_at(recording: Recording, time: int) -> Pause | None:
 
 def where_of(cut: Cut) -> str:
     """Return an op that was not recorded as a sentence names it."""
-    return f"{public_name(cut.name)} at {cut.line}"
+    return f"{public_op_name(cut.name)} at {cut.line}"
 
 
 def assigned_between(request: Request) -> str:
@@ -212,7 +214,7 @@ def assigned_between(request: Request) -> str:
     recording = request.recording
     if not recording.assigned_to:
         return ""
-    reached, above = request.reached, needed(recording.records, request.starts)
+    reached, above = request.reached, ids_needed_for(recording.records, request.starts)
     for said in reversed(recording.assigned_to):
         if said.tid in reached and any(
             said.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
@@ -228,7 +230,7 @@ def another_view(request: Request) -> str:
     x, recording = request.source, request.recording
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
-    above = needed(recording.records, request.starts)
+    above = ids_needed_for(recording.records, request.starts)
     if request.tid in above or not any(
         record[0] == VIEW.number and record[4] == x._view.path and record[1] in above
         and record[2] == x._view.seen
@@ -236,7 +238,7 @@ def another_view(request: Request) -> str:
     ):  # fmt: skip
         return ""
     return (
-        f"{named(x)} is a view that no op on the tape used, though another one of the "
+        f"{name_with_layout(x)} is a view that no op on the tape used, though another one of the "
         "same part may have been: each x[key] is an Array of its own. Give the very Array that "
         "was used"
     )
@@ -250,7 +252,7 @@ def made_after_target(request: Request) -> str:
     starts = [start for start in request.starts if start in recording.known]
     if len(starts) < len(request.starts) or not starts or tid < max(map(time_of, request.targets)):
         return ""
-    above = needed(recording.records, [tid])
+    above = ids_needed_for(recording.records, [tid])
     for target, start in zip(request.targets, starts, strict=True):
         if start in above:
             return swapped_words(request.source, target)
@@ -264,12 +266,12 @@ def time_of(x: Array) -> int:
 
 def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequence[int]) -> str:
     """Return the sentence for a source that has its ancestors in common with the target, if it has."""
-    above = needed(recording.records, [tid]) & needed(recording.records, starts)
-    parents = [named(e.handle) for e in recording.watched.values() if e.source in above]
+    above = ids_needed_for(recording.records, [tid]) & ids_needed_for(recording.records, starts)
+    parents = [name_with_layout(e.handle) for e in recording.watched.values() if e.source in above]
     if not parents:
         return ""
     return (
-        f"the target was computed of {listed([*dict.fromkeys(parents)])}, as the source {named(x)} was, "
+        f"the target was computed of {join_words([*dict.fromkeys(parents)])}, as the source {name_with_layout(x)} was, "
         "but not of this source: the name of the one that was used now stands for another Array (x = x "
         "+ 1)? Give the Array that the target was computed of"
     )
@@ -281,10 +283,10 @@ def not_trainable(request: Request) -> str:
     trainable = getattr(x, "_trainable", True) if x._has_state else True
     if not request.alone or trainable or request.tid in request.recording.known:
         return ""
-    return f"{named(x)} is not trainable, so it has to be watched: call tape.watch(v)"
+    return f"{name_with_layout(x)} is not trainable, so it has to be watched: call tape.watch(v)"
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 

@@ -101,7 +101,7 @@ Values = tuple[list[Range], list[Range], list[Range]]  # results, operands follo
 
 def range_of(name: str, value: Any) -> Range:
     """The range of raw data, of an Array or of a number; of complex values that of their magnitudes."""
-    values = on_host(value)
+    values = values_on_host(value)
     dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
     if values.dtype.kind not in "fc":
         values = values.astype(float)
@@ -113,7 +113,7 @@ def range_of(name: str, value: Any) -> Range:
     return Range(name, layout, *ends, nans, infinities, sizes.size)
 
 
-def on_host(value: Any) -> np.ndarray[Any, Any]:
+def values_on_host(value: Any) -> np.ndarray[Any, Any]:
     """The values of raw data or of a number, as NumPy has them."""
     data = raw_of(value)
     if type(data) is Batched:
@@ -125,7 +125,7 @@ def on_host(value: Any) -> np.ndarray[Any, Any]:
 
 def is_finite(value: Any) -> bool:
     """Whether all elements are finite."""
-    values = on_host(value)
+    values = values_on_host(value)
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
 
 
@@ -139,12 +139,12 @@ def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterab
     return infinite and not any(x.infinities or x.nans for x in operands)
 
 
-def made(ranges: Iterable[Range]) -> str:
+def name_nonfinite(ranges: Iterable[Range]) -> str:
     """What is not finite among results: ``a NaN``, ``an infinity``."""
     return "a NaN" if any(y.nans for y in ranges) else "an infinity"
 
 
-def listed(ranges: Iterable[Range]) -> str:
+def join_ranges(ranges: Iterable[Range]) -> str:
     """Ranges in one line."""
     return "; ".join(map(str, ranges))
 
@@ -181,9 +181,9 @@ class Checks:
         if not any(y.nans or y.infinities for y in results):
             self.finite.update(results_of(record))
         elif at_fault(results, followed, others):
-            name = name_of(plan, record)
-            ranges = [listed(results), listed([*followed, *others])]
-            what = f"{name} made {made(results)}"
+            name = name_of_record(plan, record)
+            ranges = [join_ranges(results), join_ranges([*followed, *others])]
+            what = f"{name} made {name_nonfinite(results)}"
             raise NonFiniteError(what, ", of ".join(filter(None, ranges)), name)
 
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
@@ -274,12 +274,13 @@ class Checking(BackwardPass):
         self, plan: Plan | Structural, record: Record, came: list[Range], gave: list[Range]
     ) -> NonFiniteError:
         """The error for a rule that is at fault."""
-        line, name = self.lines.get(results_of(record)[0]), name_of(plan, record)
+        line, name = self.lines.get(results_of(record)[0]), name_of_record(plan, record)
         where = f", which ran at {line}," if line else ""
-        kept = listed(kept_ranges(plan, record))
+        kept = join_ranges(kept_ranges(plan, record))
         return NonFiniteError(
-            f"in the gradient, the rule of {name}{where} made {made(gave)}",
-            f"{listed(gave)}, of {listed(came)}" + (f"; the tape kept {kept}" if kept else ""),
+            f"in the gradient, the rule of {name}{where} made {name_nonfinite(gave)}",
+            f"{join_ranges(gave)}, of {join_ranges(came)}"
+            + (f"; the tape kept {kept}" if kept else ""),
             name,
         )
 
@@ -293,7 +294,7 @@ def kept_ranges(plan: Plan | Structural, record: Record) -> list[Range]:
     return [range_of(x, value) for x, value in kept if hasattr(value, "dtype")]
 
 
-def name_of(plan: Plan | Structural, record: Record) -> str:
+def name_of_record(plan: Plan | Structural, record: Record) -> str:
     """The name of the op, or of the user's function, of a record."""
     return str(record[-1].name) if hasattr(record[-1], "missing") else plan.name
 

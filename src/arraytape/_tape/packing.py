@@ -13,7 +13,7 @@ from .._define.interception import unseen
 from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
-from .._util.errors import describe, layout, user_line
+from .._util.errors import describe, layout_text, user_line
 
 Pack = Callable[[Array], Any]
 Unpack = Callable[[Any], Array]
@@ -37,7 +37,7 @@ class Packed:
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
             raise ValueError(
-                f"saved_data: unpack must give back an Array {layout(self)}, as pack was given, "
+                f"saved_data: unpack must give back an Array {layout_text(self)}, as pack was given, "
                 f"got {describe(x)} [at {user_line()}]"
             )
         return current(x)[1]
@@ -87,12 +87,12 @@ class Packing:
 PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=None)
 
 
-def unpacked(item: Any) -> Any:
+def unpack_record(item: Any) -> Any:
     """A record, or one thing that it keeps, with its arrays."""
     if type(item) is Packed:
         return item.unpacked()
     if type(item) in (tuple, list) and holds_packed(item):
-        return type(item)(map(unpacked, item))
+        return type(item)(map(unpack_record, item))
     return item
 
 

@@ -59,10 +59,17 @@ def here() -> Place:
     if frame is None:
         return NOWHERE
     stack = [one for one in outwards(frame) if foreign(one)]
-    own = next((one for one in stack if not installed(one)), frame)
+    own = next((one for one in stack if not is_installed_frame(one)), frame)
     modules = " / ".join(module_names(sys._getframe(1)))
     scope = modules or function_name(entry(stack))
-    return Place(line_of(frame), file_of(frame), line_of(own), function_name(frame), modules, scope)
+    return Place(
+        line_of_frame(frame),
+        file_of(frame),
+        line_of_frame(own),
+        function_name(frame),
+        modules,
+        scope,
+    )
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
@@ -76,20 +83,20 @@ def entry(stack: list[FrameType]) -> FrameType:
     """The innermost frame; in an installed package the named function through which it was called."""
     inside = []
     for frame in stack:
-        if not installed(frame):
+        if not is_installed_frame(frame):
             break
         inside.append(frame)
     named = [frame for frame in inside if "<" not in frame.f_code.co_qualname]
     return (named or inside or stack)[-1] if inside else stack[0]
 
 
-def installed(frame: FrameType) -> bool:
+def is_installed_frame(frame: FrameType) -> bool:
     """Whether a frame runs code of an installed package."""
     file = frame.f_code.co_filename
     return "site-packages" in file or "dist-packages" in file or file.startswith("<frozen")
 
 
-def line_of(frame: FrameType) -> str:
+def line_of_frame(frame: FrameType) -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 

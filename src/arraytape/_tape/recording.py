@@ -31,10 +31,10 @@ from .._record.stack import (
     Recorder,
     SeesAssignments,
     new_tid,
-    push,
+    push_recorder,
     recorders,
-    remove,
-    replace,
+    remove_recorder,
+    replace_recorder,
 )
 from .._storage.storage import HERE, inexact
 from .._util import nest
@@ -42,7 +42,7 @@ from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
 from .._util.places import frame_that_counts
-from .buffers import LARGE, is_large
+from .buffers import LARGE, is_large_data
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
@@ -68,7 +68,7 @@ Observer = Callable[[Record], Any]
 Hook = Callable[[Array], Array | None]
 
 
-def observed(
+def observed_record(
     records: list[Record],
     observers: tuple[Observer, ...],
     journal: Journal | None,
@@ -80,7 +80,7 @@ def observed(
     Each of them may refuse it by raising.
     """
 
-    def record(record: Record) -> None:
+    def record_observed(record: Record) -> None:
         for observer in observers:
             observer(record)
         kept = record if packing is None else packing.packed(record)
@@ -93,7 +93,7 @@ def observed(
             journal.note(record, len(records), depth=2)
             records.append(kept)
 
-    return record
+    return record_observed
 
 
 def check_flags(**flags: Any) -> None:
@@ -251,7 +251,7 @@ class Recording(BaseRecorder, SeesAssignments):
     def choose_record(self) -> None:
         """Have records go to all that want to see them; other threads may record meanwhile."""
         if self.observers or self.accounts or self.journal or self.packing is not None:
-            self.record = observed(
+            self.record = observed_record(
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
         elif self.watches_large and not self.shared:
@@ -307,7 +307,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.home = get_ident()
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
-            push(self)
+            push_recorder(self)
             OPEN[id(self)] = ref(self)
         except BaseException:  # an interruption
             self.leave()
@@ -315,7 +315,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def leave(self) -> None:
         """The tape's own block ends."""
-        remove(self)
+        remove_recorder(self)
         with ENTERING:
             self.open = False
             self.rest()
@@ -355,7 +355,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def close(self) -> None:
         """Stop recording everywhere."""
-        remove(self)
+        remove_recorder(self)
         with ENTERING:
             self.open = False
             self.workers.clear()
@@ -376,11 +376,11 @@ class Recording(BaseRecorder, SeesAssignments):
             worker.joined = True
             self.workers.append(get_ident())
             self.frames.append(id(frame_that_counts()))
-        push(self)
+        push_recorder(self)
 
     def part(self) -> None:
         """A worker's block ends."""
-        remove(self)
+        remove_recorder(self)
         with ENTERING:
             if get_ident() in self.workers:
                 self.workers.remove(get_ident())
@@ -434,7 +434,7 @@ class Recording(BaseRecorder, SeesAssignments):
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
+                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_in_nesting(leaf, x)}; convert it "
                     f"with asarray [at {user_line()}]"
                 )
         since = new_tid()
@@ -502,7 +502,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def watch_large(self, data: Any) -> None:
         """From the first large array on, records of dead results go."""
-        if is_large(data):
+        if is_large_data(data):
             self.watches_large = True
             self.choose_record()
 
@@ -616,7 +616,7 @@ class Stopped(Context):
                 "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
                 f"[at {user_line()}]"
             )
-        replace(self.recording, self.paused)
+        replace_recorder(self.recording, self.paused)
         if self.said is not None:
             self.pause = Pause(*self.said)
             self.recording.pauses += (self.pause,)
@@ -625,8 +625,8 @@ class Stopped(Context):
         if self.pause is not None and not self.pause.ended:
             self.pause.ended = new_tid()
         if self.recording.active:
-            replace(self.paused, self.recording)
-        remove(self.paused)
+            replace_recorder(self.paused, self.recording)
+        remove_recorder(self.paused)
 
 
 def line_of(frame: FrameType) -> str:

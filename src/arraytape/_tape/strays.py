@@ -13,9 +13,9 @@ from functools import cache
 
 from .._array.array import IS_VIEW, Array
 from .._record.plan import inputs_of, results_of
-from .._util.errors import TapeWarning, layout, see, stacklevel
+from .._util.errors import TapeWarning, layout_text, see, stacklevel
 from .arguments import differentiable
-from .none_causes import Request, named, swapped_words, why_unconnected
+from .none_causes import Request, name_with_layout, swapped_words, why_unconnected
 from .recording import Recording
 
 ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
@@ -35,7 +35,7 @@ def follows(recording: Recording, x: Array) -> bool:
 def alike_among(recording: Recording) -> dict[str, Array]:
     """Of what a tape watches, the first of each shape and dtype."""
     handles = [entry.handle for entry in recording.watched.values()]
-    return {layout(x): x for x in reversed(handles)}
+    return {layout_text(x): x for x in reversed(handles)}
 
 
 def why_not_followed(
@@ -51,22 +51,20 @@ def why_not_followed(
         if recording.watches_variables:
             return ""
         return (
-            f"{named(x)} was not watched, and the tape has watch_accessed_variables=False: call "
+            f"{name_with_layout(x)} was not watched, and the tape has watch_accessed_variables=False: call "
             "tape.watch(v)"
         )
     if x._current_id() in recording.implied:
-        return (
-            f"of {named(x)} only a view is watched: call tape.watch(x) on the whole, before its use"
-        )
-    alike = (alikes() if alikes else alike_among(recording)).get(layout(x))
+        return f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole, before its use"
+    alike = (alikes() if alikes else alike_among(recording)).get(layout_text(x))
     if alike is not None:
         return (
-            f"the tape watches {named(alike)}, and not this {named(x)}: an op, such as x = x + 1, "
+            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: an op, such as x = x + 1, "
             "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
             "it is used"
         )
     return (
-        f"{named(x)} is not on the tape: it was not watched, nor computed inside the block of what is "
+        f"{name_with_layout(x)} is not on the tape: it was not watched, nor computed inside the block of what is "
         "watched. Call tape.watch(x) inside the block, before x is used"
     )
 

@@ -38,12 +38,12 @@ def nothing(at: Any, record: Record) -> None:
 GONE: Record = (Structural("gone", nothing, lambda at, record: []).number, 0, 0)
 
 
-def references(ids: tuple[int, ...], place: int) -> int:
+def references_to_id(ids: tuple[int, ...], place: int) -> int:
     """How often an id in a tuple is referred to, with what Python's version adds."""
     return getrefcount(ids[place])
 
 
-ALONE = references((0, int("1" * 12)), 1)  # of what a tuple alone refers to
+ALONE = references_to_id((0, int("1" * 12)), 1)  # of what a tuple alone refers to
 
 
 class Sweeping:
@@ -104,9 +104,10 @@ def is_dead(record: Record, known: set[int]) -> bool:
     if type(record[1]) is tuple:
         ids: tuple[int, ...] = record[1]
         return all(
-            references(ids, i) == ALONE + 1 and out_is_known(ids, i, known) for i in range(len(ids))
+            references_to_id(ids, i) == ALONE + 1 and out_is_known(ids, i, known)
+            for i in range(len(ids))
         )
-    return references(record, 1) == ALONE + 1 and out_is_known(record, 1, known)
+    return references_to_id(record, 1) == ALONE + 1 and out_is_known(record, 1, known)
 
 
 def out_is_known(ids: tuple[Any, ...], place: int, known: set[int]) -> bool:

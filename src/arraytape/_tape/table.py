@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .._record.plan import plan_of
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from .buffers import Buffers
 from .profile import Line
 from .record_places import NOWHERE
 from .recording import Recording
-from .texts import aligned, as_text
+from .texts import align_table, format_bytes
 
 
 class Row(NamedTuple):
@@ -63,7 +63,7 @@ class Summary:
         timed = self.total.forward is not None
         head = [self.by, "records", "kept", *(["forward", "backward"] if timed else [])]
         lines = [head, *map(cells, [*self.rows, self.total])]
-        return aligned([line[: len(head)] for line in lines])
+        return align_table([line[: len(head)] for line in lines])
 
     __repr__ = __str__
 
@@ -71,7 +71,7 @@ class Summary:
 def cells(row: Row) -> list[str]:
     """A row as text."""
     times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
-    return [shortened(row.name), str(row.records), as_text(row.kept), *times]
+    return [shortened(row.name), str(row.records), format_bytes(row.kept), *times]
 
 
 def shortened(name: str) -> str:
@@ -91,18 +91,18 @@ def table(recording: Recording, by: str) -> Summary:
     """See ``GradientTape.summary``."""
     if not isinstance(by, str) or by not in KEYS:
         raise ValueError(
-            f"summary: by must be one of {', '.join(KEYS)}, got {shown(by)} [at {user_line()}]"
+            f"summary: by must be one of {', '.join(KEYS)}, got {short_repr(by)} [at {user_line()}]"
         )
     profile = recording.profile
     if profile is None and by != "op":
         raise RuntimeError(
-            f"summary(by={shown(by)}) needs a tape that notes lines: GradientTape(profile=True) "
+            f"summary(by={short_repr(by)}) needs a tape that notes lines: GradientTape(profile=True) "
             f"[at {user_line()}]"
         )
     if profile is not None:
-        return Summary(by, rows_of(dict(profile.lines), dict(profile.backward), KEYS[by]))
+        return Summary(by, summary_rows(dict(profile.lines), dict(profile.backward), KEYS[by]))
     recording.check_usable()
-    return Summary(by, rows_of(lines_of(recording), None, KEYS[by]))
+    return Summary(by, summary_rows(lines_of(recording), None, KEYS[by]))
 
 
 def lines_of(recording: Recording) -> dict[int, Line]:
@@ -115,7 +115,7 @@ def lines_of(recording: Recording) -> dict[int, Line]:
     return lines
 
 
-def rows_of(
+def summary_rows(
     lines: dict[int, Line], backward: dict[int, float] | None, key: Callable[[Line], str]
 ) -> list[Row]:
     """The rows, the largest first.  backward : seconds by the keys of the lines, if they were taken."""

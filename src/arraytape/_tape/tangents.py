@@ -11,7 +11,7 @@ from typing import Any
 
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
-from .._array.paths import Path, add_through, walk, write_through
+from .._array.paths import Path, add_through, walk_path, write_through
 from .._array.views import location
 from .._storage.batched.batched_data import axis_ids_of, plain
 from .._storage.storage import is_complex, storage_of
@@ -67,22 +67,24 @@ class Tangents:
         if held is None:
             dtype = plain(write.root_dtype)
             whole = at.xp.zeros(write.root_shape, dtype=dtype, device=some.device)
-        elif self._own.get(id(held)) == old and fits(held, t, (key := key_of(write), path)):
-            self._before[old] = write.new, path, key, at.copied(walk(held, path, at.xp)[key])
+        elif self._own.get(id(held)) == old and can_write_in_place(
+            held, t, (key := write_key(write), path)
+        ):
+            self._before[old] = write.new, path, key, at.copied(walk_path(held, path, at.xp)[key])
             del self._held[old], self._own[id(held)]
             whole = held
         else:
             whole = at.copied(held)
-        whole = changed(write, whole, t, at)
+        whole = write_into_tangent(write, whole, t, at)
         self._held[write.new], self._own[id(whole)] = whole, write.new
 
 
-def key_of(write: PutRecord | AddRecord) -> Any:
+def write_key(write: PutRecord | AddRecord) -> Any:
     """The key of what is written to, at the end of the path."""
     return ... if isinstance(write, AddRecord) else write.key
 
 
-def fits(whole: Array, t: Array | None, key: Any) -> bool:
+def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:
     """Whether a write may go into a tangent: it reads another one, and adds no hidden axes.
 
     key : the key, and the path to where it is applied.
@@ -92,7 +94,7 @@ def fits(whole: Array, t: Array | None, key: Any) -> bool:
     return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
 
 
-def changed(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
+def write_into_tangent(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
     """A root's tangent after a write into it, when the value written has the tangent ``t``."""
     path = write.path
     if t is not None and is_complex(t) and write.root_dtype.kind != "c":
@@ -107,5 +109,5 @@ def changed(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
     if t.ndim > lost.ndim:  # a write drops leading axes of length 1
         t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])
     lasting = at.xp.where(lost, 0.0, at.xp.broadcast_to(t, lost.shape))
-    added = at.xp.scatter_add(lasting, walk(whole, path, at.xp).shape, key)
+    added = at.xp.scatter_add(lasting, walk_path(whole, path, at.xp).shape, key)
     return add_through(whole, path, added, at)

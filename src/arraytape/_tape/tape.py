@@ -406,7 +406,7 @@ class GradientTape(OfThisProcess, Block):
         >>> print(tape.gradient(y, w, output_gradients=xp.asarray([1.0, -1.0])))
         -1.0
         """
-        return differentiation.gradient(
+        return differentiation.compute_gradient(
             self._recording, target, sources, output_gradients, unconnected_gradients, nan
         )
 
@@ -453,7 +453,7 @@ class GradientTape(OfThisProcess, Block):
         ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
         part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
         """
-        return jacobian.jacobian(self._recording, target, sources, unconnected_gradients)
+        return jacobian.compute_jacobian(self._recording, target, sources, unconnected_gradients)
 
     def batch_jacobian(
         self,
@@ -511,4 +511,6 @@ class GradientTape(OfThisProcess, Block):
         [[2. 0.]
          [0. 4.]]
         """
-        return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)
+        return jacobian.compute_batch_jacobian(
+            self._recording, target, source, unconnected_gradients
+        )

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._record.plan import Plan
 from .._storage.storage import storage_of
-from .._util.errors import PAGE, TapeWarning, layout, stacklevel, user_line
+from .._util.errors import PAGE, TapeWarning, layout_text, stacklevel, user_line
 from .activity import raw_of
 
 DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
@@ -32,7 +32,7 @@ def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: An
     given : what the rule was applied to; its absent parts are None.  found : what it gave.
     """
     if is_nan(found) and not any(map(is_nan, given)):
-        notes.append(f"{plan.op.name} is NaN at a matrix {layout(found)}")
+        notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")
 
 
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:

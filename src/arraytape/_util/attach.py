@@ -18,7 +18,7 @@ UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
 RULES_FOR: dict[str, Callable[[], None]] = {}
 
 
-def method(cls: type, name: str) -> Callable[[F], F]:
+def attach_method(cls: type, name: str) -> Callable[[F], F]:
     """Decorator: the function is also the method ``name`` of ``cls``."""
 
     def attached(function: F) -> F:
@@ -28,7 +28,7 @@ def method(cls: type, name: str) -> Callable[[F], F]:
     return attached
 
 
-def read_only(
+def read_only_property(
     fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
 ) -> property:
     """A property that cannot be set: the AttributeError says what to do."""

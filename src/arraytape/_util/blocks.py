@@ -30,14 +30,14 @@ class Exit:
 
     def __get__(self, block: Block | None, owner: type | None = None) -> Callable[..., None]:
         if block is None:
-            return leave
-        held = partial(leave, block)
+            return end_block
+        held = partial(end_block, block)
         if block._held is None:
             block._held = ref(held, block._dropped)
         return held
 
 
-def leave(block: Block, *error: object) -> None:
+def end_block(block: Block, *error: object) -> None:
     """The block ends, as Python says."""
     block._end()
     block._opened = block._held = None
@@ -161,12 +161,12 @@ def by_names(settings: dict[str, Any]) -> None:
     np.seterr(**settings)
 
 
-def named(**settings: Any) -> dict[str, Any]:
+def settings_by_name(**settings: Any) -> dict[str, Any]:
     """Settings by their names."""
     return settings
 
 
 if VARIABLE is None or MADE_OF is None:
-    error_state, set_error_state, state_of = np.geterr, by_names, named
+    error_state, set_error_state, state_of = np.geterr, by_names, settings_by_name
 else:
     error_state, set_error_state, state_of = VARIABLE.get, VARIABLE.set, MADE_OF

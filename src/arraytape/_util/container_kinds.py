@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     declared: str = "arraytape itself"
 
 
-def copied(structure: Any) -> Any:
+def copy_container(structure: Any) -> Any:
     """``copy.copy``, imported when it is needed."""
     import copy
 
@@ -51,7 +51,7 @@ def _by_key(structure: Any) -> tuple[Parts, Any]:
 def _like_list(structure: Any, parts: list[Any]) -> Any:
     if type(structure) is list:
         return parts
-    same_kind = copied(structure)
+    same_kind = copy_container(structure)
     same_kind[:] = parts
     return same_kind
 
@@ -65,7 +65,7 @@ def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
-        same_kind: Any = copied(structure)  # what its constructor takes is its own affair
+        same_kind: Any = copy_container(structure)  # what its constructor takes is its own affair
         same_kind.update(parts)
         return same_kind
     try:
@@ -140,11 +140,11 @@ def _dataclass_kind(cls: type) -> Kind | None:
     if "dtype" in every:
         return None
 
-    def flatten(x: Any) -> tuple[Parts, Any]:
+    def flatten_dataclass(x: Any) -> tuple[Parts, Any]:
         values = [(name, getattr(x, name, UNSET)) for name in nested]
         return {name: value for name, value in values if value is not UNSET}, x
 
-    def unflatten(x: Any, parts: dict[str, Any]) -> Any:
+    def unflatten_dataclass(x: Any, parts: dict[str, Any]) -> Any:
         try:
             made: Any = object.__new__(cls)
         except TypeError as error:  # of a class that derives from a builtin one
@@ -158,7 +158,7 @@ def _dataclass_kind(cls: type) -> Kind | None:
                 object.__setattr__(made, name, value)  # a frozen one has a __setattr__ that raises
         return made
 
-    return Kind(flatten, unflatten, always=False)
+    return Kind(flatten_dataclass, unflatten_dataclass, always=False)
 
 
 def keep_whole(cls: type) -> None:

@@ -166,13 +166,13 @@ def is_in_cython(file: str) -> bool:
 def user_frame() -> FrameType | None:
     """The innermost running frame of the user's: none of arraytape's own, NumPy's or SciPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    while frame is not None and not is_users_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
 @functools.lru_cache(maxsize=4096)
-def is_users(file: str) -> bool:
+def is_users_file(file: str) -> bool:
     """Whether a file is neither of these, nor of a library that ``interop`` and optimizers run.
 
     joblib is what scikit-learn calls fits with.
@@ -206,14 +206,14 @@ def stacklevel() -> int:
     return level
 
 
-def layout(value: Any) -> str:
+def layout_text(value: Any) -> str:
     """Dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
     shape, device = value.shape, str(getattr(value, "device", "cpu"))
     dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
 
 
-def is_array(value: Any) -> bool:
+def describes_array(value: Any) -> bool:
     """Whether a value says of itself what an array says, its dtype and its shape."""
     try:
         return isinstance(value.shape, tuple) and value.dtype is not None
@@ -237,8 +237,8 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     kind = type(value).__name__
     if isinstance(value, np.generic):
         return f"{kind} {value}"
-    if is_array(value):
-        return f"{array or kind}{name_of_state(value)} {layout(value)}"
+    if describes_array(value):
+        return f"{array or kind}{name_of_state(value)} {layout_text(value)}"
     try:
         text, _, more = repr(value).partition("\n")
     except Exception:  # it is nested too deeply, or cannot be shown
@@ -258,13 +258,13 @@ SHORT = reprlib.Repr()
 SHORT.maxlevel, SHORT.maxstring, SHORT.maxother = 3, 60, 60
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """The value of an argument, for a message: its repr, cut short; it never raises.
 
     Dtype and shape of an array.  For arguments that are mostly names or numbers; ``describe`` says the
     type, too.
     """
-    if is_array(value):
+    if describes_array(value):
         return describe(value)
     try:
         return SHORT.repr(value)
@@ -346,7 +346,7 @@ def failure(
     return TypeError(message)
 
 
-def refuse(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
+def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
     """Raise what came out of a function of ours with these arguments as the documented exception.
 
     What says where the user's line is, what the user's own code raised, what is not installed, and what
@@ -371,13 +371,13 @@ def entrance(function: Callable[P, R]) -> Callable[P, R]:
     """
 
     @functools.wraps(function)
-    def call(*args: P.args, **keywords: P.kwargs) -> R:
+    def call_entrance(*args: P.args, **keywords: P.kwargs) -> R:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            refuse(error, function.__name__, *args, **keywords)
+            raise_documented(error, function.__name__, *args, **keywords)
 
-    return call
+    return call_entrance
 
 
 def is_users_own(error: Exception) -> bool:

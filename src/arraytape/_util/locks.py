@@ -42,7 +42,7 @@ LOADING = reentrant_lock()
 def in_one_step(held: Any) -> Callable[[F], F]:
     """Decorator: where Python runs without a GIL, the function holds a reentrant lock."""
 
-    def guarded(function: F) -> F:
+    def with_lock(function: F) -> F:
         if not FREE_THREADED:
             return function
 
@@ -53,7 +53,7 @@ def in_one_step(held: Any) -> Callable[[F], F]:
 
         return guarding  # type: ignore[return-value]
 
-    return guarded
+    return with_lock
 
 
 def renew() -> None:

@@ -30,7 +30,7 @@ def leaves(structure: Any) -> list[Any]:
         _collect(structure, found)
     except RecursionError:
         raise ValueError(
-            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of(structure))} "
+            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of_nesting(structure))} "
             f"[at {user_line()}]"
         ) from None
     return found
@@ -53,7 +53,7 @@ def _collect(structure: Any, found: list[Any]) -> None:
         _collect(part, found)
 
 
-def parts_of(value: Any) -> Any:
+def parts_of_nesting(value: Any) -> Any:
     """The parts of a container: a dict by name, or a list or tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
@@ -66,7 +66,7 @@ def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
 
 def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple[str, Any, Any]]:
     """Each leaf as (path of names, leaf, the container that it is a part of)."""
-    parts = parts_of(structure)
+    parts = parts_of_nesting(structure)
     if parts is None:
         yield path, structure, owner
         return
@@ -74,7 +74,7 @@ def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple
         yield from located(part, f"{path}.{name}" if path else str(name), structure)
 
 
-def place_of(leaf: Any, structure: Any) -> str:
+def place_in_nesting(leaf: Any, structure: Any) -> str:
     """Where a leaf is that does not fit, for messages; "" where it is no part of a container."""
     for path, found, owner in located(structure):
         if found is leaf and owner is not None:
@@ -93,7 +93,7 @@ def _way_out(owner: Any) -> str:
 
 
 # --- putting together ---------------------------------------------------------------------------
-def pack(structure: Any, found: list[Any]) -> Any:
+def pack_nesting(structure: Any, found: list[Any]) -> Any:
     """The nesting of ``structure`` with the leaves of ``found`` in their places."""
     if type(structure) is list and _all_leaves(structure):
         return found
@@ -130,7 +130,7 @@ def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False)
     whatever has parts of the same names.  numbers : whether a list of numbers, or of such lists, may
     stand for a leaf.
     """
-    parts, matches = parts_of(structure), parts_of(other)
+    parts, matches = parts_of_nesting(structure), parts_of_nesting(other)
     if parts is None:
         if matches is None or (numbers and holds_numbers(other)):
             return [other]
@@ -173,7 +173,7 @@ def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
 
     wanted : says for each leaf in turn whether it is.  What the others leave empty is left out.
     """
-    parts = parts_of(structure)
+    parts = parts_of_nesting(structure)
     if parts is None:
         return True if next(wanted) else None
     found = [(name, parts_with(wanted, part)) for name, part in items_of(parts)]
@@ -188,7 +188,7 @@ def in_order_of(structure: Any, other: Any, name: str) -> Any:
 
     ValueError naming ``name`` for a dict that has no like there: its order is unknown.
     """
-    given, known = parts_of(other), parts_of(structure)
+    given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:
         return other
     if isinstance(given, dict):

@@ -91,7 +91,7 @@ def is_installed(file: str) -> bool:
     )
 
 
-def counts(frame: FrameType) -> bool:
+def is_foreign_frame(frame: FrameType) -> bool:
     """Whether a frame is neither arraytape's own nor NumPy's."""
     file = frame.f_code.co_filename
     known = FOREIGN.get(file)
@@ -110,8 +110,8 @@ def stack_here(*until: Container[int]) -> Stack:
     frame: FrameType | None = sys._getframe(1)
     until = until or ((),)
     while frame is not None and len(found) < LIMIT:
-        if counts(frame):
-            found.append(Place(frame.f_code, frame.f_lasti, id(frame), names_of(frame)))
+        if is_foreign_frame(frame):
+            found.append(Place(frame.f_code, frame.f_lasti, id(frame), module_globals(frame)))
             until = tuple([frames for frames in until if id(frame) not in frames])
             if not until:
                 break
@@ -119,7 +119,7 @@ def stack_here(*until: Container[int]) -> Stack:
     return tuple(found) if ALL_NAMES.get() else one_of_its_kind(tuple(found))
 
 
-def names_of(frame: FrameType) -> dict[str, Any]:
+def module_globals(frame: FrameType) -> dict[str, Any]:
     """The globals of a frame, if they are a module's.
 
     Others, which ``exec`` was given, may go, with all that they hold: a place must not keep them.
@@ -135,7 +135,7 @@ def one_of_its_kind(stack: Stack) -> Stack:
 
     In the very same frames, since ``cut`` looks for one of them.
     """
-    key = (*key_of(stack), stack[-1].frame if stack else 0)
+    key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
         STACKS.clear()
     known = STACKS.get(key)
@@ -144,7 +144,7 @@ def one_of_its_kind(stack: Stack) -> Stack:
     return known
 
 
-def cut(stack: Stack, frames: Container[int]) -> Stack:
+def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
     """A stack up to the innermost frame of these."""
     for i, place in enumerate(stack):
         if place.frame in frames:
@@ -157,7 +157,7 @@ def frame_that_counts() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
     while frame is not None:
         known = FOREIGN.get(frame.f_code.co_filename)  # as ``counts``, without a frame of its own
-        if known or (known is None and counts(frame)):
+        if known or (known is None and is_foreign_frame(frame)):
             break
         frame = frame.f_back
     return frame
@@ -169,6 +169,6 @@ def own_place(stack: Stack) -> Place | None:
     return next(iter([*own, *stack]), None)
 
 
-def key_of(stack: Stack) -> tuple[int, ...]:
+def stack_key(stack: Stack) -> tuple[int, ...]:
     """What tells stacks apart: code and instruction of each frame."""
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])

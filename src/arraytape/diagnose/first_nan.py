@@ -14,15 +14,15 @@ from .._storage.storage import storage_of
 from .._tape.arguments import arrays_of, seeds_of
 from .._tape.data import RawData
 from .._tape.differentiation import Differentiation
-from .._tape.none_causes import public_name
+from .._tape.none_causes import public_op_name
 from .._tape.numerics import (
     CheckedGuardedPass,
     NonFiniteError,
     Range,
     at_fault,
     is_finite,
-    listed,
-    made,
+    join_ranges,
+    name_nonfinite,
     range_of,
 )
 from .._tape.recording import USED_UP, Recording
@@ -170,9 +170,9 @@ class Forward:
     ) -> str:
         """The paragraph about a record at which there first is what is not finite."""
         line = self.made_at.get(results_of(record)[0], "")
-        where = public_name(name_of(record)) + (f" at {line}" if line else "")
-        of = f", of {listed(operands)}" if operands else ""
-        text = f"In the forward pass, {where} gave {made(ys)}: {listed(ys)}{of}."
+        where = public_op_name(name_of(record)) + (f" at {line}" if line else "")
+        of = f", of {join_ranges(operands)}" if operands else ""
+        text = f"In the forward pass, {where} gave {name_nonfinite(ys)}: {join_ranges(ys)}{of}."
         if not unknown:
             return text
         names = " and ".join(dict.fromkeys(unknown))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
-from .._array.paths import IMAG, REAL, walk
+from .._array.paths import IMAG, REAL, walk_path
 from .._custom.recorded_calls import SAME
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
@@ -118,7 +118,7 @@ def of_structural(
     (shape, dtype), (_, end) = found.get(view.root, UNKNOWN), found.get(view.view, UNKNOWN)
     real = any(kind in (REAL, IMAG) for kind, _ in view.path)
     tried = next(one for one in (dtype, end, complex if real else float) if one is not None)
-    part = attempt(shape, tried, lambda data: walk(data, view.path, numpy_namespace))
+    part = attempt(shape, tried, lambda data: walk_path(data, view.path, numpy_namespace))
     return [
         (view.view, (part[0], part[1] if dtype is not None else None)),
         (view.root, (None, None if real else end)),

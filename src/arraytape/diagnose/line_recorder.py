@@ -17,7 +17,7 @@ from .._array.exits import LEFT
 from .._array.views import location
 from .._record.op import REGISTRY, Op
 from .._record.plan import Record, inputs_of, plan_of, results_of
-from .._record.stack import Bystander, Paused, push, recorders, remove
+from .._record.stack import Bystander, Paused, push_recorder, recorders, remove_recorder
 from .._tape.recording import Recording
 from .._util import nest
 from .._util.blocks import Context
@@ -137,7 +137,7 @@ class Noting(Context):
 
     def _begin(self) -> Lines:
         self.seen, self.before = Lines(), sys.getprofile()
-        push(self.seen)
+        push_recorder(self.seen)
         sys.setprofile(self.seen.event)
         return self.seen
 
@@ -146,7 +146,7 @@ class Noting(Context):
         if seen is not None:
             if getattr(sys.getprofile(), "__self__", None) is seen:
                 sys.setprofile(self.before)
-            remove(seen)
+            remove_recorder(seen)
 
 
 def lines() -> Noting:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
 from .._array.array import namespace
-from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk
+from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk_path
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
@@ -444,7 +444,7 @@ def walked(shape: Size, path: Path) -> Any:
         raise Unknown
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
     steps = tuple(step for step in path if step[0] not in IN_PLACE)
-    return np.asarray(walk(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
+    return np.asarray(walk_path(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:

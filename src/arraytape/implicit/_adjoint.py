@@ -63,7 +63,7 @@ def prepare(problem: Problem) -> None:
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
-    problem.y0, problem.ends, problem.points, problem.args = nest.pack(inputs, leaves)
+    problem.y0, problem.ends, problem.points, problem.args = nest.pack_nesting(inputs, leaves)
     problem.field.alone = Alone(leaves)
 
 
@@ -197,7 +197,9 @@ def arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
     """The arguments of f with others in the place of those that have a derivative."""
     others = iter(leaves)
     given = nest.leaves(problem.args)
-    return nest.pack(problem.args, [next(others) if has_derivative(x) else x for x in given])
+    return nest.pack_nesting(
+        problem.args, [next(others) if has_derivative(x) else x for x in given]
+    )
 
 
 def has_derivative(x: Any) -> bool:

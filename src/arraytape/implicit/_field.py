@@ -17,7 +17,7 @@ from .._record.stack import only_recorders, recorders
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, see, short_repr, stacklevel, user_line
 from ._layouts import handles
 
 Data = np.ndarray[Any, np.dtype[Any]]
@@ -85,7 +85,7 @@ class Field:
             return xp.asarray(value, dtype=dtype, device=self.device)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"odeint: f must give an Array or a list of Arrays and numbers, got {shown(value)} "
+                f"odeint: f must give an Array or a list of Arrays and numbers, got {short_repr(value)} "
                 f"[at {user_line()}]"
             ) from error
 
@@ -113,7 +113,7 @@ class Field:
 
 def own(args: Any) -> Any:
     """The further arguments, Arrays under handles of their own: writes to them stay there."""
-    return nest.pack(args, handles(nest.leaves(args))) if args else args
+    return nest.pack_nesting(args, handles(nest.leaves(args))) if args else args
 
 
 def on_host(x: Any, what: str) -> Data:

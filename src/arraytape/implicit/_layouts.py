@@ -42,7 +42,7 @@ class Layout:
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
         self.name, self.what = name, what
         self.leaves = [self._leaf(x, nesting) for x in nest.leaves(nesting)]
-        self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
+        self.nesting = nest.pack_nesting(nesting, list(range(len(self.leaves))))
         self.dtype = np.result_type(np.float32, *[real_of(x.dtype) for x in self.leaves])
         self.dtype = self.dtype if self.leaves else np.dtype(np.float64)
         ends = np.cumsum([0, *[x.size for x in self.leaves]])
@@ -58,7 +58,7 @@ class Layout:
         if not isinstance(x, Array | np.ndarray | np.generic) or kind not in tuple("fc"):
             raise TypeError(
                 f"{self.name}: {self.what} must be floating-point arrays or numbers, got {describe(x)}"
-                f"{nest.place_of(x, nesting)} [at {user_line()}]"
+                f"{nest.place_in_nesting(x, nesting)} [at {user_line()}]"
                 + ("; convert it with astype" if kind in tuple("biu") and kind else "")
             )
         wide = {"g": np.float64, "G": np.complex128}.get(x.dtype.char, x.dtype.type)
@@ -93,7 +93,7 @@ class Layout:
                 re, im = np.split(flat, 2)
                 flat = re + 1j * im
             parts.append(flat.reshape(leaf.shape))
-        return nest.pack(self.nesting, parts)
+        return nest.pack_nesting(self.nesting, parts)
 
     def nested(self, v: Array, cast: bool = False) -> Any:
         """The nesting of Arrays for which a vector stands: recorded.
@@ -109,7 +109,7 @@ class Layout:
             if cast and flat.dtype != leaf.dtype:
                 flat = xp.astype(flat, leaf.dtype)
             parts.append(xp.reshape(flat, leaf.shape))
-        return nest.pack(self.nesting, parts)
+        return nest.pack_nesting(self.nesting, parts)
 
     def vector(self, nesting: Any, what: str) -> Array:
         """The vector of a nesting of Arrays, which must have the shapes of this one: recorded.
@@ -122,7 +122,7 @@ class Layout:
             if not isinstance(x, Array):
                 raise TypeError(
                     f"{self.name}: {what} must be Arrays, got {describe(x)}"
-                    f"{nest.place_of(x, nesting)} [at {user_line()}]"
+                    f"{nest.place_in_nesting(x, nesting)} [at {user_line()}]"
                 )
             if tuple(x.shape) != leaf.shape or is_complex(x) > (leaf.dtype.kind == "c"):
                 raise ValueError(

@@ -541,7 +541,7 @@ def covariance(
 
 def called(f: Callable[..., Any], *args: Any) -> Any:
     """What a user's function gives for arguments under handles of their own, to which it may write."""
-    return f(*nest.pack(args, handles(nest.leaves(args))))
+    return f(*nest.pack_nesting(args, handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
@@ -588,7 +588,7 @@ class Call:
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
-        packed: tuple[Any, ...] = nest.pack(tuple(args), leaves)
+        packed: tuple[Any, ...] = nest.pack_nesting(tuple(args), leaves)
         return packed
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:

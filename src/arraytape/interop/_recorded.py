@@ -20,7 +20,7 @@ import arraytape
 
 from .._array.array import Array
 from .._record.plan import Rule
-from .._util.errors import shown
+from .._util.errors import short_repr
 from ._context import has_array
 from ._facades import no_rule
 from ._ops import LibraryOp, library_op
@@ -68,7 +68,7 @@ def recorded(
         given = arguments(path, signature, args, keywords, arrays, known)
         for option, values in refuses.items():
             if given[option] in values:
-                raise no_rule(path, f"{option}={shown(given[option])}")
+                raise no_rule(path, f"{option}={short_repr(given[option])}")
         found = op(*[data(given[x]) for x in arrays], **{x: given[x] for x in known})
         return tuple(found) if len(op.op.outputs) > 1 else found
 
@@ -111,7 +111,7 @@ def arguments(
         elif name in options or name in DROPPED:
             continue
         elif value is not signature.parameters[name].default:
-            raise no_rule(path, f"{name}={shown(value)}")
+            raise no_rule(path, f"{name}={short_repr(value)}")
     return bound.arguments
 
 

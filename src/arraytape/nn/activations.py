@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .libraries import inexact as as_floats
 from .libraries import kind_of, library_of, stopped
 
@@ -185,7 +185,7 @@ def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
     """``x`` less its maximum along the axis, of which the caller's result does not depend."""
     xp, x = inexact(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
+        raise ValueError(f"{name}: {describe(x)} has no axis {short_repr(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
     return xp, x - stopped(xp, xp.max(x, axis=axis, keepdims=True))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .initializers import one_of
 from .layers import Affine, Initial, Layer, Seed, flag, whole
 from .libraries import constant, inexact, library_of
@@ -425,7 +425,7 @@ def sizes_of(owner: str, name: str, given: Any, axes: int) -> tuple[int, ...]:
     several = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(
-            f"{owner}: {name} must be an integer or {axes} of them, got {shown(given)} "
+            f"{owner}: {name} must be an integer or {axes} of them, got {short_repr(given)} "
             f"[at {user_line()}]"
         )
     return tuple(whole(owner, name, one) for one in several)

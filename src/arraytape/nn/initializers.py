@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._util.errors import describe, entrance, missing_from, refuse, shown, user_line
+from .._util.errors import describe, entrance, missing_from, raise_documented, short_repr, user_line
 
 __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer", "LecunNormal",
@@ -57,7 +57,7 @@ class Initializer:
         try:
             np.random.default_rng(seed)  # says now what is wrong with a seed
         except Exception as error:
-            refuse(error, type(self).__name__, seed=seed)
+            raise_documented(error, type(self).__name__, seed=seed)
         self.seed = seed
 
     def __call__(
@@ -86,7 +86,7 @@ class Initializer:
         raise NotImplementedError(f"{type(self).__name__} has no draw()")
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(value)}" for name, value in vars(self).items())
+        given = ", ".join(f"{name}={short_repr(value)}" for name, value in vars(self).items())
         return f"{type(self).__name__}({given})"
 
 
@@ -298,7 +298,7 @@ class Scaled(VarianceScaling):
         super().__init__(*self._of_class, seed)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(seed={shown(self.seed)})"
+        return f"{type(self).__name__}(seed={short_repr(self.seed)})"
 
 
 class GlorotUniform(Scaled):
@@ -569,7 +569,7 @@ def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
     """A word among several; ValueError else."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(
-            f"{owner}: no {name} {shown(value)}; there are {', '.join(names)} [at {user_line()}]"
+            f"{owner}: no {name} {short_repr(value)}; there are {', '.join(names)} [at {user_line()}]"
         )
     return value
 

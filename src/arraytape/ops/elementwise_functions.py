@@ -15,7 +15,14 @@ from numpy import False_
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
-from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
+from .._define.words import (
+    composite,
+    elementwise,
+    nondifferentiable,
+    primitive,
+    identity_rule,
+    sample,
+)
 from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
@@ -137,7 +144,7 @@ negative = elementwise(
 )
 positive = elementwise(
     "positive",
-    same,
+    identity_rule,
     doc="Copy of x: +x.",
     takes="numeric",
     gives="x",
@@ -180,15 +187,15 @@ tanh = elementwise(
 # --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
 add = elementwise(
     "add",
-    same,
-    same,
+    identity_rule,
+    identity_rule,
     doc="Sum x1 + x2, element by element.",
     takes="number",
     gives="promoted",
 )
 subtract = elementwise(
     "subtract",
-    same,
+    identity_rule,
     lambda t: -t,
     doc="Difference x1 - x2, element by element.",
     takes="numeric",
@@ -455,7 +462,7 @@ The slope at x1 = 0 is 0, and so is that for x2 everywhere.""",
 )
 remainder = elementwise(
     "remainder",
-    same,
+    identity_rule,
     lambda t, x1, x2, xp: -t * xp.floor_divide(x1, x2),
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
@@ -481,7 +488,7 @@ The gradient is 0 everywhere, also at the steps.""",
 # The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
 nextafter = elementwise(
     "nextafter",
-    same,
+    identity_rule,
     lambda t, xp: xp.zeros_like(t),
     continuous=False,
     doc="""Next floating-point number after x1 towards x2, element by element.
@@ -511,7 +518,7 @@ def _whole_quotient(t, x1, x2, xp):
 
 truncated_remainder = elementwise(
     "truncated_remainder",
-    same,
+    identity_rule,
     _whole_quotient,
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
@@ -597,7 +604,7 @@ def _imag(g, dtype, xp):
 
 
 @primitive(
-    same,
+    identity_rule,
     per_element=True,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, wrap
-from .._array.exits import leave
-from .._array.views import current, export, keep, pin, refresh
+from .._array.exits import leave_tapes
+from .._array.views import current, export, keep_data, pin, refresh
 from .._storage.storage import storage_of
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
@@ -39,7 +39,7 @@ def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False
         end = f"{advice} {see('one-element')}"
         raise failure(f"{name}() of {describe(x)}", error, end) from error
     if not silent:
-        leave(x, f"{name}()")
+        leave_tapes(x, f"{name}()")
     return value
 
 
@@ -159,7 +159,7 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
         raise TypeError(
             f"np.asarray: copy must be True, False or None, got {describe(copy)} [at {user_line()}]"
         )
-    data = leave(x, "np.asarray()")
+    data = leave_tapes(x, "np.asarray()")
     here = type(data) is np.ndarray
     if copy is False:
         if not here:
@@ -233,7 +233,7 @@ def tolist(x: Array) -> Any:
     list
         The values; of an array of shape () a scalar.
     """
-    leave(x, "tolist()")
+    leave_tapes(x, "tolist()")
     return host(x).tolist()
 
 
@@ -270,7 +270,7 @@ def dlpack(
     BufferError
         When the data cannot be handed out like this.
     """
-    data = leave(x, "dlpack")
+    data = leave_tapes(x, "dlpack")
     if copy is not True:
         data = pin(x)
     return storage_of(data).to_dlpack(
@@ -340,8 +340,8 @@ def rebuild(data: Any) -> Array:
 
 def reduce(x: Array) -> tuple[Any, ...]:
     """Pickle: the data is shared as with a record, so that a write before buffers are sent copies it."""
-    leave(x, "pickle")
-    return rebuild, (keep(x),)
+    leave_tapes(x, "pickle")
+    return rebuild, (keep_data(x),)
 
 
 def sizeof(x: Array) -> int:

@@ -221,4 +221,4 @@ def moved(x: Any, beside: Any) -> Any:
 def each(function: Any, gradients: Any) -> Any:
     """A nesting with a function's results in the place of its Arrays; None stays None."""
     leaves = nest.leaves(gradients)
-    return nest.pack(gradients, [None if g is None else function(g) for g in leaves])
+    return nest.pack_nesting(gradients, [None if g is None else function(g) for g in leaves])

@@ -184,7 +184,7 @@ class LBFGS:
             raise TypeError(
                 f"LBFGS: the loss must be a function, got {describe(loss)} [at {user_line()}]"
             )
-        nested = nest.parts_of(variables) is not None
+        nested = nest.parts_of_nesting(variables) is not None
         if not nested and not isinstance(variables, Iterable):
             raise TypeError(
                 f"LBFGS: takes several Variables, got {describe(variables)} [at {user_line()}]"
@@ -246,7 +246,7 @@ class Problem:
         return np.asarray(columns).T
 
     def nested(self, v: Vector) -> Any:
-        return nest.pack(self.nest, self._parts(v))
+        return nest.pack_nesting(self.nest, self._parts(v))
 
     def put(self, values: Sequence[Array]) -> None:
         """What Variables among the leaves are to hold."""
@@ -259,7 +259,9 @@ class Problem:
         parts = self._parts(v)
         self.put(parts)
         pairs = zip(self.leaves, parts, strict=True)
-        return nest.pack(self.nest, [x if isinstance(x, Variable) else part for x, part in pairs])
+        return nest.pack_nesting(
+            self.nest, [x if isinstance(x, Variable) else part for x, part in pairs]
+        )
 
     def _parts(self, v: Vector) -> list[Array]:
         parts, start = [], 0
@@ -374,7 +376,7 @@ def leaf_of(x: Any, x0: Any) -> Array:
     """A leaf of x0 as a floating-point Array; NumPy arrays and numbers are converted."""
     if x is None or isinstance(x, str):
         raise TypeError(
-            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_of(x, x0)} "
+            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_in_nesting(x, x0)} "
             f"[at {user_line()}]"
         )
     given = x if isinstance(x, Array) else xp.asarray(x)
@@ -382,7 +384,7 @@ def leaf_of(x: Any, x0: Any) -> Array:
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0{nest.place_of(x, x0)} has no gradient; give it a "
+            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; give it a "
             f"floating-point dtype [at {user_line()}]"
         )
     return given

@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._custom.recompute import Either
 from .._custom.recorded_calls import Call as CallOfUser
 from .._custom.recorded_calls import CallRecord, call_record, hand_over
@@ -85,7 +85,7 @@ class Taped:
         if followed_here(handles, tape) != self.pattern:
             return None
         tids = tuple([x._current_id() for x in handles])
-        data = [keep(x) for x in handles]
+        data = [keep_data(x) for x in handles]
         pulled, forward = self.pulled, self.forward
         outputs, writes, saved = forward(data)
         outs = [new_tid() for _ in self.made]

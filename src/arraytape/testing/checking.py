@@ -17,7 +17,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._util import nest
 from .._util.blocks import Quiet
-from .._util.errors import TapeWarning, describe, entrance, shown, user_line
+from .._util.errors import TapeWarning, describe, entrance, short_repr, user_line
 from .derivatives import (
     asarray,
     curvature,
@@ -131,7 +131,7 @@ def modes_of(modes: Any) -> list[str]:
     """The modes in short; ValueError for others, and for none."""
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
         raise ValueError(
-            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {shown(modes)}; 'forward' "
+            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {short_repr(modes)}; 'forward' "
             f"and 'reverse' say the same [at {user_line()}]"
         )
     return [MODES[mode] for mode in modes]
@@ -143,9 +143,9 @@ def orders_of(order: Any) -> set[int]:
     wanted = set(order) if several else {1, 2} if order == 2 else {order}
     if not wanted or not all(one in (1, 2) for one in wanted):
         raise ValueError(
-            f"check_gradients: order is 1 or 2, got {shown(order)} or (1, 2) [at {user_line()}]"
+            f"check_gradients: order is 1 or 2, got {short_repr(order)} or (1, 2) [at {user_line()}]"
             if several
-            else f"check_gradients: order is 1 or 2, got {shown(order)} [at {user_line()}]"
+            else f"check_gradients: order is 1 or 2, got {short_repr(order)} [at {user_line()}]"
         )
     return wanted
 
@@ -205,7 +205,7 @@ class Problem:
         leaves = list(self.leaves)
         for place, x in zip(self.places, arrays, strict=True):
             leaves[place] = x
-        y = self.f(*nest.pack(list(self.arguments), leaves))
+        y = self.f(*nest.pack_nesting(list(self.arguments), leaves))
         self.answer = y
         found = []
         for leaf in nest.leaves(y):

@@ -9,7 +9,7 @@ import scipy.linalg
 
 import arraytape
 
-from ..._util.errors import shown
+from ..._util.errors import short_repr
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest
@@ -76,7 +76,7 @@ def qr(
     check_finite: Any = True,
 ) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
-        raise no_rule("scipy.linalg.qr", f"mode={shown(mode)}")
+        raise no_rule("scipy.linalg.qr", f"mode={short_repr(mode)}")
     Q, R, order = qr_op(
         data(a), mode="full" if mode == "r" else mode, pivoting=pivoting, check_finite=check_finite
     )
@@ -128,7 +128,7 @@ def rq(
     check_finite: Any = True,
 ) -> Any:
     if mode not in ("full", "r", "economic"):
-        raise no_rule("scipy.linalg.rq", f"mode={shown(mode)}")
+        raise no_rule("scipy.linalg.rq", f"mode={short_repr(mode)}")
     R, Q = rq_op(data(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
     return R if mode == "r" else (R, Q)
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from ..._record.plan import Later
-from ..._util.errors import shown
+from ..._util.errors import short_repr
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NONE_UNREAD, adjoint
@@ -290,7 +290,7 @@ def eig_banded(
     select: Any = "a", select_range: Any = None, max_ev: Any = 0, check_finite: Any = True,
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
-        raise no_rule("scipy.linalg.eig_banded", f"select={shown(select)}")
+        raise no_rule("scipy.linalg.eig_banded", f"select={short_repr(select)}")
     how = {"lower": bool(lower), "check_finite": check_finite}
     if eigvals_only:
         return eigvals_banded_op(data(a_band), **how)
@@ -351,7 +351,7 @@ def eigh_tridiagonal(
     check_finite: Any = True, tol: Any = 0.0, lapack_driver: Any = "auto",
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
-        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={shown(select)}")
+        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={short_repr(select)}")
     how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
     if eigvals_only:
         return tridiagonal_values_op(data(d), data(e), **how)
