@@ -199,7 +199,8 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
-        f"{name!r} is {layout_text(values[name])}, the Variable {variable.name!r} {layout_text(variable)}"
+        f"{name!r} is {layout_text(values[name])}, the Variable {variable.name!r} "
+        f"{layout_text(variable)}"
         for name, variable in variables.items()
         if name in values
         and (values[name].shape, values[name].dtype) != (variable.shape, variable.dtype)

@@ -119,7 +119,7 @@ def test_the_fast_path_gives_what_the_rule_gives_but_for_the_order_of_sums(
             found, _ = gradients(lines, dtype, wanted_too)
             with monkeypatch.context() as patch:
                 for plan, (rule, _) in RULES.items():
-                    patch.setattr(plan, "pull", rule)
+                    patch.setattr(plan, "pull_cotangents", rule)
                 expected, kinds = gradients(lines, dtype, wanted_too)
             for plan in RULES:
                 used[plan] += plan.number in kinds

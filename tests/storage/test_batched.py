@@ -205,13 +205,13 @@ def test_hessians_of_programs_by_one_pass_and_by_rows(name, monkeypatch):
 
 def count_passes(monkeypatch):
     passes = []
-    run = differentiation.Differentiation.run
+    run = differentiation.Differentiation.run_pass
 
     def counted(*arguments, **keywords):
         passes.append(1)
         return run(*arguments, **keywords)
 
-    monkeypatch.setattr(differentiation.Differentiation, "run", counted)
+    monkeypatch.setattr(differentiation.Differentiation, "run_pass", counted)
     return passes
 
 

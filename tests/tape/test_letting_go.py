@@ -27,7 +27,11 @@ def eager_to_let_go(monkeypatch):
     monkeypatch.setattr(buffers, "LARGE", 1)
     monkeypatch.setattr(recording, "LARGE", 1)
     found = {"runs": 0, "reruns": 0, "passed": 0, "hollow": 0}
-    run, guarded, filled = LettingGo.run, LettingGo.guarded, letting_go.refill_record
+    run, guarded, filled = (
+        LettingGo.run_releasing,
+        LettingGo.rerun_guarded,
+        letting_go.refill_record,
+    )
 
     def counted_run(self, guard):
         found["runs"] += 1
@@ -42,8 +46,8 @@ def eager_to_let_go(monkeypatch):
         found["hollow"] += any(type(item) is letting_go.Hollow for item in record)
         return filled(record)
 
-    monkeypatch.setattr(LettingGo, "run", counted_run)
-    monkeypatch.setattr(LettingGo, "guarded", counted_rerun)
+    monkeypatch.setattr(LettingGo, "run_releasing", counted_run)
+    monkeypatch.setattr(LettingGo, "rerun_guarded", counted_rerun)
     monkeypatch.setattr(letting_go, "refill_record", counted_filled)
     noticing.cache_clear()  # traces run raw functions with their modules' settings of the first time
     yield found

@@ -105,7 +105,7 @@ class ViewsRead:
         self.found: dict[tuple[int, int | None], dict[int, Path]] = {}
         self.roots: dict[int, dict[int | None, None]] = {}  # the places of each root's views
 
-    def update(self, records: Sequence[Record]) -> None:
+    def read_views(self, records: Sequence[Record]) -> None:
         """Look at the records that are new."""
         for record in records[self.seen :]:
             if record[0] == VIEW.number and record[4]:
@@ -115,7 +115,7 @@ class ViewsRead:
                 self.roots.setdefault(root, {})[place] = None
         self.seen = len(records)
 
-    def beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
+    def views_beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
         """The views of a root's value that may share elements with what lies at a path, with paths."""
         place = place_along_first_axis(path, shape)
         places = self.roots.get(root, {}) if place is None else (place, None)
@@ -169,23 +169,23 @@ def write_of(record: Record) -> PutRecord | AddRecord:
 def pull_view(at: Cotangents, record: Record) -> None:
     """VIEW: the cotangent of a view adds to its region of the root's."""
     _, view, root, shape, path = record
-    g = at.take(view)
+    g = at.take_cotangent(view)
     if g is None or root not in at.followed:
         return
     kinds = [kind for kind, _ in path]
     if WHOLE.issuperset(kinds):  # every element of the root: no buffer is needed
-        at.lend(root, unwalked(g, path, shape, at))
+        at.lend_contribution(root, unwalked(g, path, shape, at))
         return
     if PICK in kinds:  # from a root that may be the same for all examples
         zeros = at.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
-        whole = add_through(at.widened(zeros, g), path, g, at)
-        at.add(root, at.fit(whole, shape, whole.dtype))
+        whole = add_through(at.widen_buffer(zeros, g), path, g, at)
+        at.add_contribution(root, at.fit_contribution(whole, shape, whole.dtype))
         return
-    buffer = at.gathered(root)
+    buffer = at.take_buffer(root)
     if buffer is None:
         dtype = dtype_at_root(path, g.dtype)
         buffer = at.xp.zeros(shape, dtype=dtype, device=g.device)
-    at.give(root, add_through(at.widened(buffer, g), path, g, at))
+    at.give_buffer(root, add_through(at.widen_buffer(buffer, g), path, g, at))
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
@@ -198,9 +198,9 @@ def pull_put(at: Cotangents, record: Record) -> None:
         region = at.xp.asarray(region_of(buffer, path, key, at), copy=True)
         if lost is not None:
             region = at.xp.where(lost, 0.0, region)
-        at.add(value, at.fit(region, shape, dtype))
+        at.add_contribution(value, at.fit_contribution(region, shape, dtype))
     if old in at.followed:
-        at.give(old, write_through(buffer, path, key, 0, at))
+        at.give_buffer(old, write_through(buffer, path, key, 0, at))
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
@@ -211,9 +211,11 @@ def pull_add(at: Cotangents, record: Record) -> None:
         return
     if value in at.followed:
         region = at.xp.asarray(walk_path(buffer, path, at.xp), copy=True)
-        at.add(value, at.fit(at.negated(region) if sign < 0 else region, shape, dtype))
+        at.add_contribution(
+            value, at.fit_contribution(at.negated(region) if sign < 0 else region, shape, dtype)
+        )
     if old in at.followed:
-        at.give(old, buffer)
+        at.give_buffer(old, buffer)
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
@@ -225,8 +227,8 @@ def pull_watch(at: Cotangents, record: Record) -> None:
     if path_to_seen:
         dtype = dtype_at_root(path_to_seen, g.dtype)
         zeros = at.xp.zeros(shape, dtype=dtype, device=g.device)
-        g = add_through(at.widened(zeros, g), path_to_seen, g, at)
-    at.add(watched, at.xp.asarray(walk_path(g, path, at.xp), copy=True))
+        g = add_through(at.widen_buffer(zeros, g), path_to_seen, g, at)
+    at.add_contribution(watched, at.xp.asarray(walk_path(g, path, at.xp), copy=True))
 
 
 def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
@@ -251,14 +253,16 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
             buffer = at.in_hand(root)
             if buffer is None and root not in at.cotangents:
                 buffer = zeros(shape, g.dtype)
-                at.give(root, buffer)
+                at.give_buffer(root, buffer)
             if buffer is not None:
-                at.take(view)
+                at.take_cotangent(view)
                 part = buffer[argument]
                 part += g
                 return
         elif kind is PERMUTE:
-            at.lend(root, at.take(view).transpose(inverse_permutation(argument)))
+            at.lend_contribution(
+                root, at.take_cotangent(view).transpose(inverse_permutation(argument))
+            )
             return
     pull_view(at, record)
 
@@ -272,32 +276,34 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
         return
     part = (walk_path(buffer, path, at.xp) if path else buffer)[key]
     if type(part) is not ndarray or part.base is not buffer:
-        at.give(new, buffer)
+        at.give_buffer(new, buffer)
         pull_put(at, record)
         return
     if value in at.followed:
         region = part.copy()
         fits = region.shape == shape and region.dtype is dtype
-        at.add(value, region if fits else at.fit(region, shape, dtype))
+        at.add_contribution(value, region if fits else at.fit_contribution(region, shape, dtype))
     if old in at.followed:
         part[...] = 0.0
-        at.give(old, buffer)
+        at.give_buffer(old, buffer)
 
 
 def pull_add_in_place(at: Cotangents, record: Record) -> None:
     """``pull_add`` to a part of the buffer at hand, or to the whole root: a sum as any other."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:
-        g = at.take(new)
+        g = at.take_cotangent(new)
         if g is None:
             return
         if value in at.followed:
             part = at.negated(g) if sign < 0 else g
             if part.shape != shape or part.dtype is not dtype or type(part) is not ndarray:
-                part = at.fit(part, shape, dtype)
-            (at.lend if part is g else at.add)(value, part)
+                part = at.fit_contribution(part, shape, dtype)
+            (at.lend_contribution if part is g else at.add_contribution)(value, part)
         if old in at.followed:
-            at.lend(old, g)  # the old and the added value share one cotangent: nothing is copied
+            at.lend_contribution(
+                old, g
+            )  # the old and the added value share one cotangent: nothing is copied
         return
     buffer = at.take_in_hand(new)
     if buffer is None:
@@ -308,10 +314,10 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
         if sign < 0:
             part = at.negated(part)
         if part.shape != shape or part.dtype is not dtype:
-            part = at.fit(part, shape, dtype)
-        at.add(value, part)
+            part = at.fit_contribution(part, shape, dtype)
+        at.add_contribution(value, part)
     if old in at.followed:
-        at.give(old, buffer)
+        at.give_buffer(old, buffer)
 
 
 # --- forward mode -------------------------------------------------------------------------------------
@@ -319,20 +325,20 @@ class Tangents(Protocol):
     """What forward mode offers to the records of aliasing."""
 
     def tangent(self, tid: int, /) -> Any: ...
-    def part(self, tangent: Any, path: Path, /) -> Any: ...
-    def write(self, write: PutRecord | AddRecord, /) -> None: ...
+    def tangent_part(self, tangent: Any, path: Path, /) -> Any: ...
+    def write_tangent(self, write: PutRecord | AddRecord, /) -> None: ...
 
 
 def push_view(at: Tangents, record: Record) -> list[Any]:
     """VIEW: the tangent of a view is its part of the root's."""
     view = ViewRecord(*record)
     whole = at.tangent(view.root)
-    return [None if whole is None else at.part(whole, view.path)]
+    return [None if whole is None else at.tangent_part(whole, view.path)]
 
 
 def push_write(at: Tangents, record: Record) -> list[Any]:
     """PUT and ADD: the root's tangent changes where it was written to."""
-    at.write(write_of(record))
+    at.write_tangent(write_of(record))
     return [None]
 
 

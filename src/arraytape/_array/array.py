@@ -226,7 +226,8 @@ class Array(ForeignNames):
             isinstance(api_version, str) and api_version in VERSIONS
         ):
             raise ValueError(
-                f"unknown array API version {short_repr(api_version)}; known: {VERSIONS} [at {user_line()}]"
+                f"unknown array API version {short_repr(api_version)}; known: {VERSIONS} [at "
+                f"{user_line()}]"
             )
         return PUBLIC[0]
 

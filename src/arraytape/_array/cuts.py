@@ -42,7 +42,7 @@ class Cut(NamedTuple):
     instruction: int
 
     @property
-    def line(self) -> str:
+    def used_at(self) -> str:
         """``file:line`` of the user's."""
         if self.code is None:
             return "an unknown line"

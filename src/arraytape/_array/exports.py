@@ -59,12 +59,12 @@ class Exports:
         self.live: WeakSet[Export] = WeakSet()
         self.last: Any = lambda: None
 
-    def remember(self, data: Any) -> Any:
+    def remember_copy(self, data: Any) -> Any:
         """What a record keeps of the root."""
         self.last = ref(data)
         return data
 
-    def kept(self, data: Any) -> Any:
+    def kept_copy(self, data: Any) -> Any:
         """The copy that records have of ``data``; None when there is none, or its values changed.
 
         A write by foreign code leaves no other trace than the values.
@@ -94,12 +94,12 @@ def is_unwritten(root: Array, data: Any) -> bool:
     """Whether a root still has this data, or has exported a copy of it that no code wrote to."""
     if root._data is data:
         return True
-    return bool(root._state & EXPORTED) and root._exports.kept(root._data) is data
+    return bool(root._state & EXPORTED) and root._exports.kept_copy(root._data) is data
 
 
 def released(root: Array) -> None:
     """The last export of a root is gone: where nothing was written, it takes its old memory again."""
-    kept = root._exports.kept(root._data)
+    kept = root._exports.kept_copy(root._data)
     if kept is not None:
         root._state |= KEPT  # first: what records share must never be without it
         root._data = kept

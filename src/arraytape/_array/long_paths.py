@@ -27,7 +27,7 @@ class Box:
         self.axes: list[Axis] = [(i, range(n)) for i, n in enumerate(shape)]
         self.fixed: dict[int, int] = {}
 
-    def take(self, key: Any) -> bool:
+    def narrow_to(self, key: Any) -> bool:
         """Narrow the part to its own part at a key; False for one that this cannot say."""
         found: list[Axis] = []
         fixed = dict(self.fixed)
@@ -76,7 +76,7 @@ class Box:
         """The shape of the part."""
         return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
 
-    def path(self) -> Path:
+    def steps_to_part(self) -> Path:
         """The steps to the part: a key, a permutation and new axes, as far as there are such."""
         kept = [axis for axis in self.axes if axis is not None]
         key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]
@@ -109,18 +109,18 @@ def shortened(path: Path, shape: tuple[int, ...]) -> Path:
     last: tuple[str, Path, Box] = ("", done, box)  # a reshape or broadcast, and what is before it
     for i, (kind, argument) in enumerate(path):
         if kind is GETITEM:
-            if not box.take(argument):
-                return (*done, *box.path(), *path[i:])
+            if not box.narrow_to(argument):
+                return (*done, *box.steps_to_part(), *path[i:])
         elif kind is PERMUTE:
             box.permute(argument)
         elif kind is RESHAPE and box.fold(argument):
             pass
         elif kind is RESHAPE or kind is BROADCAST:
-            if last[0] is kind and not box.path():
+            if last[0] is kind and not box.steps_to_part():
                 _, done, box = last
             if argument != box.part_shape():
                 last = (kind, done, box)
-                done, box = (*done, *box.path(), (kind, argument)), Box(argument)
+                done, box = (*done, *box.steps_to_part(), (kind, argument)), Box(argument)
         else:  # it changes what an axis means; what follows is seldom long
-            return (*done, *box.path(), *path[i:])
-    return (*done, *box.path()) or ((GETITEM, ...),)
+            return (*done, *box.steps_to_part(), *path[i:])
+    return (*done, *box.steps_to_part()) or ((GETITEM, ...),)

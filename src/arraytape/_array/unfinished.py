@@ -66,7 +66,7 @@ def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
 
 def pull_unfinished(at: Any, record: Record) -> None:
     """UNFINISHED: nothing passes; who asks for a gradient on such a path is told before."""
-    at.take(record[1])
+    at.take_cotangent(record[1])
 
 
 def push_unfinished(at: Any, record: Record) -> list[Any]:

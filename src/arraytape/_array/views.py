@@ -278,8 +278,8 @@ def keep_private(x: Array, root: Array) -> Any:
         if exports.live:
             if x is not root:
                 return storage.copy(data)
-            kept = exports.kept(data)
-            return exports.remember(storage.copy(data)) if kept is None else kept
+            kept = exports.kept_copy(data)
+            return exports.remember_copy(storage.copy(data)) if kept is None else kept
         released(root)
         if x is not root:
             refresh(x)
@@ -415,7 +415,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
         before = root._data
         make_exclusive(x)
         if root._data is not before:
-            root._exports.remember(before)
+            root._exports.remember_copy(before)
         exported = Export(x._data, firm)
         array = exported.hand_out()
         root._exports.live.add(exported)

@@ -281,7 +281,7 @@ def pull_recomputed(at: Any, record: Record) -> None:
     """RECOMPUTED: the function runs again, and its records take the place of this one."""
     _, outs, tids, call = CallRecord(*record)
     passes = at.passes()
-    held = [[one.take(out) for out in outs] for one in passes]
+    held = [[one.take_cotangent(out) for out in outs] for one in passes]
     if all(g is None for g in held[0]):
         return
     recorder, inner = call.recompute(tids)
@@ -290,7 +290,7 @@ def pull_recomputed(at: Any, record: Record) -> None:
         one.followed = Either(followed, recorder.followed)
         for g, tid in zip(cotangents, inner, strict=True):
             if g is not None and tid:
-                one.lend(tid, g)
+                one.lend_contribution(tid, g)
     try:
         backward(at, recorder.records, recorder.careful)
     finally:

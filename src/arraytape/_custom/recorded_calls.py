@@ -252,15 +252,15 @@ def tell_exits(
 def pull_custom(at: Any, record: Record) -> None:
     """CUSTOM: by the user's rule, which works on Arrays."""
     _, outs, tids, call = CallRecord(*record)
-    at.by_rule(outs, tids, call.gradients)
+    at.pull_users_rule(outs, tids, call.gradients)
 
 
 def pull_same(at: Any, record: Record) -> None:
     """SAME: another id for a value."""
     _, new, known = SameValue(*record)
-    g = at.take(new)
+    g = at.take_cotangent(new)
     if g is not None:
-        at.lend(known, g)
+        at.lend_contribution(known, g)
 
 
 def push_custom(at: Any, record: Record) -> list[Array | None]:
@@ -273,7 +273,7 @@ def push_custom(at: Any, record: Record) -> list[Array | None]:
         )
         return tangents
     g = [y.zeros() for y in call.results]
-    found: list[Array | None] = at.by_rule(
+    found: list[Array | None] = at.push_users_rule(
         outs, g, lambda: zip(tids, call.gradients(g), strict=True)
     )
     return found

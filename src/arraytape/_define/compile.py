@@ -438,14 +438,14 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Where a compiled function has each value that a rule may ask for; in the order of Op.layout."""
+    """Where a compiled function has each value that a rule may ask for: see Op.value_positions."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Where it has the shapes and dtypes of inputs and results, by the names of Op.layout."""
+    """Where it has the shapes and dtypes of inputs and results, by the names of Op.value_positions."""
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
@@ -536,7 +536,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Every value from which a plan may pick, in the order of Op.layout."""
+    """Every value from which a plan may pick, in the order of Op.value_positions."""
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

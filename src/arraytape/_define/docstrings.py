@@ -20,7 +20,7 @@ from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
 from .._record.op import Op
-from .._record.plan import Rule, Unknown, kept_names, identity_rule
+from .._record.plan import Rule, Unknown, identity_rule, kept_names
 from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."

@@ -323,6 +323,6 @@ def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
 
 
 __all__ = [
-    "REGISTRY", "composite", "elementwise", "linear", "nondifferentiable", "primitive", "identity_rule", "sample",
-    "without_derivative",
+    "REGISTRY", "composite", "elementwise", "identity_rule", "linear", "nondifferentiable", "primitive",
+    "sample", "without_derivative",
 ]  # fmt: skip

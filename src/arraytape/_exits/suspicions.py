@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .._array.exits import LEFT, LeftRecord
-from .._record.plan import Record, inputs_of, ids_made_of, results_of
+from .._record.plan import Record, ids_made_of, inputs_of, results_of
 from .._util.places import Stack, stack_key
 from .flow import verdicts
 from .journal import Entry, Journal
@@ -68,7 +68,7 @@ def writes_out(stack: Stack) -> bool:
 
     It may, where there is no source.
     """
-    inside = [*itertools.takewhile(lambda place: place.installed, stack)]
+    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
     if not inside or len(inside) == len(stack):
         return False
     call = node_at(stack[len(inside)])
@@ -83,7 +83,7 @@ def is_written_copy(stack: Stack) -> bool:
     """
     is_passed_on = False  # by a library
     for place in stack:
-        if place.installed:
+        if place.lies_in_library:
             is_passed_on = True
             continue
         node, function = node_at(place), function_of(place.code)
@@ -91,7 +91,7 @@ def is_written_copy(stack: Stack) -> bool:
             return False
         if is_passed_on and not isinstance(node, ast.Attribute):
             return False
-        statement = statement_at(function, place.line)
+        statement = statement_at(function, place.line_number)
         if any(part is node for value in written_in(statement) for part in chain_of(value)):
             return True
         if not isinstance(statement, ast.Return) or statement.value is not node:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
-from .._array.views import in_order, data_in_layout, order_of, with_axes_in_memory
+from .._array.views import data_in_layout, in_order, order_of, with_axes_in_memory
 from .._util.errors import describe, explain, failure, short_repr, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied

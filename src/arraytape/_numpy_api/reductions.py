@@ -426,7 +426,8 @@ def without_fields(order: Any) -> None:
     """ValueError, as NumPy's, for the names of fields by which to sort."""
     if order is not None:
         raise ValueError(
-            f"Cannot specify order when the array has no fields: order={short_repr(order)} [at {user_line()}]"
+            f"Cannot specify order when the array has no fields: order={short_repr(order)} [at "
+            f"{user_line()}]"
         )
 
 

@@ -282,7 +282,7 @@ class Op:
                     + (", or the results by outputs=" if name in self.outputs else "")
                 )
 
-    def layout(self) -> dict[str, int]:
+    def value_positions(self) -> dict[str, int]:
         """Where the compiled function puts each value in the tuple from which records are picked.
 
         First come the plan's number and the result's tid.

@@ -97,19 +97,19 @@ class Slots:
         self.first = first
         self.places: dict[str, int] = {}  # by name; "shape x" is the shape of x alone
 
-    def place(self, name: str, of: str) -> int:
+    def slot_for(self, name: str, of: str) -> int:
         """The place of a value; of ``shape`` and ``dtype``, those of the input or result ``of``."""
         if name == "xp":
             return 0
-        return self.keep(f"{name} {of}" if name in LAYOUT else name)
+        return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
-    def keep(self, name: str) -> int:
+    def keep_slot(self, name: str) -> int:
         """The place of a value of just this name: a parameter may be called ``shape``, too."""
         return self.places.setdefault(name, self.first + len(self.places))
 
-    def layout(self, of: str) -> tuple[int, int]:
+    def layout_slots(self, of: str) -> tuple[int, int]:
         """The places of a shape and a dtype."""
-        return self.place("shape", of), self.place("dtype", of)
+        return self.slot_for("shape", of), self.slot_for("dtype", of)
 
 
 class Plan:
@@ -143,7 +143,7 @@ class Plan:
         self.pulls = pulls_of(op, subset, needs_fit, slots)
         self.fits: tuple[tuple[int, ...], ...] | None = None
         if op.joint and (needs_fit or op.checked):
-            self.fits = tuple(tuple(slots.place(what, x) for x in op.inputs) for what in LAYOUT)
+            self.fits = tuple(tuple(slots.slot_for(what, x) for x in op.inputs) for what in LAYOUT)
         keep_for_forward_mode(op, needs_fit, slots)
         # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
@@ -157,7 +157,7 @@ class Plan:
 
     def place_in_values(self, slots: Slots) -> None:
         """Where the compiled function's tuple of all values has what the record is picked from."""
-        op, values, kept = self.op, self.op.layout(), slots.places
+        op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
         self.hold = tuple((values[f"handle {x}"], values[x]) for x in data)
@@ -170,27 +170,27 @@ class Plan:
         )  # fmt: skip
 
     # --- reading a record of this plan --------------------------------------------------------------
-    def keeps(self, name: str) -> bool:
+    def keeps_value(self, name: str) -> bool:
         """Whether records have a value of this name."""
         return name in self.positions
 
-    def kept(self, record: Record, name: str) -> Any:
+    def kept_value(self, record: Record, name: str) -> Any:
         """The value of this name in a record."""
         return record[self.positions[name]]
 
-    def parameters(self, record: Record) -> dict[str, Any]:
+    def kept_parameters(self, record: Record) -> dict[str, Any]:
         """The op's parameters, as a record has them."""
-        return {name: self.kept(record, name) for name in self.op.parameters}
+        return {name: self.kept_value(record, name) for name in self.op.parameters}
 
-    def layout_of(self, record: Record, y: str) -> tuple[Any, Any]:
+    def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
         """Shape and dtype of a result; None for what a record has neither in it nor beside it."""
-        if self.keeps(y):
-            kept = self.kept(record, y)
+        if self.keeps_value(y):
+            kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
         shape, dtype = (f"{what} {y}" for what in LAYOUT)
         return (
-            self.kept(record, shape) if self.keeps(shape) else None,
-            self.kept(record, dtype) if self.keeps(dtype) else None,
+            self.kept_value(record, shape) if self.keeps_value(shape) else None,
+            self.kept_value(record, dtype) if self.keeps_value(dtype) else None,
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
@@ -210,9 +210,9 @@ class Plan:
             (shapes,), (dtypes,) = shapes, dtypes
         return zip(shapes, dtypes, strict=True)
 
-    def push(self, tangents: Any, record: Record) -> list[Any]:
+    def push_tangents(self, tangents: Any, record: Record) -> list[Any]:
         """In forward mode: a tangent, or None, for each result of a record."""
-        found: list[Any] = tangents.through(self, record)
+        found: list[Any] = tangents.tangents_of_op(self, record)
         return found
 
 
@@ -221,8 +221,8 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
     fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
-        asks = tuple(slots.place(name, x) for name in op.asks[rule])
-        fit = slots.layout(x) if fitted and not op.joint else None
+        asks = tuple(slots.slot_for(name, x) for name in op.asks[rule])
+        fit = slots.layout_slots(x) if fitted and not op.joint else None
         only = asks[0] if len(asks) == 1 else 0
         pulls.append(Pull(2 + op.inputs.index(x), rule, only, asks, fit))
     return pulls
@@ -232,12 +232,12 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
     """A linear op is its own derivative; a primitive's is its VJP's transpose."""
     if op.kind == "linear":
         for name in op.parameters:
-            slots.keep(name)
+            slots.keep_slot(name)
     elif op.kind == "primitive" or needs_fit:
         for what in LAYOUT:
             for y in op.outputs:
                 if y not in slots.places:
-                    slots.place(what, y)
+                    slots.slot_for(what, y)
 
 
 def kept_names(op: Op) -> list[str]:
@@ -309,13 +309,16 @@ def namespace_last(rule: Rule, at: int) -> Rule:
 class Structural:
     """A plan that is not an op's: how cotangents pass back and tangents forward through its records.
 
-    pull : ``pull(pass, record)`` in the backward pass.  push : ``push(tangents, record)`` in forward
-    mode gives a tangent, or None, for each result.  inputs : where a record has the tids of its inputs.
+    pull_cotangents : takes a backward pass and a record.  push_tangents : takes a forward pass and a
+    record, and gives a tangent, or None, for each result.  inputs : where a record has the tids of its
+    inputs.
     cusped : whether what its records hold may have a cusp; then they say so themselves.
     unfolds : whether its records unfold into others, which carry what a guarded pass knows themselves.
     """
 
-    __slots__ = ("cusped", "inputs", "name", "number", "pull", "push", "unfolds")
+    __slots__ = (
+        "cusped", "inputs", "name", "number", "pull_cotangents", "push_tangents", "unfolds",
+    )  # fmt: skip
     missing = False
 
     def __init__(
@@ -328,7 +331,7 @@ class Structural:
         cusped: bool = False,
         unfolds: bool = False,
     ) -> None:
-        self.name, self.pull, self.push, self.inputs = name, pull, push, inputs
+        self.name, self.pull_cotangents, self.push_tangents, self.inputs = name, pull, push, inputs
         self.cusped, self.unfolds = cusped, unfolds
         self.number = number_plan(self)
 

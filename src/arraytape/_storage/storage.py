@@ -274,7 +274,8 @@ def storage_at(device: Any) -> Storage:
         if not attempt:
             discover(device=wanted)
     raise ValueError(
-        f"unknown device {short_repr(wanted)}; known: {', '.join(map(str, devices()))} [at {user_line()}] "
+        f"unknown device {short_repr(wanted)}; known: {', '.join(map(str, devices()))} [at "
+        f"{user_line()}] "
         f"{see('unknown-device')}"
     )
 

@@ -72,20 +72,20 @@ class ForwardAccumulator(OfThisProcess, Block):
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:
-            self._pass.leave()  # that was interrupted
+            self._pass.end_forward()  # that was interrupted
         if self._pass.followed is not UNFOLLOWED:
             raise ValueError(f"this ForwardAccumulator is already active [at {user_line()}]")
         if not self._started:
             self._pass = ForwardPass()
             for x, t in self._pairs:
-                self._pass.watch(x, t)
+                self._pass.watch_primal(x, t)
             self._started = True
         self._opened = self._held
-        self._pass.enter()
+        self._pass.begin_forward()
         return self
 
     def _end(self) -> None:
-        self._pass.leave()
+        self._pass.end_forward()
 
     def jvp(
         self,
@@ -138,9 +138,9 @@ class ForwardAccumulator(OfThisProcess, Block):
 
     def _derivative(self, y: Array, zero: bool) -> Array | None:
         """The derivative of one target; what left is said."""
-        found = self._pass.derivative(y)
+        found = self._pass.tangent_of_target(y)
         mode = mode_of(self._exits)
-        self._pass.tell_of_exits(y, found, mode, self._doubts)
+        self._pass.report_exits(y, found, mode, self._doubts)
         return filled_like("zeros", y) if found is None and zero else found
 
 

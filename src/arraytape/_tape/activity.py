@@ -30,12 +30,14 @@ class ActivityData(RawData):
 
     negated = staticmethod(lambda g: g)  # counts do not cancel
 
-    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
+    def fit_contribution(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
         """Counts keep their dtype, but for an imaginary part that a real input has no use for."""
         cut = is_complex(contribution) and not self.xp.isdtype(dtype, COMPLEX)
-        return super().fit(contribution, shape, dtype if cut else contribution.dtype, op)
+        return super().fit_contribution(
+            contribution, shape, dtype if cut else contribution.dtype, op
+        )
 
-    def ones(self, data: Any) -> Any:
+    def mask_of_ones(self, data: Any) -> Any:
         """A mask of ones for data, of complex data for both parts."""
         data = raw_of(data)
         self.move_to(data)
@@ -53,16 +55,18 @@ class ActivityData(RawData):
     def as_mask(self, counts: Any) -> Any:
         """1 where active, 0 elsewhere: at every step, so that nothing under- or overflows."""
         self.move_to(counts)
-        with self.at(counts):
+        with self.on_device_of(counts):
             inactive = storage_of(counts).unless_none(counts == 0)
-            return ALL if inactive is None else self.xp.where(inactive, 0.0, self.ones(counts))
+            return (
+                ALL if inactive is None else self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
+            )
 
     def as_counts(self, active: Any, g: Any) -> Any:
         """A mask as an array in the shape of a cotangent; of several results, each."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.as_counts(a, p) for a, p in pairs])
-        return self.ones(g) if active is ALL else active
+        return self.mask_of_ones(g) if active is ALL else active
 
     def generic_values(self, data: Any, start: float) -> Any:
         """Numbers in place of data, no two alike, none of them 0; as matrices of full rank.
@@ -91,7 +95,7 @@ class ActivityPass(BackwardPass):
 
     data: ActivityData
 
-    def add(self, tid: int, contribution: Any) -> None:
+    def add_contribution(self, tid: int, contribution: Any) -> None:
         held = self.cotangents.get(tid)
         if held is None or contribution is ALL:
             self.cotangents[tid] = contribution
@@ -99,18 +103,20 @@ class ActivityPass(BackwardPass):
             self.cotangents[tid] = held + contribution
         self.borrowed.discard(tid)
 
-    def lend(self, tid: int, contribution: Any) -> None:
+    def lend_contribution(self, tid: int, contribution: Any) -> None:
         first = self.cotangents.get(tid) is None
-        self.add(tid, contribution)
+        self.add_contribution(tid, contribution)
         if first and contribution is not ALL:
             self.borrowed.add(tid)
 
-    def by_rule(self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients) -> None:
+    def pull_users_rule(
+        self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
+    ) -> None:
         """A user's rule is run on nothing but cotangents: all that it may reach is active."""
-        held = [self.take(out) for out in outs]
+        held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for tid in tids:
-                self.add(tid, ALL)
+                self.add_contribution(tid, ALL)
 
 
 class Probe(NamedTuple):
@@ -129,7 +135,7 @@ class Probe(NamedTuple):
 def probe(data: ActivityData, plan: Plan, active: Any, g: Any, record: Record) -> Probe | None:
     """Run a record's rules on generic values; None for rules that take no such arguments."""
     xp = data.xp
-    kept = {name: plan.kept(record, name) for name in plan.kept_data()}
+    kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}
     kept = {name: x for name, x in kept.items() if hasattr(x, "shape") and inexact(x)}
     spoilt = {name: ~xp.isfinite(x) for name, x in kept.items()}
     values = {name: data.generic_values(x, 1.0) for name, x in kept.items()}

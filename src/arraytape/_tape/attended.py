@@ -21,11 +21,11 @@ def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
     """``backward``, one record at a time, with what attends the recording."""
     groups = groups_of(recording.hooks.values())
     for group in groups:
-        group.begin()
+        group.begin_pass()
     try:
         walk_stepwise(pass_, recording)
     finally:
-        found = [group.end() for group in groups]
+        found = [group.end_pass() for group in groups]
     for group, gradients in zip(groups, found, strict=True):
         group.show(gradients)
 
@@ -59,11 +59,11 @@ class Group:
         self.count, self.call = count, call
         self.passes: dict[int, list[list[Array | None]]] = {}  # those under way, by thread
 
-    def begin(self) -> None:
+    def begin_pass(self) -> None:
         """A pass begins in this thread; others may be under way around it."""
         self.passes.setdefault(get_ident(), []).append([None] * self.count)
 
-    def end(self) -> list[Array | None]:
+    def end_pass(self) -> list[Array | None]:
         """The pass has ended: what was seen in it."""
         return self.passes[get_ident()].pop()
 
@@ -112,7 +112,7 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
     if g is None:
         return
     pass_.borrowed.add(tid)  # a hook may keep what it sees
-    with pass_.data.at(g):
+    with pass_.data.on_device_of(g):
         pass_.data.move_to(g)
         first = x = pass_.data.array_of(g)
         for hook in hooks:
@@ -142,4 +142,4 @@ def activate(pass_: GuardedPass, tid: int, g: Any) -> None:
     mask = held.get(tid)
     if mask is not None and mask is not ALL:
         masks.move_to(raw_of(g))
-        held[tid] = masks.xp.where(raw_of(g) != 0, masks.ones(raw_of(g)), mask)
+        held[tid] = masks.xp.where(raw_of(g) != 0, masks.mask_of_ones(raw_of(g)), mask)

@@ -23,9 +23,9 @@ from .._record.plan import (
     Pull,
     Record,
     Structural,
+    identity_rule,
     inputs_of,
     results_of,
-    identity_rule,
 )
 from .._storage.batched.batched_data import REPLAY, Batched, active
 from .._storage.storage import HERE
@@ -52,9 +52,9 @@ class BackwardPass:
         self.borrowed: set[int] = set()
         self.wanted: Collection[int] = ()
 
-    def start(self, tid: int, seed: Any) -> None:
+    def seed_target(self, tid: int, seed: Any) -> None:
         """Seed the pass at a target."""
-        self.lend(tid, seed)
+        self.lend_contribution(tid, seed)
 
     def passes(self) -> list[BackwardPass]:
         """This pass and those that run beside it."""
@@ -74,17 +74,17 @@ class BackwardPass:
     def shares(self, part: Any, whole: Any) -> bool:
         return self.data.shares(part, whole)
 
-    def fit(self, contribution: Any, shape: Any, dtype: Any) -> Any:
-        return self.data.fit(contribution, shape, dtype)
+    def fit_contribution(self, contribution: Any, shape: Any, dtype: Any) -> Any:
+        return self.data.fit_contribution(contribution, shape, dtype)
 
-    def widened(self, buffer: Any, g: Any) -> Any:
-        return self.data.widened(buffer, g)
+    def widen_buffer(self, buffer: Any, g: Any) -> Any:
+        return self.data.widen_buffer(buffer, g)
 
     def negated(self, g: Any) -> Any:
         return self.data.negated(g)
 
     # --- cotangents: taken when the loop reaches their record, added up before ---------------------
-    def take(self, tid: int) -> Any:
+    def take_cotangent(self, tid: int) -> Any:
         """The cotangent of a value whose record the loop has reached; kept if it was asked for."""
         if tid in self.wanted:
             self.borrowed.add(tid)
@@ -106,26 +106,26 @@ class BackwardPass:
         """The cotangent of a record's result; of several, a tuple; None when there is none."""
         out = record[1]
         if type(out) is not tuple:
-            return self.take(out)
-        g = tuple([self.take(tid) for tid in out])
+            return self.take_cotangent(out)
+        g = tuple([self.take_cotangent(tid) for tid in out])
         return None if all(part is None for part in g) else g
 
     def take_owned(self, tid: int) -> Any:
         """``take`` as a buffer to write into: a copy if it was asked for or is borrowed."""
         if tid not in self.wanted:
-            return self.gathered(tid)
-        held = self.take(tid)
-        return None if held is None else self.data.copied(held)
+            return self.take_buffer(tid)
+        held = self.take_cotangent(tid)
+        return None if held is None else self.data.copy_data(held)
 
-    def gathered(self, tid: int) -> Any:
+    def take_buffer(self, tid: int) -> Any:
         """What has come together for a value that the loop has yet to reach, to write into."""
         held = self.cotangents.pop(tid, None)
         if held is None:
             return None
         if type(held) is not self.data.kind:
             self.data.move_to(held)
-        owned = tid not in self.borrowed and self.data.owns(held)
-        return held if owned else self.data.copied(held)
+        owned = tid not in self.borrowed and self.data.owns_memory(held)
+        return held if owned else self.data.copy_data(held)
 
     def in_hand(self, tid: int) -> Any:
         """What ``gathered`` would take, in its place; None if it is not NumPy's and owned."""
@@ -142,13 +142,13 @@ class BackwardPass:
                 self.data.move_to(held)
         return held
 
-    def give(self, tid: int, buffer: Any) -> None:
+    def give_buffer(self, tid: int, buffer: Any) -> None:
         """Hand in a buffer that was taken, or made, for this tid."""
         self.borrowed.discard(tid)
         held = self.cotangents.get(tid)
         self.cotangents[tid] = buffer if held is None else iadd(buffer, held)
 
-    def add(self, tid: int, contribution: Any) -> None:
+    def add_contribution(self, tid: int, contribution: Any) -> None:
         """Add a contribution that nothing else refers to."""
         cotangents = self.cotangents
         held = cotangents.get(tid)
@@ -162,13 +162,13 @@ class BackwardPass:
         else:
             cotangents[tid] = held + contribution
 
-    def lend(self, tid: int, contribution: Any) -> None:
+    def lend_contribution(self, tid: int, contribution: Any) -> None:
         """Add a contribution that something else refers to."""
         if self.cotangents.get(tid) is None:
             self.cotangents[tid] = contribution
             self.borrowed.add(tid)
         else:
-            self.add(tid, contribution)
+            self.add_contribution(tid, contribution)
 
     # --- one record, of any kind --------------------------------------------------------------------
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
@@ -176,18 +176,18 @@ class BackwardPass:
         for tid in results_of(record):
             held = self.cotangents.get(tid)
             if held is not None:
-                with self.data.at(held):
+                with self.data.on_device_of(held):
                     if isinstance(plan, Structural):
-                        self.structural(plan, record)
+                        self.pull_structural(plan, record)
                     else:
-                        self.pull(plan, record)
+                        self.pull_op(plan, record)
                 return
 
-    def structural(self, plan: Structural, record: Record) -> None:
+    def pull_structural(self, plan: Structural, record: Record) -> None:
         """A record that is not an op's."""
-        plan.pull(self, record)
+        plan.pull_cotangents(self, record)
 
-    def pull(self, plan: Plan, record: Record) -> None:
+    def pull_op(self, plan: Plan, record: Record) -> None:
         """An op's record: from the cotangents of its results to contributions to its inputs."""
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
@@ -200,36 +200,42 @@ class BackwardPass:
             found = self.data.apply(plan, pull, g, record)
             for tid, part in contributions(plan, pull, record, found):
                 if part is not None and tid in self.followed:
-                    with self.data.at(part) if plan.op.moves else HERE:
-                        (self.lend if is_shared(plan, part, g) else self.add)(tid, part)
+                    with self.data.on_device_of(part) if plan.op.moves else HERE:
+                        (
+                            self.lend_contribution
+                            if is_shared(plan, part, g)
+                            else self.add_contribution
+                        )(tid, part)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """The record of an op that read a part of its input: its cotangent is added to that part."""
         tid = record[reading.at]
-        g = self.take(record[1])
+        g = self.take_cotangent(record[1])
         if g is None or tid not in self.followed:
             return
         record = self.data.lift(plan, record)
         kept = [record[place] if place else self.xp for place in reading.asks]
         key = reading.rule.key_from(kept)  # type: ignore[attr-defined]
         if not self.data.adds_at(key, g):
-            self.add(tid, self.data.apply(plan, reading, g, record))
+            self.add_contribution(tid, self.data.apply(plan, reading, g, record))
             return
         buffer = self.in_hand(tid)
         if buffer is None or type(g) is Batched:
-            buffer = self.gathered(tid)
+            buffer = self.take_buffer(tid)
             if buffer is None:
                 shape = record[plan.positions[f"shape {plan.op.inputs[reading.at - 2]}"]]
                 buffer = self.xp.zeros(shape, dtype=g.dtype, device=g.device)
-            self.give(tid, self.data.add_at(self.widened(buffer, g), key, g))
+            self.give_buffer(tid, self.data.add_at_key(self.widen_buffer(buffer, g), key, g))
         elif type(key) is int:
             buffer[key] += g
         else:
-            self.data.add_at(buffer, key, g)
+            self.data.add_at_key(buffer, key, g)
 
-    def by_rule(self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients) -> None:
+    def pull_users_rule(
+        self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
+    ) -> None:
         """A record of a user's function: by the user's rule, which works on Arrays."""
-        held = [self.take(out) for out in outs]
+        held = [self.take_cotangent(out) for out in outs]
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
@@ -237,7 +243,7 @@ class BackwardPass:
             found = gradients(cotangents)
         for tid, part in zip(tids, found, strict=True):
             if part is not None and tid in self.followed:
-                self.lend(tid, self.data.of_array(part))
+                self.lend_contribution(tid, self.data.of_array(part))
 
 
 def is_shared(plan: Plan, part: Any, g: Any) -> bool:
@@ -271,7 +277,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
         if steps is None:
             plan = PLANS[record[0]]
             if type(plan) is Structural:
-                plan.pull(pass_, record)
+                plan.pull_cotangents(pass_, record)
             elif isinstance(plan, Plan) and plan.reading is not None:
                 pass_.add_part(plan.reading, plan, record)
             else:
@@ -305,7 +311,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                     shape, dtype = record[fit[0]], record[fit[1]]
                     raw = part._data if lifts else part  # an Array's properties are Python frames
                     if raw.dtype is not dtype:
-                        part = data.fit(part, shape, dtype, PLANS[record[0]].name)
+                        part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
                     elif raw.shape != shape:
                         if type(raw) is ndarray:
                             if raw.shape[1:] != shape:
@@ -313,9 +319,9 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                             else:
                                 part = data.xp.sum(part, axis=0) if lifts else reduce(part, 0)
                         else:
-                            part = data.fit(part, shape, dtype, PLANS[record[0]].name)
+                            part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
                     elif type(raw) is Batched and lifts:  # its dtype does not say so
-                        part = data.fit(part, shape, dtype, PLANS[record[0]].name)
+                        part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:
                 if tid not in cotangents:
@@ -330,4 +336,4 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             if type(held) is ndarray and held.base is None and tid not in borrowed:
                 held += part
             else:
-                pass_.add(tid, part)
+                pass_.add_contribution(tid, part)

@@ -85,24 +85,24 @@ def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: b
     tid = record[pull.at]
     if pull.rule is identity_rule:
         part = fit_part(pass_, pull, record, g)
-        (pass_.lend if part is g and not owned else pass_.add)(tid, part)
+        (pass_.lend_contribution if part is g and not owned else pass_.add_contribution)(tid, part)
         return
     kept = [record[place] if place else pass_.xp for place in pull.asks]
     if not any(g.strides):
         part = contribution_of_constant(pull.rule, g, kept)
         if part is not None:
             part = fit_part(pass_, pull, record, part)
-            pass_.lend(tid, part)
+            pass_.lend_contribution(tid, part)
             return
     product = is_product(pull.rule) and is_like(kept[0], g)
     if not product or pass_.frugal:
-        cut = Cut.of(g, kept, pass_.cotangents.get(tid), fit_of(pull, record, g))
+        cut = Cut.cut_arrays(g, kept, pass_.cotangents.get(tid), fit_of(pull, record, g))
         if cut is not None and cut.add_to(pass_, tid, pull.rule, g if owned else None):
             return
     part = np.multiply(g, kept[0], g if owned else None) if product else pull.rule(g, *kept)
     part = fit_part(pass_, pull, record, part)
     if part is not None:
-        pass_.add(tid, part)
+        pass_.add_contribution(tid, part)
 
 
 def fit_of(pull: Pull, record: Record, g: Any) -> tuple[Any, Any]:
@@ -122,10 +122,14 @@ def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
         return part
     shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
     if part.dtype is not dtype:
-        return pass_.fit(part, shape, dtype)
+        return pass_.fit_contribution(part, shape, dtype)
     if part.shape == shape:
         return part
-    return np.add.reduce(part, 0) if part.shape[1:] == shape else pass_.fit(part, shape, dtype)
+    return (
+        np.add.reduce(part, 0)
+        if part.shape[1:] == shape
+        else pass_.fit_contribution(part, shape, dtype)
+    )
 
 
 def contribution_of_constant(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
@@ -169,7 +173,7 @@ class Cut(NamedTuple):
     flat: bool
 
     @classmethod
-    def of(cls, g: Any, kept: Sequence[Any], held: Any, fit: tuple[Any, Any]) -> Cut | None:
+    def cut_arrays(cls, g: Any, kept: Sequence[Any], held: Any, fit: tuple[Any, Any]) -> Cut | None:
         """The cut of these; None where blocks are not what the rule would be given."""
         shape, dtype = fit
         if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # it may use a shape
@@ -196,16 +200,16 @@ class Cut(NamedTuple):
             memory = held
         if memory is None or memory.shape != self.shape:
             memory = np.empty(self.shape, self.g.dtype, self.order)
-        if not self.run(rule, memory, SMALL_BLOCK if pass_.frugal else BLOCK):
+        if not self.write_blocks(rule, memory, SMALL_BLOCK if pass_.frugal else BLOCK):
             return False
         if given is held:
             pass_.cotangents[tid] = memory
             pass_.borrowed.discard(tid)
         else:
-            pass_.add(tid, memory)
+            pass_.add_contribution(tid, memory)
         return True
 
-    def run(self, rule: Any, into: Any, size: int) -> bool:
+    def write_blocks(self, rule: Any, into: Any, size: int) -> bool:
         """Write what a rule gives, with what is held, to memory; whether the rule could be cut.
 
         size : the elements of a block.

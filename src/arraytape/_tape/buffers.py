@@ -25,7 +25,7 @@ def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
     a ``custom_gradient`` and the function of a ``recompute_grad`` close over cannot be seen.
     """
     buffers = Buffers()
-    buffers.count(buffers.new_in(records))
+    buffers.add_sizes(buffers.new_in(records))
     return buffers.total, buffers.complete
 
 
@@ -39,7 +39,7 @@ class Buffers:
         self.sizes: dict[int, int] = {}
         self.total, self.complete = 0, True
 
-    def count(self, found: dict[int, int]) -> None:
+    def add_sizes(self, found: dict[int, int]) -> None:
         """Count what ``new_in`` found."""
         self.sizes |= found
         self.total += sum(found.values())

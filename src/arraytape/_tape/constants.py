@@ -37,7 +37,7 @@ def records_left(
     pass_.cotangents.clear()
     backward(raw, records[first:], False)
     for tid, g in raw.cotangents.items():
-        if not raw.data.owns(g):
+        if not raw.data.owns_memory(g):
             raw.borrowed.add(tid)
         pass_.cotangents[tid] = cotangent_array(g, tid in raw.borrowed)
     return records[:first]

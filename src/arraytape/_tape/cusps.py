@@ -23,7 +23,11 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
     """A flag of an op, or what it says as a function of the data that the record keeps, by name."""
     if not callable(flag):
         return flag
-    return flag(lambda name: unpack_record(plan.kept(record, name)) if plan.keeps(name) else None)
+    return flag(
+        lambda name: (
+            unpack_record(plan.kept_value(record, name)) if plan.keeps_value(name) else None
+        )
+    )
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:

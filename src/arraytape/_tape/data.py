@@ -20,7 +20,7 @@ from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import describe, user_line
-from .hidden_axes import sum_over_surplus, spread
+from .hidden_axes import spread, sum_over_surplus
 
 BOOL = np.dtype(bool)
 SMALL = 4096  # elements
@@ -36,7 +36,7 @@ class RawData:
         self.xp: Any = storage.xp
 
     # --- where data lies ------------------------------------------------------------------------
-    def at(self, held: Any) -> AbstractContextManager[Any]:
+    def on_device_of(self, held: Any) -> AbstractContextManager[Any]:
         """Within it, operators on raw data compute where a cotangent lies."""
         return storage_of(held).at(held)
 
@@ -49,13 +49,13 @@ class RawData:
             self.storage = storage
             self.kind, self.xp = storage.kind, storage.xp
 
-    def owns(self, held: Any) -> bool:
+    def owns_memory(self, held: Any) -> bool:
         """Whether data is memory of its own, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
-    sums_in = owns  # whether a sum is to be formed in data
+    sums_in = owns_memory  # whether a sum is to be formed in data
 
-    def copied(self, data: Any) -> Any:
+    def copy_data(self, data: Any) -> Any:
         """A copy in memory of its own."""
         self.move_to(data)
         return self.xp.asarray(data, copy=True)
@@ -72,7 +72,7 @@ class RawData:
         """Whether ``add_at`` costs no more than the part that a key names."""
         return True
 
-    def add_at(self, data: Any, key: Any, g: Any) -> Any:
+    def add_at_key(self, data: Any, key: Any, g: Any) -> Any:
         """Data after ``data[key] += g``, where elements named twice add up: itself, where it may be."""
         return storage_of(data).add_at(data, key, g)
 
@@ -80,7 +80,7 @@ class RawData:
         """Whether a write to one is seen through the other."""
         return storage_of(part).shares(part, whole)
 
-    def walk(self, g: Any, path: Path) -> Any:
+    def part_at_path(self, g: Any, path: Path) -> Any:
         """The part of a cotangent at the end of a view's path."""
         self.move_to(g)
         return walk_path(g, path, self.xp)
@@ -97,7 +97,7 @@ class RawData:
         """What a user's rule gave, as this pass computes on it."""
         return current(x)[1]
 
-    def result(self, g: Any) -> Array:
+    def as_gradient(self, g: Any) -> Array:
         """A gradient as the Array to hand out."""
         return wrap(g)
 
@@ -110,7 +110,7 @@ class RawData:
         return record
 
     # --- hidden axes ------------------------------------------------------------------------------
-    def settle(self, contribution: Any, shape: Any) -> Any:
+    def sum_surplus_axes(self, contribution: Any, shape: Any) -> Any:
         """A contribution summed over the hidden axes that its input lacked when it was recorded.
 
         But not over those that are open where the pass was asked for.
@@ -119,14 +119,14 @@ class RawData:
             return raw.summed(contribution, gone)
         return contribution
 
-    def widened(self, buffer: Any, g: Any) -> Any:
+    def widen_buffer(self, buffer: Any, g: Any) -> Any:
         """A buffer with the hidden axes of what is to be added to it."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
-    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
+    def fit_contribution(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
         """A contribution in the shape and dtype of the input that it belongs to."""
-        contribution = self.settle(contribution, shape)
+        contribution = self.sum_surplus_axes(contribution, shape)
         xp = self.xp
         if contribution.shape != shape:
             given = contribution.shape
@@ -143,7 +143,7 @@ class RawData:
             contribution = xp.astype(contribution, raw.plain(dtype))
         return contribution
 
-    def call(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
+    def call_rule(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
         """What a rule gives for a cotangent, and for what it asks of the record."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
@@ -158,15 +158,15 @@ class RawData:
         """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
         if plan.op.checked:
             with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
-                part = self.of_users_rule(self.call(plan, pull, g, record), plan.op.name)
+                part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
-            part = self.call(plan, pull, g, record)
+            part = self.call_rule(plan, pull, g, record)
         if plan.op.joint:
             return self.fitted_all(plan, part, record)
         if part is None or pull.fit is None:
             return part
         shape, dtype = pull.fit
-        return self.fit(part, record[shape], record[dtype], plan.op.name)
+        return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
         """What a user's rule gave: it may have called other ops of its author's, which give Arrays."""
@@ -193,7 +193,7 @@ class RawData:
         if not plan.fits:
             return given
         return [
-            None if part is None else self.fit(part, shape, dtype, plan.op.name)
+            None if part is None else self.fit_contribution(part, shape, dtype, plan.op.name)
             for part, (shape, dtype) in zip(given, plan.input_layouts(record), strict=True)
         ]
 
@@ -214,22 +214,22 @@ class ArrayData(RawData):
         super().__init__(storage)
         self.xp = namespace()
 
-    def at(self, held: Any) -> AbstractContextManager[Any]:
+    def on_device_of(self, held: Any) -> AbstractContextManager[Any]:
         return storage_of(held._data).at(held._data)
 
     def move_to(self, data: Any) -> None:
         pass
 
-    def owns(self, held: Any) -> bool:
+    def owns_memory(self, held: Any) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
     def sums_in(self, held: Any) -> bool:
         data = held._data  # a write takes longer than a small new Array
         if type(data) is np.ndarray and data.size <= SMALL:
             return False
-        return self.owns(held) and held.size > SMALL
+        return self.owns_memory(held) and held.size > SMALL
 
-    def copied(self, data: Any) -> Any:
+    def copy_data(self, data: Any) -> Any:
         return self.xp.asarray(data, copy=True)
 
     def in_place(self, data: Any) -> bool:
@@ -243,7 +243,7 @@ class ArrayData(RawData):
         empty = type(key) is tuple and not key  # see add_at: of a 0-d Array, () names itself
         return makes_a_view(key) and not empty
 
-    def add_at(self, data: Any, key: Any, g: Any) -> Any:
+    def add_at_key(self, data: Any, key: Any, g: Any) -> Any:
         parts = key if type(key) is tuple else (key,)
         part = data[parts if Ellipsis in parts else (*parts, ...)]  # a view, also of one element
         part += g
@@ -258,7 +258,7 @@ class ArrayData(RawData):
     def of_array(self, x: Array) -> Any:
         return x
 
-    def result(self, g: Any) -> Array:
+    def as_gradient(self, g: Any) -> Array:
         found: Array = g
         return found
 
@@ -284,10 +284,10 @@ class ArrayData(RawData):
                 array._state = KEPT
         return items
 
-    def settle(self, contribution: Any, shape: Any) -> Any:
+    def sum_surplus_axes(self, contribution: Any, shape: Any) -> Any:
         return sum_over_surplus(contribution, shape)
 
-    def widened(self, buffer: Any, g: Any) -> Any:
+    def widen_buffer(self, buffer: Any, g: Any) -> Any:
         data = g._data
         here = raw.axis_ids_of((buffer._data,))
         if type(data) is not Batched or set(data.axis_ids) <= set(here):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._record.stack import recorders
 from .buffers import kept_bytes
 from .recording import Recording
-from .texts import format_bytes, count_noun
+from .texts import count_noun, format_bytes
 
 
 def description(recording: Recording | None) -> str:
@@ -17,11 +17,12 @@ def description(recording: Recording | None) -> str:
         return state
     records = list(recording.records)  # other threads may record
     size, complete = kept_bytes(records)
-    kept = f"{count_noun(len(records), 'record')} keeping {'' if complete else 'at least '}{format_bytes(size)}"
+    kept = f"{'' if complete else 'at least '}{format_bytes(size)}"
     variables = len(recording.variables)
     numbers = {"Array": len(recording.watched) - variables, "Variable": variables}
     watched = " and ".join(count_noun(n, what) for what, n in numbers.items() if n)
-    return f"{state}; {kept if records else 'no records'}; watches {watched or 'nothing'}"
+    counted = f"{count_noun(len(records), 'record')} keeping {kept}" if records else "no records"
+    return f"{state}; {counted}; watches {watched or 'nothing'}"
 
 
 def state_of(recording: Recording) -> str:

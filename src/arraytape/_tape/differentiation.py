@@ -72,7 +72,7 @@ def compute_gradient(
         request = Differentiation(recording, targets, asked)
         found: list[Any] = [None] * len(asked)
         if targets and asked:
-            found = request.run(seeds, guard=guard, last=True)
+            found = request.run_pass(seeds, guard=guard, last=True)
         packed = nest.pack_nesting(sources, request.answers(found, zero))
         recording.use_up()
     return packed
@@ -95,7 +95,7 @@ class Differentiation:
         self.places = [
             (entry.source, entry.path)
             if (entry := watched.get(id(x))) is not None
-            else self.place_of(x, strays)
+            else self.locate_source(x, strays)
             for x in asked
         ]
         tids = [tid for tid, _ in self.places]
@@ -112,7 +112,7 @@ class Differentiation:
 
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
-    def place_of(self, x: Array, strays: dict[int, int]) -> Place:
+    def locate_source(self, x: Array, strays: dict[int, int]) -> Place:
         """The tid of a source that is not watched, and the path from there to it."""
         tid = self.recording.tid_of(x)
         if not tid:
@@ -120,7 +120,7 @@ class Differentiation:
         return tid, ()
 
     # --- passes -----------------------------------------------------------------------------------
-    def run(
+    def run_pass(
         self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
     ) -> list[Any]:
         """The gradients by the sources, None where there is none.
@@ -132,45 +132,47 @@ class Differentiation:
         storage, recorded = storage_of(first), watched()
         here = storage.at(first)
         if here is HERE and not recorded and not self.recording.attended():
-            return quietly(self.found, storage, recorded, seeds, picks, guard, last)
+            return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
         with here, active(REPLAY) if recorded or self.recording.attended() else HERE:
-            return quietly(self.found, storage, recorded, seeds, picks, guard, last)
+            return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
 
-    def found(
+    def find_gradients(
         self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
         last: bool,
     ) -> list[Any]:  # fmt: skip
         """The gradients by the pass that the tape and its data ask for: see ``run``."""
         recording, data = self.recording, ArrayData if recorded else RawData
-        if last and not recorded and self.lets_go(seeds):
-            return self.letting_go(data(storage), seeds, guard)
+        if last and not recorded and self.may_release(seeds):
+            return self.run_and_release(data(storage), seeds, guard)
         if recording.numerics is not None:
-            return self.checked(data(storage), seeds, picks, guard)
+            return self.run_checked(data(storage), seeds, picks, guard)
         if guard and recorded and hides_a_cusp(recording.records):
-            return self.guarded(data(storage), seeds, picks)
-        found = self.through(BackwardPass(data(storage), recording.known), seeds)
+            return self.run_guarded(data(storage), seeds, picks)
+        found = self.gradients_through(BackwardPass(data(storage), recording.known), seeds)
         for g in found if guard else ():
             if g is not None and gradient_has_nan(g):
                 tell_once()
-                return self.guarded(data(storage), seeds, picks)
+                return self.run_guarded(data(storage), seeds, picks)
         return found
 
-    def guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
+    def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
         """The gradients by a pass that leaves out what selections did not take."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
-        found = self.through(pass_, seeds)
+        found = self.gradients_through(pass_, seeds)
         if pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
 
-    def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
+    def run_checked(
+        self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
+    ) -> list[Any]:
         """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
         pass_.picks = picks
-        return self.through(pass_, seeds)
+        return self.gradients_through(pass_, seeds)
 
-    def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
+    def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         """The gradients by one pass."""
         self.seed(pass_, seeds)
         if self.recording.attended():
@@ -185,7 +187,7 @@ class Differentiation:
                 backward_by_blocks(pass_, records)
             else:
                 backward(pass_, records, careful)
-        return self.gradients(pass_)
+        return self.collect_gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
         """Seed a pass at the targets, and say what it is asked for."""
@@ -194,9 +196,9 @@ class Differentiation:
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
         for start, seed in zip(self.starts, seeds, strict=True):
             if (start in known or start in tids) and differentiable(seed):
-                pass_.start(start, pass_.data.of_array(seed))
+                pass_.seed_target(start, pass_.data.of_array(seed))
 
-    def lets_go(self, seeds: Sequence[Array]) -> bool:
+    def may_release(self, seeds: Sequence[Array]) -> bool:
         """Whether the records may go on the way, and are worth it.
 
         Where a target is watched, a message may need them: source and target may be swapped.
@@ -206,17 +208,19 @@ class Differentiation:
             return False
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
-    def letting_go(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
+    def run_and_release(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
         """The gradients by a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
-        found = self.gradients(pass_)
+        pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
+            guard
+        )
+        found = self.collect_gradients(pass_)
         if isinstance(pass_, GuardedPass) and pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
 
-    def gradients(self, pass_: BackwardPass) -> list[Any]:
+    def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
         """What a pass found for each source."""
         found: list[Any] = []
         for tid, path in self.places:
@@ -235,11 +239,11 @@ class Differentiation:
         g, data, borrowed = pass_.cotangents.get(tid), pass_.data, pass_.borrowed
         if g is None:
             return None
-        part = data.walk(g, path) if path else g
-        if tid in borrowed or not data.owns(part):
-            part = data.copied(part)
+        part = data.part_at_path(g, path) if path else g
+        if tid in borrowed or not data.owns_memory(part):
+            part = data.copy_data(part)
         borrowed.add(tid)
-        return data.result(part)
+        return data.as_gradient(part)
 
     # --- answers ----------------------------------------------------------------------------------
     def answers(
@@ -250,7 +254,7 @@ class Differentiation:
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
         if self.lacks is not None:
-            self.tell_of_exits(self.lacks, found)
+            self.report_lacks(self.lacks, found)
         if AWAITED:
             self.note_for_others(found)
         for g in found:
@@ -273,7 +277,7 @@ class Differentiation:
         if results:
             note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
 
-    def tell_of_exits(self, lacks: Lacks, found: Sequence[Any]) -> None:
+    def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
         """Say, as the tape is told to, which gradients lack what left."""
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}

@@ -56,23 +56,23 @@ class ForwardPass(BaseRecorder):
         self.after: list[Record] = []
 
     # --- recording ------------------------------------------------------------------------------
-    def enter(self) -> None:
+    def begin_forward(self) -> None:
         """Record in this thread from here on."""
         try:
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
             push_recorder(self)
         except BaseException:  # an interruption
-            self.leave()
+            self.end_forward()
             raise
 
-    def leave(self) -> None:
+    def end_forward(self) -> None:
         """Stop recording."""
         self.frames.clear()
         self.followed = UNFOLLOWED
         remove_recorder(self)
 
-    def watch(self, x: Array, t: Array) -> None:
+    def watch_primal(self, x: Array, t: Array) -> None:
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._ensure_id()
@@ -95,9 +95,9 @@ class ForwardPass(BaseRecorder):
         if errors:
             self.missing |= dict.fromkeys(results_of(record), errors[0])
             return
-        quietly(self.push, plan, record)
+        quietly(self.push_record_tangents, plan, record)
 
-    def push(self, plan: Plan | Structural, record: Record) -> None:
+    def push_record(self, plan: Plan | Structural, record: Record) -> None:
         """Find the tangents of a record's results; only the recorders around this one see the ops.
 
         For good: it is called in a context of its own.
@@ -106,7 +106,7 @@ class ForwardPass(BaseRecorder):
         if self in around:
             around = around[: around.index(self)]
         STACK.set((get_ident(), around))
-        found = plan.push(self, record)
+        found = plan.push_tangents(self, record)
         for tid, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 current(tangent)  # a view is read while the recorders around may see it
@@ -122,7 +122,7 @@ class ForwardPass(BaseRecorder):
         elif plan is ENTERED and self.journal is not None:
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
-    def tell_of_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
+    def report_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
         """Say what of a derivative left, and what made it NaN."""
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
@@ -135,22 +135,22 @@ class ForwardPass(BaseRecorder):
             lacks.tell(absent, "derivative", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     # --- tangents ---------------------------------------------------------------------------------
-    def through(self, plan: Plan, record: Record) -> list[Array | None]:
+    def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
         """Tangents of the results of an op."""
         op = plan.op
         if not any(tid in self.tangents for tid in inputs_of(record)):
             return [None] * len(op.outputs)  # of integers that another op gave beside its results
         data = ArrayData(storage_of(self.some_tangent(record)._data))
         if op.kind == "linear":
-            return [self.of_linear_op(plan, record)]
+            return [self.tangent_of_linear_op(plan, record)]
         lifted = data.lift(plan, record)
         if op.diagonal:
-            return [self.of_elements(plan, record, lifted, data)]
-        if op.linear_in and all(plan.keeps(name) for name in op.parameters):
-            return [self.by_itself(plan, lifted)]
-        return self.by_transpose(plan, record, lifted, data)
+            return [self.tangent_of_elements(plan, record, lifted, data)]
+        if op.linear_in and all(plan.keeps_value(name) for name in op.parameters):
+            return [self.tangent_by_itself(plan, lifted)]
+        return self.tangents_by_transpose(plan, record, lifted, data)
 
-    def of_elements(
+    def tangent_of_elements(
         self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> Array | None:
         """The tangent of an elementwise op: its rules, applied to those of the inputs."""
@@ -163,19 +163,21 @@ class ForwardPass(BaseRecorder):
             part = rule(tangent, *[lifted[i] if i else data.xp for i in asks])
             new = total is not None or not (part is tangent or plan.op.checked)
             total = part if total is None else total + part
-        return None if total is None else self.laid_out(plan, record, total, new)
+        return None if total is None else self.lay_out_tangent(plan, record, total, new)
 
-    def by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+    def tangent_by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         """The tangent of an op that is linear in each followed input: the op, once for each."""
         op = plan.op
         assert op.public is not None
-        parameters = plan.parameters(record)
+        parameters = plan.kept_parameters(record)
         total: Any = None
         for i, x in enumerate(op.inputs):
             tangent = self.tangents.get(record[2 + i])
             if tangent is None:
                 continue
-            given = [tangent if other == x else plan.kept(record, other) for other in op.inputs]
+            given = [
+                tangent if other == x else plan.kept_value(record, other) for other in op.inputs
+            ]
             part = op.public(*given, **parameters)
             total = part if total is None else total + part
         found: Array = total
@@ -184,13 +186,15 @@ class ForwardPass(BaseRecorder):
     def some_tangent(self, record: tuple[Any, ...]) -> Array:
         return next(self.tangents[tid] for tid in inputs_of(record) if tid in self.tangents)
 
-    def laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any, new: bool) -> Array:
+    def lay_out_tangent(
+        self, plan: Plan, record: tuple[Any, ...], tangent: Any, new: bool
+    ) -> Array:
         """The tangent in its result's shape and dtype, and no other handle on an input's.
 
         new : whether it is none, if it is no view.
         """
         xp: Any = namespace()
-        shape, dtype = plan.layout_of(record, "y")
+        shape, dtype = plan.result_layout(record, "y")
         if shape is not None and tangent.shape != shape:
             tangent = xp.broadcast_to(tangent, shape)
         if dtype is not None and tangent.dtype != dtype:
@@ -200,10 +204,10 @@ class ForwardPass(BaseRecorder):
         found: Array = tangent
         return found
 
-    def of_linear_op(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+    def tangent_of_linear_op(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         op, xp = plan.op, namespace()
         assert op.public is not None
-        parameters = plan.parameters(record)
+        parameters = plan.kept_parameters(record)
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
@@ -211,7 +215,7 @@ class ForwardPass(BaseRecorder):
                 given = with_hidden_axes(given, *parameters.values())
         else:
             x, device = op.inputs[0], self.some_tangent(record).device
-            shapes, dtypes = (plan.kept(record, f"{what} {x}") for what in LAYOUT)
+            shapes, dtypes = (plan.kept_value(record, f"{what} {x}") for what in LAYOUT)
             given = [
                 self.tangents[tid] if tid in self.tangents
                 else xp.zeros(shape, dtype=dtype, device=device)
@@ -220,17 +224,17 @@ class ForwardPass(BaseRecorder):
         found: Array = op.public(given, **parameters)
         return found
 
-    def by_transpose(
+    def tangents_by_transpose(
         self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> list[Array | None]:
         """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        if plan.keeps("unread"):  # cotangents of 0 do not say what will be read
+        if plan.keeps_value("unread"):  # cotangents of 0 do not say what will be read
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
         for y in op.outputs:
-            shape, dtype = plan.layout_of(record, y)
+            shape, dtype = plan.result_layout(record, y)
             g.append(with_ended_axes(xp.zeros(shape, dtype=dtype, device=device), shape))
 
         def pull_back() -> list[tuple[int, Any]]:
@@ -240,14 +244,14 @@ class ForwardPass(BaseRecorder):
                 pulled += contributions(plan, pull, record, found)
             return pulled
 
-        found = self.transpose(g, pull_back)
-        if plan.keeps("unread"):
+        found = self.transpose_rule(g, pull_back)
+        if plan.keeps_value("unread"):
             given = [self.tangents.get(tid) for tid in inputs_of(record)]
             for tangent in found:
                 note_undefined(self.undefined, plan, given, tangent)
         return found
 
-    def transpose(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
+    def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
         """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
@@ -269,21 +273,21 @@ class ForwardPass(BaseRecorder):
         """The tangent of a value; None where the primals do not reach it."""
         return self.tangents.get(tid)
 
-    def part(self, tangent: Array, path: Path) -> Array:
+    def tangent_part(self, tangent: Array, path: Path) -> Array:
         """The part of a root's tangent that belongs to a view."""
         found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 
-    def write(self, write: PutRecord | AddRecord) -> None:
+    def write_tangent(self, write: PutRecord | AddRecord) -> None:
         """Through a record of a write."""
-        self.tangents.write(write)
+        self.tangents.apply_write(write)
 
-    def by_rule(
+    def push_users_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
     ) -> list[Array | None]:
         """Tangents of results from a rule of the user's own; none where it has no transpose."""
         try:
-            return self.transpose(cotangents, pull_back)
+            return self.transpose_rule(cotangents, pull_back)
         except MissingRule as error:  # said when it matters
             self.missing |= dict.fromkeys(outs, error)
             return [None] * len(cotangents)
@@ -301,7 +305,7 @@ class ForwardPass(BaseRecorder):
         return [self.tangents.get(name) for name in names]
 
     # --- results ----------------------------------------------------------------------------------
-    def derivative(self, y: Array) -> Array | None:
+    def tangent_of_target(self, y: Array) -> Array | None:
         """The tangent of a target; None for what the primals do not reach.
 
         It is another handle on the tangent's value and no copy, which the recorders around would have
@@ -309,7 +313,7 @@ class ForwardPass(BaseRecorder):
         """
         tid, _ = current(y)
         if tid in self.missing:
-            raise self.missing[tid].again()
+            raise self.missing[tid].rebuild_error()
         tangent = self.tangents.get(tid)
         if tangent is not None:
             return private_handle(tangent)

@@ -76,21 +76,23 @@ class GuardedPass(BackwardPass):
     def passes(self) -> list[BackwardPass]:
         return [self, self.activity]
 
-    def start(self, tid: int, seed: Any) -> None:
-        super().start(tid, seed)
+    def seed_target(self, tid: int, seed: Any) -> None:
+        super().seed_target(tid, seed)
         if not self.picks:
-            self.activity.add(tid, ALL)
+            self.activity.add_contribution(tid, ALL)
             return
         seed, masks = raw_of(seed), self.masks
         masks.move_to(seed)
-        with masks.at(seed):
-            self.activity.add(tid, masks.xp.where(seed != 0, masks.ones(seed), 0.0))
+        with masks.on_device_of(seed):
+            self.activity.add_contribution(
+                tid, masks.xp.where(seed != 0, masks.mask_of_ones(seed), 0.0)
+            )
 
-    def structural(self, plan: Structural, record: Record) -> None:
+    def pull_structural(self, plan: Structural, record: Record) -> None:
         if not plan.unfolds:  # else into records that carry activity themselves
             self.count_parts(record)
-            plan.pull(self.activity, record)
-        super().structural(plan, record)
+            plan.pull_cotangents(self.activity, record)
+        super().pull_structural(plan, record)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         self.count_parts(record)
@@ -102,9 +104,9 @@ class GuardedPass(BackwardPass):
         held = self.activity.cotangents
         for tid in (*results_of(record), *inputs_of(record)[:1]):
             if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
-                held[tid] = self.masks.ones(self.cotangents[tid])
+                held[tid] = self.masks.mask_of_ones(self.cotangents[tid])
 
-    def pull(self, plan: Plan, record: Record) -> None:
+    def pull_op(self, plan: Plan, record: Record) -> None:
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
             return
@@ -115,14 +117,14 @@ class GuardedPass(BackwardPass):
         for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
             if part is None or tid not in self.followed:
                 continue
-            if plan.keeps("unread"):
+            if plan.keeps_value("unread"):
                 note_undefined(self.undefined, plan, g if type(g) is tuple else (g,), part)
-            self.activity.add(tid, self.masks.for_parts_of(raw_of(part), mask))
-            with self.data.at(part) if plan.op.moves else HERE:
+            self.activity.add_contribution(tid, self.masks.for_parts_of(raw_of(part), mask))
+            with self.data.on_device_of(part) if plan.op.moves else HERE:
                 if mask is ALL:
-                    (self.lend if borrowed else self.add)(tid, part)
+                    (self.lend_contribution if borrowed else self.add_contribution)(tid, part)
                 else:
-                    self.add(tid, self.only(mask, part))
+                    self.add_contribution(tid, self.only(mask, part))
 
     def contributions(
         self, plan: Plan, g: Any, active: Any, record: Record
@@ -168,11 +170,11 @@ class GuardedPass(BackwardPass):
         """Activity stays where it is; it is summed over broadcast axes as the contribution is."""
         for pull in plan.pulls:
             # Before it is summed, where inactive elements would meet active ones.
-            part, counts = self.only(active, self.data.call(plan, pull, g, lifted)), active
+            part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
             if pull.fit is not None:
                 shape, dtype = (record[place] for place in pull.fit)
-                part = self.data.fit(part, shape, dtype, plan.op.name)
-                counts = self.masks.fit(active, shape, active.dtype)
+                part = self.data.fit_contribution(part, shape, dtype, plan.op.name)
+                counts = self.masks.fit_contribution(active, shape, active.dtype)
             yield Contribution(record[pull.at], part, self.masks.as_mask(counts))
 
     def by_probing(
@@ -183,7 +185,7 @@ class GuardedPass(BackwardPass):
         So an inactive row of a matrix product does not spoil the sums over the active ones.
         """
         counts = self.masks.as_counts(active, g)
-        if plan.keeps("unread"):  # for rules that ask which results are never read
+        if plan.keeps_value("unread"):  # for rules that ask which results are never read
             unread = tuple([a if a is None else self.data.of_raw(a == 0) for a in counts])
             lifted = plan.with_kept(lifted, {"unread": unread})
         probed = probe(self.masks, plan, counts, g, record)
@@ -223,10 +225,10 @@ class GuardedPass(BackwardPass):
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
-            kept = plan.kept(record, x) if plan.keeps(x) else None
+            kept = plan.kept_value(record, x) if plan.keeps_value(x) else None
             if found is not None and found.shape == getattr(kept, "shape", None):
                 idle, filler = (self.data.of_raw(data) for data in (found == 0, probed.values[x]))
-                changed[x] = self.data.xp.where(idle, filler, plan.kept(lifted, x))
+                changed[x] = self.data.xp.where(idle, filler, plan.kept_value(lifted, x))
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
@@ -234,7 +236,7 @@ class GuardedPass(BackwardPass):
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
-            changed[name] = self.data.xp.where(where, filler, plan.kept(lifted, name))
+            changed[name] = self.data.xp.where(where, filler, plan.kept_value(lifted, name))
         return plan.with_kept(lifted, changed)
 
     def only(self, mask: Any, part: Any) -> Any:

@@ -128,7 +128,7 @@ def jacobian_rows(
 def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
     """One backward pass for each row: for each source its rows along a new first axis."""
     xp: Any = namespace()
-    found = [request.run([seed(i)], picks=True) for i in range(max(rows, 1))]
+    found = [request.run_pass([seed(i)], picks=True) for i in range(max(rows, 1))]
     return [
         None if column[0] is None
         else xp.stack(column) if rows
@@ -173,7 +173,7 @@ def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int
     with active(axis_id):
         for start in range(0, rows, step):
             stop = min(start + step, rows)
-            found = request.run([batched_seeds(y, axis_id, start, stop, batch)], picks=True)
+            found = request.run_pass([batched_seeds(y, axis_id, start, stop, batch)], picks=True)
             chunks.append([rows_in(g, axis_id, stop - start) for g in found])
     if len(chunks) == 1:
         return chunks[0]

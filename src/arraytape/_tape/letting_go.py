@@ -106,7 +106,7 @@ class Hollow:
     def __init__(self, data: Any) -> None:
         self.shape, self.dtype = data.shape, data.dtype
 
-    def filled(self) -> Any:
+    def ones_in_place(self) -> Any:
         """Ones, which take no memory: which elements are active does not depend on values."""
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
@@ -126,31 +126,31 @@ class LettingGo:
         self.passed: list[Record] = []
         self.reached: dict[int, Hollow] = {}
 
-    def run(self, guard: bool) -> BackwardPass:
+    def run_releasing(self, guard: bool) -> BackwardPass:
         """Go through all records; the pass that has the gradients, which may be a guarded one."""
         if not guard:
             while self.records:
-                self.go_back(self.taken())
+                self.pass_record_back(self.take_record())
             return self.pass_
         while self.records and not self.may_select(self.records[-1]):
-            self.go_back(self.taken())
+            self.pass_record_back(self.take_record())
         self.reached = {tid: Hollow(g) for tid, g in self.pass_.cotangents.items() if g is not None}
         counted: set[int] = set()
         size = max(SEGMENT, new_bytes(self.records, set()) // SEGMENTS)
         if not all(map(may_be_hollow, self.records)):
             size = 1 << 62
         while self.records:
-            guarded = self.segment(size, counted)
+            guarded = self.run_segment(size, counted)
             if guarded is not None:
                 return guarded
         return self.pass_
 
-    def taken(self) -> Record:
+    def take_record(self) -> Record:
         """The last record, which is the tape's no more."""
         self.recording.used_up = True  # first: what is gone in part must not be asked
         return self.records.pop()
 
-    def go_back(self, record: Record) -> None:
+    def pass_record_back(self, record: Record) -> None:
         """One record, by blocks where it is large."""
         if not by_blocks(self.pass_, record):
             backward(self.pass_, [record], False)
@@ -187,7 +187,7 @@ class LettingGo:
                 return True
         return False
 
-    def segment(self, size: int, counted: set[int]) -> BackwardPass | None:
+    def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
         """Go through records that keep so many bytes; a guarded pass to the end where a NaN comes up."""
         pass_, records = self.pass_, self.records
         before = {tid: g for tid, g in pass_.cotangents.items() if g is not None}
@@ -199,9 +199,9 @@ class LettingGo:
             if self.reaches(records[start]):
                 segment.append(records[start])
                 kept += new_bytes(segment[-1:], counted)
-                self.go_back(segment[-1])
+                self.pass_record_back(segment[-1])
         if self.left_nan(before):
-            return self.guarded(before, [*records[:start], *reversed(segment)])
+            return self.rerun_guarded(before, [*records[:start], *reversed(segment)])
         self.recording.used_up = True
         self.passed += map(hollowed, segment) if start else ()
         del records[start:]
@@ -214,15 +214,15 @@ class LettingGo:
             for tid, g in self.pass_.cotangents.items()
         )
 
-    def guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
+    def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
         """The guarded pass from the start of a segment on, to the end."""
         tell_once()
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)
         pass_.wanted = plain.wanted
         for tid, layout in self.reached.items():
-            pass_.lend(tid, layout.filled())
-            pass_.activity.add(tid, ALL)
+            pass_.lend_contribution(tid, layout.ones_in_place())
+            pass_.activity.add_contribution(tid, ALL)
         for record in self.passed:
             pass_.go_back(PLANS[record[0]], refill_record(record))
         pass_.cotangents, pass_.borrowed = dict(before), set(before)
@@ -261,7 +261,7 @@ def hollowed(record: Record) -> Record:
 
 def refill_record(record: Record) -> Record:
     """A record with something in the place of what has gone."""
-    return tuple([item.filled() if type(item) is Hollow else item for item in record])
+    return tuple([item.ones_in_place() if type(item) is Hollow else item for item in record])
 
 
 # --- looks -------------------------------------------------------------------------------------------

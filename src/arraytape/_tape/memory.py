@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .._record.plan import Record, plan_of
 from .._storage.storage import STORAGES
-from .buffers import SMALL, Buffers, parts_of_record, owner_of_memory
+from .buffers import SMALL, Buffers, owner_of_memory, parts_of_record
 from .recording import Recording
 from .texts import align_table, format_bytes
 
@@ -74,7 +74,7 @@ def memory_use(recording: Recording) -> MemoryUse:
     buffers, rows = Buffers(), dict[str, Kept]()
     for record in records:
         name, found = plan_of(record).name, buffers.new_in([record])
-        buffers.count(found)
+        buffers.add_sizes(found)
         _, count, kept, others = rows.get(name, Kept(name, 0, 0, 0))
         more = sum(size for buffer, size in found.items() if buffer in shared)
         rows[name] = Kept(name, count + 1, kept + sum(found.values()), others + more)

@@ -45,7 +45,7 @@ class MemoryLimit:
             refused = self.buffers.total + size > self.limit
             if refused and plan is not PUT and plan is not ADD:
                 raise MemoryError(self.message(plan.name, size))
-            self.buffers.count(found)
+            self.buffers.add_sizes(found)
             keeper = plan.name, user_line()
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
@@ -55,7 +55,8 @@ class MemoryLimit:
         keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (
             f"{op}: to record it the tape would keep {format_bytes(size)} more than its "
-            f"{format_bytes(self.buffers.total)}, above memory_limit={self.limit} ({format_bytes(self.limit)}) "
+            f"{format_bytes(self.buffers.total)}, above memory_limit={self.limit} "
+            f"({format_bytes(self.limit)}) "
             f"[at {user_line()}]. It keeps most for: {keepers or 'nothing yet'}. Wrap a part of the "
             "computation in recompute_grad, keep saved data elsewhere with diagnose.saved_data, or "
             f"raise the limit {see('memory-limit')}"

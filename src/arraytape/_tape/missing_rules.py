@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.unfinished import UNFINISHED
 from .._record.op import REGISTRY
-from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, ids_made_of, results_of
+from .._record.plan import PLANS, Plan, Record, Structural, ids_made_of, inputs_of, results_of
 from .._util.errors import see, user_line
 
 
@@ -41,7 +41,7 @@ class MissingRule(LookupError):
         super().__init__(message, name, *unknown)
         self.message, self.name, self.unknown = message, name, unknown
 
-    def again(self) -> MissingRule:
+    def rebuild_error(self) -> MissingRule:
         """The error made anew, with what is true, and the user's line, by now."""
         if self.unknown:
             return unknown_rule_error(self.name, *self.unknown)
@@ -66,7 +66,7 @@ class UnfinishedWrite(MissingRule):
         )
         self.what = what
 
-    def again(self) -> MissingRule:
+    def rebuild_error(self) -> MissingRule:
         """The error made anew, with the user's line by now."""
         return UnfinishedWrite(self.what)
 

@@ -51,7 +51,7 @@ class Request(NamedTuple):
     alone: bool
 
     @property
-    def reached(self) -> set[int]:
+    def reached_ids(self) -> set[int]:
         """The ids of the source and of all that the tape knows to be made of it."""
         entry = self.recording.watched.get(id(self.source))
         found = {self.tid} if entry is None else {self.tid, entry.root}
@@ -119,7 +119,8 @@ def was_assigned(name: str, line: str) -> str:
 def swapped_words(x: Array, target: Array) -> str:
     """Return the sentence for a source that was computed of the target."""
     return (
-        f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, and not the target of the "
+        f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, "
+        "and not the target of the "
         "source: they are swapped. Call tape.gradient(target, sources)"
     )
 
@@ -170,7 +171,7 @@ def target_not_recorded(request: Request) -> str:
             continue
         cut = cut_of(target)
         if cut is not None and cut.tids:
-            reached = request.reached if reached is None else reached
+            reached = request.reached_ids if reached is None else reached
             if not reached.isdisjoint(cut.tids):
                 return why_not_recorded(request, cut.time, where_of(cut))
         elif start and request.alone:  # another tape recorded it
@@ -206,7 +207,7 @@ def pause_at(recording: Recording, time: int) -> Pause | None:
 
 def where_of(cut: Cut) -> str:
     """Return an op that was not recorded as a sentence names it."""
-    return f"{public_op_name(cut.name)} at {cut.line}"
+    return f"{public_op_name(cut.name)} at {cut.used_at}"
 
 
 def assigned_between(request: Request) -> str:
@@ -214,7 +215,7 @@ def assigned_between(request: Request) -> str:
     recording = request.recording
     if not recording.assigned_to:
         return ""
-    reached, above = request.reached, ids_needed_for(recording.records, request.starts)
+    reached, above = request.reached_ids, ids_needed_for(recording.records, request.starts)
     for said in reversed(recording.assigned_to):
         if said.tid in reached and any(
             said.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
@@ -271,7 +272,8 @@ def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequenc
     if not parents:
         return ""
     return (
-        f"the target was computed of {join_words([*dict.fromkeys(parents)])}, as the source {name_with_layout(x)} was, "
+        f"the target was computed of {join_words([*dict.fromkeys(parents)])}, as the source "
+        f"{name_with_layout(x)} was, "
         "but not of this source: the name of the one that was used now stands for another Array (x = x "
         "+ 1)? Give the Array that the target was computed of"
     )

@@ -158,9 +158,9 @@ class Checks:
     """
 
     def __init__(self) -> None:
-        self.forget()
+        self.restart_checks()
 
-    def forget(self) -> None:
+    def restart_checks(self) -> None:
         """The tape starts its records anew."""
         self.lines: dict[int, str] = {}
         self.finite: set[int] = set()
@@ -289,8 +289,8 @@ def kept_ranges(plan: Plan | Structural, record: Record) -> list[Range]:
     """The ranges of the data that a record keeps."""
     if not isinstance(plan, Plan):
         return []
-    names = [x for x in (*plan.op.inputs, *plan.op.outputs) if plan.keeps(x)]
-    kept = [(x, plan.kept(record, x)) for x in names]
+    names = [x for x in (*plan.op.inputs, *plan.op.outputs) if plan.keeps_value(x)]
+    kept = [(x, plan.kept_value(record, x)) for x in names]
     return [range_of(x, value) for x, value in kept if hasattr(value, "dtype")]
 
 

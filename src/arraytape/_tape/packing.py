@@ -31,7 +31,7 @@ class Packed:
         with unseen():
             self.data = pack(x)
 
-    def unpacked(self) -> Any:
+    def unpack_array(self) -> Any:
         """The array; ValueError where ``unpack`` gives anything else in its place."""
         x = self.unpack(self.data)
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
@@ -63,18 +63,18 @@ class Packing:
         self.recordings: list[Any] = []
         self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
-    def packed(self, record: Record) -> Record:
+    def pack_record(self, record: Record) -> Record:
         """A record of an op with its arrays packed; any other record as it is."""
         plan = plan_of(record)
         if not isinstance(plan, Plan) or not plan.positions:
             return record
         first = min(plan.positions.values())
-        return (*record[:first], *map(self.item, record[first:]))
+        return (*record[:first], *map(self.pack_item, record[first:]))
 
-    def item(self, item: Any) -> Any:
+    def pack_item(self, item: Any) -> Any:
         """One thing that a record keeps."""
         if type(item) in (tuple, list):
-            return type(item)(map(self.item, item))
+            return type(item)(map(self.pack_item, item))
         if type(item) not in STORAGES or type(item) is Batched:
             return item
         found = self.known.get(id(item))
@@ -90,7 +90,7 @@ PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=No
 def unpack_record(item: Any) -> Any:
     """A record, or one thing that it keeps, with its arrays."""
     if type(item) is Packed:
-        return item.unpacked()
+        return item.unpack_array()
     if type(item) in (tuple, list) and holds_packed(item):
         return type(item)(map(unpack_record, item))
     return item

@@ -52,9 +52,9 @@ class Profile:
         self.places(record)
         with self.noting:
             found = self.buffers.new_in([record])
-            self.buffers.count(found)
+            self.buffers.add_sizes(found)
         tid = results_of(record)[0]
-        place = self.places.of(record)
+        place = self.places.place_of_record(record)
         self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)
         self.since[thread] = time.perf_counter()
 

@@ -48,7 +48,7 @@ class Places:
         for tid in results_of(record):
             self.by_id[tid] = place
 
-    def of(self, record: Record) -> Place:
+    def place_of_record(self, record: Record) -> Place:
         """The place of a record; NOWHERE for one that was made before, or beside, the observer."""
         return self.by_id.get(results_of(record)[0], NOWHERE)
 

@@ -83,7 +83,7 @@ def observed_record(
     def record_observed(record: Record) -> None:
         for observer in observers:
             observer(record)
-        kept = record if packing is None else packing.packed(record)
+        kept = record if packing is None else packing.pack_record(record)
         for account in accounts:
             account(kept)
         if journal is None:
@@ -203,9 +203,9 @@ class Recording(BaseRecorder, SeesAssignments):
         self.observers: tuple[Observer, ...] = ()
         self.packing: Packing | None = None
         self.numerics: Any = None  # the Checks of a tape with check_numerics
-        self.forget()
+        self.forget_records()
 
-    def forget(self) -> None:
+    def forget_records(self) -> None:
         # Until it is done: a tape that is interrupted here refuses to be asked, and forgets again.
         self.used_up = True
         self.known: set[int] = set()
@@ -231,7 +231,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.followed = self.known
         self.used_up = False
 
-    def release(self) -> None:
+    def release_records(self) -> None:
         self.used_up = True  # first: what is gone in part must not be asked
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
@@ -246,7 +246,7 @@ class Recording(BaseRecorder, SeesAssignments):
         else:
             self.record: Observer = self.records.append  # no Python frame
         if self.numerics is not None:
-            self.numerics.forget()
+            self.numerics.restart_checks()
 
     def choose_record(self) -> None:
         """Have records go to all that want to see them; other threads may record meanwhile."""
@@ -277,13 +277,13 @@ class Recording(BaseRecorder, SeesAssignments):
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
-    def enter(self, block: Callable[[], Any] | None = None) -> None:
+    def enter_block(self, block: Callable[[], Any] | None = None) -> None:
         """Record in this thread from here on.
 
         block : gives None when the ``with`` statement is over, whether or not it left.
         """
         if self.active and self.block is not None and self.block() is None:
-            self.leave()  # that was interrupted
+            self.leave_block()  # that was interrupted
         with ENTERING:
             if self.active:
                 raise ValueError(
@@ -294,7 +294,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.active = self.open = True
         try:
             if self.used_up:
-                self.forget()
+                self.forget_records()
             self.entered = True
             if not len(self.periods) % 2:
                 self.periods.append(new_tid())
@@ -310,10 +310,10 @@ class Recording(BaseRecorder, SeesAssignments):
             push_recorder(self)
             OPEN[id(self)] = ref(self)
         except BaseException:  # an interruption
-            self.leave()
+            self.leave_block()
             raise
 
-    def leave(self) -> None:
+    def leave_block(self) -> None:
         """The tape's own block ends."""
         remove_recorder(self)
         with ENTERING:
@@ -353,7 +353,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.lost = {*self.lost, (tid, line)}
                 tell_exit([self], tid, "in another thread: see in_this_thread")
 
-    def close(self) -> None:
+    def close_everywhere(self) -> None:
         """Stop recording everywhere."""
         remove_recorder(self)
         with ENTERING:
@@ -361,7 +361,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.workers.clear()
             self.rest()
 
-    def join(self, worker: Worker) -> None:
+    def enter_worker(self, worker: Worker) -> None:
         """Record in this thread, too: see ``GradientTape.in_this_thread``."""
         with ENTERING:
             if not self.active:
@@ -378,7 +378,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.frames.append(id(frame_that_counts()))
         push_recorder(self)
 
-    def part(self) -> None:
+    def leave_worker(self) -> None:
         """A worker's block ends."""
         remove_recorder(self)
         with ENTERING:
@@ -392,7 +392,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
-        self.forget()
+        self.forget_records()
         self.reset_at = user_line()
 
     # --- watching ---------------------------------------------------------------------------------
@@ -402,7 +402,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.note_exit(record)
         elif plan is ENTERED:
             if self.journal is not None:
-                self.journal.entered_inside(record[1], self.place_of(record[2]))
+                self.journal.entered_inside(record[1], self.index_of_record(record[2]))
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
@@ -419,12 +419,12 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.choose_record()
             journal.left(record)
 
-    def place_of(self, tid: int) -> int:
+    def index_of_record(self, tid: int) -> int:
         """The place of the record that made a value, which is one of the last."""
         places = range(len(self.records) - 1, -1, -1)
         return next(place for place in places if tid in results_of(self.records[place]))
 
-    def watch(self, x: Any) -> None:
+    def watch_nesting(self, x: Any) -> None:
         """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
         if not self.active:
             raise RuntimeError(
@@ -434,7 +434,8 @@ class Recording(BaseRecorder, SeesAssignments):
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_in_nesting(leaf, x)}; convert it "
+                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_in_nesting(leaf, x)}; "
+                    "convert it "
                     f"with asarray [at {user_line()}]"
                 )
         since = new_tid()
@@ -513,8 +514,8 @@ class Recording(BaseRecorder, SeesAssignments):
         # What was recorded of the root counts for other sources, not for what is watched from now on.
         watched, shape = new_tid(), root.shape
         self.views_read = self.views_read or ViewsRead()
-        self.views_read.update(self.records)
-        seen = {tid: (), **self.views_read.beside(tid, path, shape)}
+        self.views_read.read_views(self.records)
+        seen = {tid: (), **self.views_read.views_beside(tid, path, shape)}
         self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()
@@ -580,8 +581,8 @@ class Recording(BaseRecorder, SeesAssignments):
         """A derivative was given: a one-shot tape drops its records."""
         if not self.persistent:
             if self.active:
-                self.close()
-            self.release()
+                self.close_everywhere()
+            self.release_records()
 
     def warn_inside(self) -> None:
         """Warn, once, that a persistent tape records the ops of its own gradient."""
@@ -646,10 +647,10 @@ class Worker(Context):
         self.recording, self.tape, self.joined = recording, tape, False
 
     def _begin(self) -> Any:
-        self.recording.join(self)
+        self.recording.enter_worker(self)
         return self.tape
 
     def _end(self) -> None:
         if self.joined:
-            self.recording.part()
+            self.recording.leave_worker()
             self.joined = False

@@ -51,20 +51,26 @@ def why_not_followed(
         if recording.watches_variables:
             return ""
         return (
-            f"{name_with_layout(x)} was not watched, and the tape has watch_accessed_variables=False: call "
+            f"{name_with_layout(x)} was not watched, and the tape has "
+            "watch_accessed_variables=False: call "
             "tape.watch(v)"
         )
     if x._current_id() in recording.implied:
-        return f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole, before its use"
+        return (
+            f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole, before "
+            "its use"
+        )
     alike = (alikes() if alikes else alike_among(recording)).get(layout_text(x))
     if alike is not None:
         return (
-            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: an op, such as x = x + 1, "
+            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: an "
+            "op, such as x = x + 1, "
             "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
             "it is used"
         )
     return (
-        f"{name_with_layout(x)} is not on the tape: it was not watched, nor computed inside the block of what is "
+        f"{name_with_layout(x)} is not on the tape: it was not watched, nor computed inside the "
+        "block of what is "
         "watched. Call tape.watch(x) inside the block, before x is used"
     )
 

@@ -58,7 +58,7 @@ class Sweeping:
         self.swept, self.seen = len(recording.records), 0
         self.young, self.old, self.full = 0, 0, YOUNG
 
-    def record(self, record: Record) -> None:
+    def collect_and_record(self, record: Record) -> None:
         """Keep a record, and look at all that is new when it keeps much."""
         recording = self.recording()
         if recording is None:  # the tape went with this record
@@ -126,4 +126,4 @@ def bytes_in(record: Record) -> int:
 
 def sweeping(recording: Recording) -> Callable[[Record], Any]:
     """What takes the records of a recording that watches a large array."""
-    return Sweeping(recording).record
+    return Sweeping(recording).collect_and_record

@@ -110,7 +110,7 @@ def lines_of(recording: Recording) -> dict[int, Line]:
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
         found = buffers.new_in([record])
-        buffers.count(found)
+        buffers.add_sizes(found)
         lines[i] = Line(plan_of(record).name, NOWHERE, sum(found.values()), 0.0)
     return lines
 

@@ -51,12 +51,12 @@ class Tangents:
             taken.append(change)
         newest = self._held[tid]
         at = ArrayData(storage_of(newest._data))
-        whole: Array = at.copied(newest)
+        whole: Array = at.copy_data(newest)
         for path, key, part in reversed(taken):
             whole = write_through(whole, path, key, part, at)
         return whole
 
-    def write(self, write: PutRecord | AddRecord) -> None:
+    def apply_write(self, write: PutRecord | AddRecord) -> None:
         """Through a record of a write: the tangent of the root's new value."""
         old, path = write.old, write.path
         held, t = self.get(old), self.get(write.value)
@@ -70,11 +70,16 @@ class Tangents:
         elif self._own.get(id(held)) == old and can_write_in_place(
             held, t, (key := write_key(write), path)
         ):
-            self._before[old] = write.new, path, key, at.copied(walk_path(held, path, at.xp)[key])
+            self._before[old] = (
+                write.new,
+                path,
+                key,
+                at.copy_data(walk_path(held, path, at.xp)[key]),
+            )
             del self._held[old], self._own[id(held)]
             whole = held
         else:
-            whole = at.copied(held)
+            whole = at.copy_data(held)
         whole = write_into_tangent(write, whole, t, at)
         self._held[write.new], self._own[id(whole)] = whole, write.new
 

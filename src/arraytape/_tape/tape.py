@@ -133,15 +133,15 @@ class GradientTape(OfThisProcess, Block):
 
     # --- recording --------------------------------------------------------------------------------
     def __enter__(self) -> Self:
-        self._recording.enter(self._held)
+        self._recording.enter_block(self._held)
         return self
 
     def _end(self) -> None:
-        self._recording.leave()
+        self._recording.leave_block()
 
     def _dropped(self, held: Callable[[], Any]) -> None:
         if self._recording.block is held:
-            self._recording.leave()
+            self._recording.leave_block()
         self._held = None
 
     def watch(self, x: Any) -> None:
@@ -164,7 +164,7 @@ class GradientTape(OfThisProcess, Block):
         TapeWarning
             When an array has an integer or boolean dtype, and so no gradient.
         """
-        self._recording.watch(x)
+        self._recording.watch_nesting(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The Variables that the tape watches, in the order in which they were made.

@@ -30,7 +30,8 @@ def leaves(structure: Any) -> list[Any]:
         _collect(structure, found)
     except RecursionError:
         raise ValueError(
-            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of_nesting(structure))} "
+            f"a nesting holds itself, or is too deep: a {cls.__name__} of "
+            f"{len(parts_of_nesting(structure))} "
             f"[at {user_line()}]"
         ) from None
     return found

@@ -35,18 +35,18 @@ class Place(NamedTuple):
     names: dict[str, Any]
 
     @property
-    def line(self) -> int:
+    def line_number(self) -> int:
         """The line in its file; the first one of the function where the instruction has none."""
         lines = [*self.code.co_positions()][self.instruction // 2][0]
         return lines or self.code.co_firstlineno
 
     @property
-    def installed(self) -> bool:
+    def lies_in_library(self) -> bool:
         """Whether its file belongs to Python or to an installed package."""
         return is_installed(self.code.co_filename)
 
     def __str__(self) -> str:
-        return f"{self.code.co_filename}:{self.line}"
+        return f"{self.code.co_filename}:{self.line_number}"
 
 
 Stack = tuple[Place, ...]
@@ -165,7 +165,7 @@ def frame_that_counts() -> FrameType | None:
 
 def own_place(stack: Stack) -> Place | None:
     """The innermost place in code that is not installed; else the innermost."""
-    own = [place for place in stack if not place.installed]
+    own = [place for place in stack if not place.lies_in_library]
     return next(iter([*own, *stack]), None)
 
 

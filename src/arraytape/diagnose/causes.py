@@ -43,7 +43,8 @@ def source_has_no_gradient(facts: Facts) -> str:
     if differentiable(facts.source):
         return ""
     return (
-        f"the source {name_with_layout(facts.source)} has a dtype without gradient. Give it a floating-point "
+        f"the source {name_with_layout(facts.source)} has a dtype without gradient. Give it a "
+        "floating-point "
         f"dtype "
         "where it is made, before it is watched"
     )
@@ -56,7 +57,8 @@ def target_has_no_gradient(facts: Facts) -> str:
     step = facts.cut
     made = f", made by {public_op_name(step.name)} at {step.line}" if step else ""
     return (
-        f"the target {name_with_layout(facts.target)} has a dtype without gradient{made}. Take the gradient of a "
+        f"the target {name_with_layout(facts.target)} has a dtype without gradient{made}. Take "
+        "the gradient of a "
         "floating-point value, such as what the integers were computed from"
     )
 
@@ -101,7 +103,8 @@ def variable_not_followed(facts: Facts) -> str:
     if facts.cut:
         return ""
     return (
-        f"{name_with_layout(x)} was not read while the tape recorded, so the target does not depend on it. If it "
+        f"{name_with_layout(x)} was not read while the tape recorded, so the target does not "
+        "depend on it. If it "
         "should, use it inside the block"
     )
 
@@ -188,7 +191,8 @@ def left_the_tape(facts: Facts) -> str:
             f"see, at {join_words(without_hint(threads))}. Open `with tape.in_this_thread():` there"
         )
     return (
-        f"a value that depends on the source left the tape at {join_words(facts.exits)}: what comes back "
+        f"a value that depends on the source left the tape at {join_words(facts.exits)}: what "
+        "comes back "
         "from there is a constant. Keep the computation in arraytape's own functions, or call a NumPy "
         "function through host_function, which takes a gradient"
     )
@@ -208,7 +212,8 @@ def view_of_its_own(facts: Facts) -> str:
     ):
         return ""
     return (
-        f"{name_with_layout(facts.source)} is a view that no op on the tape used, though another one of the "
+        f"{name_with_layout(facts.source)} is a view that no op on the tape used, though another "
+        "one of the "
         "same part may have been: each x[key] is an Array of its own. Give the very Array that "
         "was used"
     )
@@ -233,7 +238,8 @@ def used_elsewhere(facts: Facts) -> str:
     """Records take the source, but what they made did not go into the target."""
     ends = [facts.at(record) for record in facts.users]
     return (
-        f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record leads from there to the "
+        f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record "
+        "leads from there to the "
         f"target. {may_be(facts)}"
     )
 
@@ -254,7 +260,8 @@ def may_be(facts: Facts) -> str:
             f"stop_recording{by_assignment(facts)}. {WITH_LINES}"
         )
     return (
-        f"The target {name_with_layout(facts.target)} is no value of the tape: it was computed outside the block, "
+        f"The target {name_with_layout(facts.target)} is no value of the tape: it was computed "
+        "outside the block, "
         "inside stop_recording, before the source was watched, by ops without derivative (floor, "
         f"argmax, comparisons, casts to integers), or of constants. {WITH_LINES}"
     )
@@ -266,7 +273,8 @@ def by_assignment(facts: Facts) -> str:
     if not read:
         return ""
     return (
-        f", or by an assignment to {join_words(few([name_with_layout(v) for v in read]))}, which is never recorded "
+        f", or by an assignment to {join_words(few([name_with_layout(v) for v in read]))}, which "
+        "is never recorded "
         f"(state "
         "cuts history)"
     )

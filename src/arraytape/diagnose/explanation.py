@@ -130,13 +130,15 @@ def also_left(facts: Facts) -> str:
     lacks = facts.request.lacks
     if lacks is None:  # the tape was told to ignore exits
         return (
-            f" A value that depends on the source also left the tape at {join_words(facts.exits)}: if it "
+            " A value that depends on the source also left the tape at "
+            f"{join_words(facts.exits)}: if it "
             "came back as a part of the target, that part counts as a constant."
         )
     suspected = lacks.suspected(lacks.exits_without(()))
     if suspected:
         return f" But {lost(suspected, 'a part of it may be missing')}."
     return (
-        f" A value that depends on the source left the tape at {join_words(facts.exits)}, but the target is "
+        f" A value that depends on the source left the tape at {join_words(facts.exits)}, but the "
+        "target is "
         "not computed from what left there, so the gradient lacks nothing."
     )

@@ -123,7 +123,7 @@ class Facts:
             storage = storage_of(seed._data)
             with Quiet(), storage.at(seed._data):
                 pass_ = pass_of(RawData(storage), self.recording.known)
-                (found,) = self.request.through(pass_, [seed])
+                (found,) = self.request.gradients_through(pass_, [seed])
         return pass_, found
 
     @remembered

@@ -140,7 +140,10 @@ class Forward:
         if out in self.values or more or not isinstance(plan, Plan) or not ours(plan):
             return
         pairs = zip(plan.op.inputs, ins, strict=True)
-        operands = [plan.kept(record, x) if plan.keeps(x) else self.values.get(t) for x, t in pairs]
+        operands = [
+            plan.kept_value(record, x) if plan.keeps_value(x) else self.values.get(t)
+            for x, t in pairs
+        ]
         function = plan.op.public
         if function is None or any(operand is None for operand in operands):
             return
@@ -157,8 +160,8 @@ class Forward:
         ys = [range_of("y", self.values[tid]) for tid in outs if tid in self.values]
         operands, unknown = [], []
         for name, tid in zip(names, ins, strict=True):
-            if isinstance(plan, Plan) and named and plan.keeps(name):
-                operands.append(range_of(name, plan.kept(record, name)))
+            if isinstance(plan, Plan) and named and plan.keeps_value(name):
+                operands.append(range_of(name, plan.kept_value(record, name)))
             elif tid in self.values:
                 operands.append(range_of(name, self.values[tid]))
             else:
@@ -205,7 +208,7 @@ def backward_report(
     pass_.lines = made_at
     try:
         with Quiet(), storage.at(seeds[0]._data):
-            request.through(pass_, seeds)
+            request.gradients_through(pass_, seeds)
     except NonFiniteError as error:
         return f"{error.what[0].upper()}{error.what[1:]}: {error.ranges}."
     return ""

@@ -12,7 +12,7 @@ from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.recorded_calls import SAME, CallRecord
 from .._exits.messages import shown
-from .._record.plan import Plan, Record, Structural, inputs_of, ids_made_of, plan_of, results_of
+from .._record.plan import Plan, Record, Structural, ids_made_of, inputs_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
 from .._tape.record_places import NOWHERE, Place
@@ -206,7 +206,7 @@ class Builder:
     def node(self, record: Record, size: int) -> Node:
         """The node of one record.  size : the bytes that it keeps and none before it did."""
         plan, results = plan_of(record), results_of(record)
-        place = self.places.of(record) if self.places else NOWHERE
+        place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:
             line = shown(LeftRecord(*record))
             return Node("left", ["left"], place=place, title="value left the tape", lines=[line])

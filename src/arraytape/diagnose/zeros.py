@@ -91,5 +91,5 @@ def zero_operand(record: Record) -> bool:
         "vecdot",
     ):
         return False
-    kept = [plan.kept(record, name) for name in plan.kept_data() if name in plan.op.inputs]
+    kept = [plan.kept_value(record, name) for name in plan.kept_data() if name in plan.op.inputs]
     return any(is_zero(one) for one in kept)

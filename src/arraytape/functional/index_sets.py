@@ -114,7 +114,7 @@ class IndexSets:
         """What stands at one place, with broadcasting."""
         parts = [self.sets(tid) for tid in inputs_of(record) if tid in self.held]
         shape = (
-            plan.layout_of(record, "y")[0]
+            plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"
             else None
         )
@@ -143,12 +143,12 @@ class IndexSets:
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
         shapes = (
-            [tuple(shape) for shape in plan.kept(record, f"shape {op.inputs[0]}")]
+            [tuple(shape) for shape in plan.kept_value(record, f"shape {op.inputs[0]}")]
             if op.variadic
             else [self.sets(record[2]).shape]
         )
-        parameters = plan.parameters(record)
-        extra = [host(plan.kept(record, name)) for name in op.inputs[1:]]
+        parameters = plan.kept_parameters(record)
+        extra = [host(plan.kept_value(record, name)) for name in op.inputs[1:]]
         ends = itertools.accumulate([math.prod(shape) for shape in shapes], initial=1)
         numbered = [
             xp.asarray(
@@ -173,9 +173,9 @@ class IndexSets:
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
         """Elements added at a key of zeros."""
-        x, shape = self.sets(record[2]), tuple(plan.kept(record, "shape"))
+        x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
-        at = np.broadcast_to(numbers[host_key(plan.kept(record, "key"))], x.shape).reshape(-1)
+        at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
     def along_fft(self, plan: Plan, record: Record) -> Sets:
@@ -200,7 +200,7 @@ class IndexSets:
         stack, rows = x.shape[:-2], along(x, tuple(range(len(x.shape)))[-2:]).rows
         found = []
         for y in plan.op.outputs:
-            shape = plan.layout_of(record, y)[0]
+            shape = plan.result_layout(record, y)[0]
             shape = shape_of_result(plan, record, x.shape) if shape is None else tuple(shape)
             core = (1,) * (len(shape) - len(stack))
             found.append(Sets(shape, broadcast(Sets((*stack, *core), rows), shape)))
@@ -210,7 +210,7 @@ class IndexSets:
         """Solutions of linear systems: a column by all of its matrix and of one column."""
         first, second = record[2], record[3]
         shapes = [
-            self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
+            self.sets(tid).shape if tid in self.held else tuple(plan.kept_value(record, name).shape)
             for tid, name in ((first, "x1"), (second, "x2"))
         ]
         vector = len(shapes[1]) == 1
@@ -236,7 +236,7 @@ class IndexSets:
     def products(self, plan: Plan, record: Record, turned: Sequence[bool]) -> Sets:
         """Products of matrices and vectors.  turned : whether each factor is transposed first."""
         factors = [
-            self.sets(tid) if tid in self.held else host(plan.kept(record, name))
+            self.sets(tid) if tid in self.held else host(plan.kept_value(record, name))
             for tid, name in zip(record[2:4], ("x1", "x2"), strict=True)
         ]
         first, second = (
@@ -258,7 +258,7 @@ class IndexSets:
     def vecdot(self, plan: Plan, record: Record) -> Sets:
         """Products at one place, summed along an axis."""
         shapes = [
-            self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
+            self.sets(tid).shape if tid in self.held else tuple(plan.kept_value(record, name).shape)
             for tid, name in ((record[2], "x1"), (record[3], "x2"))
         ]
         shape = np.broadcast_shapes(*shapes)
@@ -324,9 +324,9 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets | list[Sets]]] = {
 
 def parameter(plan: Plan, record: Record, name: str) -> Any:
     """A parameter of an op, where its records have it."""
-    if not plan.keeps(name):
+    if not plan.keeps_value(name):
         raise Unknown
-    return plan.kept(record, name)
+    return plan.kept_value(record, name)
 
 
 def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
@@ -334,8 +334,8 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
     op = plan.op
     if len(op.inputs) > 1 or op.public is None:
         raise Unknown
-    x = namespace().zeros(shape, dtype=plan.layout_of(record, "x")[1], device="cpu")
-    return tuple(op.public(x, **plan.parameters(record)).shape)
+    x = namespace().zeros(shape, dtype=plan.result_layout(record, "x")[1], device="cpu")
+    return tuple(op.public(x, **plan.kept_parameters(record)).shape)
 
 
 # --- sparse matrices of sets --------------------------------------------------------------------------

@@ -132,7 +132,8 @@ def kind_of(caller: str, n: int, leaf: Any, arg: Any) -> int:
     if isinstance(leaf, np.ndarray):
         if type(leaf) not in (np.ndarray, np.memmap):
             raise TypeError(
-                f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}, of a class "
+                f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}, "
+                "of a class "
                 "whose meaning beside its numbers would be lost: give np.asarray of it "
                 f"[at {user_line()}]"
             )
@@ -143,7 +144,8 @@ def kind_of(caller: str, n: int, leaf: Any, arg: Any) -> int:
         is_bool = isinstance(leaf, bool | np.bool)
         way_out = "give it as another argument" if is_bool else f"write {leaf}.0, or float() of it"
         raise TypeError(
-            f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}: only real and "
+            f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}: only "
+            "real and "
             f"complex floating-point numbers have derivatives; {way_out} [at {user_line()}]"
         )
     raise TypeError(

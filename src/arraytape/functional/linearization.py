@@ -16,12 +16,12 @@ from .._tape.arguments import UnconnectedGradients, differentiable, filled_like
 from .._tape.differentiation import Differentiation, gradient_has_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
+    batched_seeds,
     compute_jacobian,
     lacks_batched_form,
     largest_of,
     rows_at_once,
     rows_in,
-    batched_seeds,
     unit_seed,
 )
 from .._tape.tape import GradientTape
@@ -82,7 +82,7 @@ class Linearization:
         recording = self.recording
         request = Differentiation(recording, self.results, self.arrays)
         with recording.paused():
-            return request.answers(request.run(cotangents, picks=True), zero=True)
+            return request.answers(request.run_pass(cotangents, picks=True), zero=True)
 
     def push(self, tangents: Tangents) -> list[Array]:
         """The derivative of each result along tangents of the inputs."""
@@ -105,7 +105,7 @@ class Linearization:
             for record in self.recording.records:
                 if concerns(forward, record):
                     forward.record(record)
-            return [forward.derivative(y) for y in self.results]
+            return [forward.tangent_of_target(y) for y in self.results]
 
     def tell_of_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
         """LostGradientError where a derivative lacks what left the tape."""

@@ -173,7 +173,8 @@ def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     for axis in axes:
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
             raise ValueError(
-                f"vmap: an axis is an integer or None, got {short_repr(axis)} in in_axes [at {user_line()}]"
+                f"vmap: an axis is an integer or None, got {short_repr(axis)} in in_axes [at "
+                f"{user_line()}]"
             )
     return axes
 

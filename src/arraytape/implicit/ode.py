@@ -225,7 +225,8 @@ def method_of(method: Any, adjoint: str) -> Any:
             "method='Radau', which is for stiff systems, too, or adjoint='continuous'"
         )
     raise ValueError(
-        f"odeint: method must be one of {names}, or SciPy's class of one of these, got {short_repr(method)} "
+        f"odeint: method must be one of {names}, or SciPy's class of one of these, got "
+        f"{short_repr(method)} "
         f"[at {user_line()}]"
     )
 

@@ -87,7 +87,8 @@ def asarray(
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
         raise ValueError(
-            f"asarray: {describe(obj)} is in the host's memory and needs a copy on {short_repr(device)}, and "
+            f"asarray: {describe(obj)} is in the host's memory and needs a copy on "
+            f"{short_repr(device)}, and "
             f"copy=False [at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     try:

@@ -18,9 +18,9 @@ from .._array.views import alias
 from .._define.words import (
     composite,
     elementwise,
+    identity_rule,
     nondifferentiable,
     primitive,
-    identity_rule,
     sample,
 )
 from .._storage.storage import COMPLEX, conjugate, is_complex

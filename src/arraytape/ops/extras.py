@@ -293,7 +293,8 @@ def pad(
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(
-            f"pad: no mode {short_repr(mode)} with reflect_type={short_repr(reflect_type)} [at {user_line()}]"
+            f"pad: no mode {short_repr(mode)} with reflect_type={short_repr(reflect_type)} [at "
+            f"{user_line()}]"
         )
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     order = "F" if order_of(x) == "F" else "C"

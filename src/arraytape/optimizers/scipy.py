@@ -384,7 +384,8 @@ def leaf_of(x: Any, x0: Any) -> Array:
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; give it a "
+            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; "
+            "give it a "
             f"floating-point dtype [at {user_line()}]"
         )
     return given

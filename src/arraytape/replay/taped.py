@@ -116,7 +116,7 @@ class Taped:
             with Setting(ACTIVE, trace), Setting(MAKING, TRACED), only_recorders():
                 for name, g in zip(self.made, seeds, strict=True):
                     if g is not None:
-                        pass_.lend(name, trace.input(np.array(g, order="C")))
+                        pass_.lend_contribution(name, trace.input(np.array(g, order="C")))
                 backward(pass_, records, careful=True)
                 found = [pass_.cotangents.get(place) for place in range(1, 1 + len(data))]
                 parts = [None if g is None else trace.node_of(g) for g in found]
@@ -209,10 +209,10 @@ def pull_function(at: Any, record: Record) -> None:
         pull_unfolded(at, call, tids, outs)
         return
     for out in outs:
-        at.take(out)
+        at.take_cotangent(out)
     for tid, part in zip(tids, parts, strict=True):
         if part is not None and tid in at.followed:
-            at.add(tid, part)
+            at.add_contribution(tid, part)
 
 
 def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[int]) -> None:

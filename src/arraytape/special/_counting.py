@@ -83,7 +83,8 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
     refuse_exact("factorial", exact)
     if extend not in ("zero", "complex"):
         raise ValueError(
-            f"special.factorial: extend is 'zero' or 'complex', got {short_repr(extend)} [at {user_line()}]"
+            f"special.factorial: extend is 'zero' or 'complex', got {short_repr(extend)} [at "
+            f"{user_line()}]"
         )
     found: Array = gamma_of_next(asarray(n))
     return found if extend == "complex" else where(n < 0, 0.0, found)

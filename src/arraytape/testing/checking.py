@@ -131,7 +131,8 @@ def modes_of(modes: Any) -> list[str]:
     """The modes in short; ValueError for others, and for none."""
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
         raise ValueError(
-            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {short_repr(modes)}; 'forward' "
+            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {short_repr(modes)}; "
+            "'forward' "
             f"and 'reverse' say the same [at {user_line()}]"
         )
     return [MODES[mode] for mode in modes]
