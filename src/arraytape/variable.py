@@ -63,7 +63,7 @@ class Variable(Array):
     ('v', True, '')
     """
 
-    # _tid is -2 for ever, so that every read asks ``_sync``.
+    # _tid is always -2, so that every read asks ``_sync``.
     __slots__ = ("_identity", "_name", "_path", "_trainable")
 
     def __init__(
@@ -88,12 +88,12 @@ class Variable(Array):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Return the name in messages."""
         return self._name
 
     @property
     def path(self) -> str:
-        """Its path in the Module that listed it last, such as ``"layers.0.kernel"``; "" in none.
+        """Return the path in the Module that listed the Variable last: ``"layers.0.kernel"``, or "".
 
         Messages give it beside the name.
         """
@@ -101,13 +101,13 @@ class Variable(Array):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it unasked."""
+        """Return True if tapes watch the Variable unasked."""
         return self._trainable
 
     _has_state = True
 
     def _sync(self) -> int:
-        """The id of this Variable's value, after the recorders were told that it is read."""
+        """Return the id of the Variable's value, after notifying the recorders that it is read."""
         for recorder in recorders():
             recorder.accessed(self)
         return self._identity
@@ -208,7 +208,7 @@ class Variable(Array):
                 return self
 
     def _replace(self, before: Any, data: Any, value: Any) -> bool:
-        """Replace the data unless another thread has: then what was computed of it does not hold."""
+        """Replace the data and return True, unless another thread has replaced ``before`` meanwhile."""
         tell_assigned(self, value)
         with REPLACING:
             if self._data is not before:
@@ -217,14 +217,14 @@ class Variable(Array):
             return True
 
     def _fitting(self, given: Array) -> Array:
-        """A new value, once it has the Variable's shape, dtype and device."""
+        """Return a new value; raise ValueError if shape, dtype or device differ."""
         alike = given.dtype == self.dtype and given.device == self.device
         if given.shape != self.shape or not alike:
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
         return given
 
     def _host_data(self, value: Any) -> Array:
-        """A value as an Array, host data in the Variable's dtype where their own kind is no greater."""
+        """Return a value as an Array; host data in the Variable's dtype unless their kind is greater."""
         if isinstance(value, Array):
             return value
         given = asarray(value, device=self.device)
@@ -267,13 +267,13 @@ class Variable(Array):
 
 
 def detached(x: Array) -> Array:
-    """The data of an Array under a handle that no tape follows."""
+    """Return the data of an Array under a handle that no tape follows."""
     data = x._data if isinstance(x, Variable) else asarray(x)._data
     return wrap(data, 0, KEPT)
 
 
 def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
-    """Change Variables all together: when ``change`` raises, they hold what they held."""
+    """Change Variables all together: if ``change`` raises, they hold their former values."""
     kept = [(variable, variable._data) for variable in variables]
     try:
         change()
@@ -283,13 +283,13 @@ def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
 
 
 def put_back(kept: Iterable[tuple[Variable, Any]]) -> None:
-    """Give Variables data that they held; it is never written to, so it is what it was."""
+    """Give Variables back data that they held; data is never written to, so it is unchanged."""
     for variable, data in kept:
         variable._data = data
 
 
 def own_data(x: Array) -> Any:
-    """The data of an Array in memory of its own."""
+    """Return the data of an Array in memory of its own."""
     data = detached(x)._data
     return storage_of(data).copy(data)
 

@@ -1,6 +1,6 @@
-"""The Array: a handle on storage, with the id of the value that it holds now (its tid).
+"""The Array: a handle on data, with the id of the value that it holds now (``_tid``).
 
-It knows no op and no tape: operators are attached by ``ops.operators``.
+No op and no tape is known here: ``ops.operators`` attaches the operators.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PUBLIC: list[ModuleType] = []
 
 
 def namespace() -> Any:
-    """The public namespace, in which rules on Arrays compute.
+    """Return the public namespace, in which rules on Arrays compute.
 
     The namespace imports every room, so no room can import it: it enters itself when it is complete.
     """
@@ -177,23 +177,23 @@ class Array(ForeignNames):
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements, one of NumPy's dtypes."""
+        """Return the type of the elements, one of NumPy's dtypes."""
         data = self._data
         return plain(data.dtype) if type(data) is Batched else data.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The length of each axis."""
+        """Return the length of each axis."""
         return self._data.shape  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self._data.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         count = 1
         for length in self._data.shape:
             count *= length
@@ -201,11 +201,11 @@ class Array(ForeignNames):
 
     @property
     def device(self) -> Any:
-        """Where the data lies: 'cpu', 'cuda:0' and so on."""
+        """Return the device of the data: 'cpu', 'cuda:0' and so on."""
         return storage_of(self._data).device(self._data)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """The namespace of this array: ``arraytape`` itself.
+        """Return the namespace of this array: ``arraytape`` itself.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Array(ForeignNames):
         return PUBLIC[0]
 
     def __len__(self) -> int:
-        """The length of the first axis.
+        """Return the length of the first axis.
 
         Returns
         -------
@@ -414,7 +414,7 @@ attach(
 
 
 class View:
-    """How a view Array follows its root: its value is always ``path(current value of root)``.
+    """The link of a view Array to its root: its value is always ``path(current value of root)``.
 
     root : the handle that owns the data.  path : steps from its data to the view's.
     src : the root data from which the view was cut.  vtid : the id of the view's value while the
@@ -430,7 +430,7 @@ class View:
 
 
 class Picked(View):
-    """How a view follows its root that is cut again at each read: by another index for each example.
+    """The link of a view that is cut again at each read, by another index for each example of a vmap.
 
     Its data is a copy, so that writes to it go to the root.
     """
@@ -439,7 +439,7 @@ class Picked(View):
 
     @property
     def src(self) -> Any:
-        """No data that the view shows is the root's."""
+        """Return None: no data that the view shows is the root's."""
         return None
 
     @src.setter
@@ -448,7 +448,6 @@ class Picked(View):
 
 
 def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
-    """An Array around raw data."""
     array = Array()
     array._data = data
     array._tid = tid
@@ -457,6 +456,6 @@ def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
 
 
 def asarray_like(x: Array, values: Any) -> Array:
-    """Host data (or scalars) as an Array where ``x`` lies."""
+    """Return host data (or scalars) as an Array on the device of ``x``."""
     storage = storage_of(x._data)
     return wrap(storage.asarray(values, None, storage.device(x._data), None))

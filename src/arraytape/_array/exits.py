@@ -2,8 +2,8 @@
 
     LEFT  (plan, exit, value, how, stack, data)
 
-The record is that of an op without a result.  It costs nothing in the backward pass; ``_exits`` tells
-from it whether what left may have come back as a constant, and a message where that was.
+The record is that of an op without a result, and costs nothing in the backward pass.  From it ``_exits``
+finds out whether what left may have come back as a constant, and messages name its line.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [Non
 
 
 def followers(x: Array) -> list[Recorder]:
-    """The recorders of this thread that follow the value of ``x``."""
+    """Return the recorders of this thread that follow the value of ``x``."""
     tid = current(x)[0]
     return [recorder for recorder in recorders() if tid in recorder.followed] if tid else []
 
 
 def leave_tapes(x: Array, how: str) -> Any:
-    """The data of ``x`` for the world outside; recorders that follow it remember where and how."""
+    """Return the data of ``x`` for foreign code; recorders that follow ``x`` note the exit."""
     tid, data = current(x)
     if tid:
         stack = recorders()
@@ -49,13 +49,13 @@ def leave_tapes(x: Array, how: str) -> Any:
 
 
 def how_in_numpy(how: str) -> str:
-    """How a value leaves, with the function of NumPy's in which it does."""
+    """Return how a value leaves, with the function of NumPy's in which it does."""
     function = numpys_function()
     return f"{how} in NumPy's {function}" if function else how
 
 
 def tell_exit(recorders: Sequence[Recorder], tid: int, how: str, data: Any = None) -> None:
-    """Tell recorders that a value leaves here."""
+    """Hand recorders the record of an exit at the running line."""
     frames = [recorder.frames for recorder in recorders]
     pass_on_exit(recorders, tid, how, stack_here(*frames), weakly(data))
 
@@ -63,7 +63,7 @@ def tell_exit(recorders: Sequence[Recorder], tid: int, how: str, data: Any = Non
 def pass_on_exit(
     recorders: Sequence[Recorder], tid: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Tell recorders that a value left at ``stack``."""
+    """Hand recorders the record of an exit at ``stack``."""
     for recorder in recorders:
         left = (LEFT.number, new_tid(), tid, how, cut_stack(stack, recorder.frames), data)
         tell(recorder, left)
@@ -71,7 +71,7 @@ def pass_on_exit(
 
 
 def weakly(data: Any) -> Callable[[], Any]:
-    """A reference to data that does not keep it alive, where there can be one."""
+    """Return a weak reference to NumPy's data; for other data a function that returns None."""
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
 

@@ -3,8 +3,8 @@
     UNFINISHED  (plan, new, old, value, what)
 
 The data may hold the old value, the new one, or a part of each, so no derivative goes through it: the
-root's value gets a new id, and a record without a rule says how it came about.  Where the storage has
-refused a write, nothing was written, and nothing of this is needed.
+root's value gets a new id, and a record without a rule says how it came about.  If the storage refused
+the write, nothing was written, and no such record is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """What the record of an unfinished write keeps: of what and where."""
+    """The item of an UNFINISHED record that says which Array was written to, and where."""
 
     missing = "unfinished write"
 
@@ -31,10 +31,10 @@ class Unfinished:
 
 
 def unfinished(x: Array | None, vtid: int) -> None:
-    """After a write into x that may have been done in part: no derivative goes through its value.
+    """Record a write into x that may have been done in part: no derivative goes through its value.
 
-    x : None where nothing was written, or all of it was and is recorded.  vtid : the id of what was
-    to be written.
+    x : None if nothing was written, or all of it was and is recorded.  vtid : the id of the value that
+    was to be written.
     """
     if x is None:
         return
@@ -55,7 +55,7 @@ def unfinished(x: Array | None, vtid: int) -> None:
 
 
 def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
-    """Give x other data with its id and state: all of it or, when that is interrupted, nothing."""
+    """Give x other data with its id and state: all of it or, if that is interrupted, nothing."""
     before = x._data, x._tid, x._state
     try:
         x._data, x._tid, x._state = data, tid, state
@@ -65,12 +65,12 @@ def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
 
 
 def pull_unfinished(at: Any, record: Record) -> None:
-    """UNFINISHED: nothing passes; who asks for a gradient on such a path is told before."""
+    """Pass nothing back: ``check_rules`` has raised if a gradient needs it."""
     at.take_cotangent(record[1])
 
 
 def push_unfinished(at: Any, record: Record) -> list[Any]:
-    """UNFINISHED: nothing passes."""
+    """Return no tangent."""
     return [None]
 
 

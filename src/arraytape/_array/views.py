@@ -78,7 +78,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these ty
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
-    """The view of ``x`` one step along, or None when that step has to copy the data."""
+    """Return the view of ``x`` one step along, or None if that step has to copy the data."""
     if type(x) is not Array:
         x = x._snapshot()
     if x._tid < 0:
@@ -108,12 +108,12 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
 
 
 def writable_copy(x: Array) -> Array:
-    """A copy that can be written to, of an op's 0-d result, which is immutable in NumPy."""
+    """Return a writable copy of an op's 0-d result, which is immutable in NumPy."""
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
 
 def recorded_copy(x: Array, data: Any) -> Array:
-    """A handle on ``data``, a copy of what x holds; recorders that follow x follow the copy."""
+    """Return a handle on ``data``, a copy of x's; recorders that follow x follow the copy."""
     tid, _ = current(x)
     followers = [recorder for recorder in recorders() if tid in recorder.followed]
     copy = wrap(data, new_tid() if followers else 0)
@@ -127,7 +127,7 @@ def recorded_copy(x: Array, data: Any) -> Array:
 
 
 def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
-    """A view Array around ``part``, which lies at ``path`` in ``data``, the up-to-date data of ``x``."""
+    """Return a view around ``part``, at ``path`` in ``data``, the up-to-date data of ``x``."""
     view = Array()
     view._data = part
     view._state = IS_VIEW
@@ -147,13 +147,13 @@ def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
 
 
 def below(root: Array, path: Path, more: Path) -> Path:
-    """The path from a root to what lies at ``more`` in what lies at ``path``."""
+    """Return the path from a root to the part at ``more`` of the part at ``path``."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def make_picked_view(x: Array, part: Any, key: Any) -> Array:
-    """A view Array around ``part``, which a key with an index for each example of a vmap names."""
+    """Return a view around ``part``, named by a key with an index for each example of a vmap."""
     view = make_view(x, part, ((PICK, key),), x._data)
     plain, about = view._view, Picked()
     about.root, about.path, about.seen, about.vtid = plain.root, plain.path, 0, 0
@@ -162,17 +162,17 @@ def make_picked_view(x: Array, part: Any, key: Any) -> Array:
 
 
 def is_picked(x: Array) -> bool:
-    """Whether a view has data of its own: writes go to its root."""
+    """Return True if a view has data of its own: writes go to its root."""
     return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
 def location(x: Array) -> tuple[Array, Path]:
-    """The root that x aliases and the path from it to x."""
+    """Return the root that x aliases and the path from it to x."""
     return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
 
 def refresh(x: Array) -> Any:
-    """The data of a view, cut again if its root's has moved."""
+    """Return the data of a view, cut again if its root's has moved."""
     view = x._view
     if view.src is not view.root._data:
         with MOVING:
@@ -185,7 +185,7 @@ def refresh(x: Array) -> Any:
 @attach_method(Array, "_sync")
 @in_one_step(MOVING)
 def sync_view(x: Array) -> int:
-    """Bring a view up to date; the id of its value, 0 when no tape follows it."""
+    """Bring a view up to date; return the id of its value, 0 if no tape follows it."""
     view = x._view
     root = view.root
     if view.src is not root._data:
@@ -216,7 +216,7 @@ def sync_view(x: Array) -> int:
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """x, up to date; of a Variable, whose value may be replaced, an Array that holds it now."""
+    """Return x, up to date; of a Variable, whose value may be replaced, an Array of its value."""
     if x._tid < 0:
         x._sync()
     return x
@@ -224,13 +224,13 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """The id of the value that x holds now; to ask for it does not count as a read of x."""
+    """Return the id of the value that x holds now; this does not count as a read of x."""
     return current(x)[0]
 
 
 @attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
-    """The id of the value that x holds, which is no view; a value without an id gets one."""
+    """Return the id of the value that x, which is no view, holds; give it one if it has none."""
     if not x._tid:
         with MOVING:
             if not x._tid:
@@ -241,7 +241,7 @@ def ensure_id(x: Array) -> int:
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """The id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
+    """Return the id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
     tid = x._tid
     if tid < 0:
         tid = x._sync()
@@ -250,7 +250,7 @@ def current(x: Array) -> tuple[int, Any]:
 
 @in_one_step(MOVING)
 def keep_data(x: Array) -> Any:
-    """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
+    """Return data of ``x`` for a record: shared, or a private copy where writes are likely."""
     data = x._data
     if x._state & IS_VIEW:
         root = x._view.root
@@ -268,7 +268,7 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Data of ``x`` that a record may keep, where foreign code shares the memory of its root."""
+    """Return data of ``x`` for a record, where foreign code shares the memory of its root."""
     data = x._data
     storage = storage_of(data)
     if root._state & PINNED:
@@ -287,20 +287,20 @@ def keep_private(x: Array, root: Array) -> Any:
 
 
 def private_handle(x: Array) -> Array:
-    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
+    """Return another handle on x's value; writing to one leaves the other as it is."""
     tid, _ = current(x)
     return wrap(keep_data(x), tid, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
-    """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
+    """Return ``x``, or a handle on a copy if its memory may yet change: to share data with."""
     tid, data = current(x)
     kept = keep_data(x)
     return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
 
 
 def lay_out_like(y: Array, x: Array) -> Array:
-    """A new y in the memory layout of x, as NumPy's result; the layout decides which parts are views."""
+    """Give a new y the memory layout of x, as NumPy's result has; it decides which parts are views."""
     like = refresh(x) if x._state & IS_VIEW else x._data
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.axis_ids)]
@@ -310,13 +310,13 @@ def lay_out_like(y: Array, x: Array) -> Array:
 
 
 def order_of(x: Array) -> str:
-    """In which order x lies in memory without gaps: "C", "F", "CF" for both, "" for neither."""
+    """Return the order of x in memory, without gaps: "C", "F", "CF" for both, "" for neither."""
     data = data_in_layout(x)
     return storage_of(data).order(data)
 
 
 def data_in_layout(x: Array) -> Any:
-    """Data that lies in memory as x: its own, or of a picked view the part that a loop would cut."""
+    """Return data that lies in memory as x: its own, or the part of a picked view in a loop."""
     if not x._state & IS_VIEW:
         return x._data
     data = refresh(x)
@@ -330,14 +330,14 @@ def data_in_layout(x: Array) -> Any:
 
 
 def first_of(key: Any) -> Any:
-    """A key with 0 in place of each index that differs between examples."""
+    """Return a key with 0 in place of each index that differs between examples."""
     if type(key) is tuple:
         return tuple([first_of(part) for part in key])
     return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:
-    """A result in the order of C or F: itself where it lies so and is no view, else a recorded copy.
+    """Return a result in C or F order: y if it lies so and is no view, else a recorded copy.
 
     order : "C" or "F".
     """
@@ -346,7 +346,7 @@ def in_order(y: Array, order: str) -> Array:
 
 
 def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
-    """A result whose axes lie in memory in this order, without gaps: itself, or a recorded copy."""
+    """Return a result whose axes lie in memory in this order, without gaps: y, or a recorded copy."""
     data = refresh(y) if y._state & IS_VIEW else y._data
     storage = storage_of(data)
     plain = axes == tuple(range(len(axes)))
@@ -360,15 +360,15 @@ def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
 
 
 def root_of(x: Array) -> Array:
-    """The Array in whose memory x lies: itself, unless it is a view."""
+    """Return the Array in whose memory x lies: x, unless it is a view."""
     return x._view.root if x._state & IS_VIEW else x
 
 
 def make_exclusive(x: Array) -> Any:
-    """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it.
+    """Give, before a write, the root of ``x`` memory that no record shares, and ``x`` its part of it.
 
-    What it gives is that memory, or an older one: where it is the root's after the write, the write
-    was to it.
+    Return that memory, or an older one: a write was to the root's memory only if it is still the
+    returned one after the write.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
@@ -387,10 +387,10 @@ def make_exclusive(x: Array) -> Any:
 
 
 def settle_write(x: Array, key: Any, written: Any, memory: Any) -> None:
-    """After ``written[key]`` was changed, the data of x: write to what x has now, if it has moved.
+    """Write ``written[key]``, the changed data of x, to x's present memory if that has moved meanwhile.
 
-    Where threads write to disjoint parts of one array, a record that one of them makes may have another
-    copy the memory while this one writes to it.  memory : what ``make_exclusive`` gave.
+    If threads write to disjoint parts of one array, a record that one of them makes may have another
+    copy the memory while this one writes to it.  memory : the result of ``make_exclusive``.
     """
     with MOVING:
         root, path = location(x)
@@ -400,7 +400,7 @@ def settle_write(x: Array, key: Any, written: Any, memory: Any) -> None:
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
-    """NumPy's memory of ``x`` for foreign code; see ``exports``, also for what ``firm`` means.
+    """Return NumPy's memory of ``x`` for foreign code; see ``exports``, also for ``firm``.
 
     No record shares that memory, nor will as long as foreign code has it.  Data that is read-only for
     its owner is read-only for foreign code, too, so that records may share it.
@@ -423,7 +423,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Raw data of ``x`` to share with any foreign code: NumPy's is exported, other data is pinned."""
+    """Return raw data of ``x`` to share with foreign code: NumPy's is exported, other is pinned."""
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)

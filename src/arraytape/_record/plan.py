@@ -26,12 +26,12 @@ PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__
 
 
 def identity_rule(t: Any) -> Any:
-    """The rule of an input that goes into the result as it is: the engine need not call it."""
+    """Return the tangent unchanged: a pass need not call the rule of such an input."""
     return t
 
 
 class Unknown:
-    """The rule of an input by which no derivative is known; ``why`` completes "... because".
+    """The rule of an input whose derivative is not known; ``why`` completes "... because".
 
     A gradient that needs it is a LookupError; the rules of the other inputs are as they are.
     """
@@ -41,7 +41,7 @@ class Unknown:
 
 
 class Later:
-    """A part of what a joint rule gives that is computed only where its input is followed."""
+    """A part of a joint rule's result that is computed only if its input is followed."""
 
     __slots__ = ("form",)
 
@@ -50,13 +50,13 @@ class Later:
 
 
 class Reading:
-    """The rule of an op that reads a part of its input: the cotangent, added at the key of that part.
+    """The rule of an op that reads a part of its input: it adds the cotangent at the key of that part.
 
-    A pass adds it where contributions to the input come together (``BackwardPass.add_part``), since a
-    loop that reads each element would take quadratic time by sums of whole arrays.  Called as any rule
-    it is added to zeros.
+    A pass adds the cotangent to the input's buffer (``BackwardPass.add_part``), since a loop that reads
+    each element would take quadratic time by sums of whole arrays.  A call adds it to zeros, as any
+    rule would.
 
-    key : gives the key, from what it asks of the record by name.  Its docstring is that of the rule.
+    key : returns the key, from what it asks of the record by name.  Its docstring is that of the rule.
     """
 
     def __init__(self, key: Function) -> None:
@@ -65,7 +65,7 @@ class Reading:
         self.__doc__ = key.__doc__
 
     def key_from(self, kept: Sequence[Any]) -> Any:
-        """The key, from what the rule asks for."""
+        """Return the key, from what the rule asks for."""
         named = dict(zip(self.names, kept, strict=True))
         return self.key(*[named[name] for name in self.asked])
 
@@ -76,11 +76,11 @@ class Reading:
 
 
 class Pull(NamedTuple):
-    """How a plan calls one rule; all but the rule are places in a record.
+    """A plan's call of one rule; all fields but the rule are places in a record.
 
-    at : the tid of the input.  only : the one kept value that the rule takes, 0 if it takes others.
-    asks : what the rule takes after the cotangent, 0 for the namespace.  fit : the shape and dtype of
-    the input to which the contribution is summed and cast; None where it needs neither.
+    at : the id of the input.  only : the one kept value that the rule takes, 0 if it takes others. asks
+    : the rule's arguments after the cotangent, 0 for the namespace.  fit : the shape and dtype of the
+    input to which the contribution is summed and cast; None if neither is needed.
     """
 
     at: int
@@ -91,37 +91,37 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The places of what a record keeps, given out in the order in which they are first asked for."""
+    """The places of kept values in a record, in the order in which they are first asked for."""
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.places: dict[str, int] = {}  # by name; "shape x" is the shape of x alone
 
     def slot_for(self, name: str, of: str) -> int:
-        """The place of a value; of ``shape`` and ``dtype``, those of the input or result ``of``."""
+        """Return the place of a value; ``shape`` and ``dtype`` are those of the value ``of``."""
         if name == "xp":
             return 0
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """The place of a value of just this name: a parameter may be called ``shape``, too."""
+        """Return the place of a value of just this name: a parameter may be called ``shape``, too."""
         return self.places.setdefault(name, self.first + len(self.places))
 
     def layout_slots(self, of: str) -> tuple[int, int]:
-        """The places of a shape and a dtype."""
+        """Return the places of a shape and a dtype."""
         return self.slot_for("shape", of), self.slot_for("dtype", of)
 
 
 class Plan:
-    """What to keep, and how to go back, when a given subset of an op's inputs is followed.
+    """The kept values and the way back of an op's call, for one subset of followed inputs.
 
-    needs_fit : shapes or dtypes of inputs and result differ, so that contributions are summed or cast.
-    ``followed`` says of each input whether it is.  ``pick(values)`` is the record.  ``positions`` has
-    the places of what is kept, by name; ``hold`` says which of it is data of Arrays, and so shared with
-    their handles; ``lifts`` which of it is an input or a result, and so has a tid, ``saved`` which of it
-    the op saves beside these; ``unknown`` where the tids of followed inputs without a known derivative
-    are, and why there is none.  ``reading`` is how to call the rule of an op that reads a part of its
-    input.
+    needs_fit : whether shapes or dtypes of inputs and result differ, so that contributions are summed
+    or cast.  ``followed`` says of each input whether it is followed.  ``pick(values)`` is the record.
+    ``positions`` has the places of kept values, by name.  ``hold`` has the places of those that are
+    data of Arrays, and so shared with their handles; ``lifts`` of those that are an input or a result,
+    and so have an id; ``saved`` of those that the op saves beside these.  ``unknown`` has the places of
+    the ids of followed inputs without a known derivative, and the reason.  ``reading`` is how to call
+    the rule of an op that reads a part of its input.
     """
 
     __slots__ = (
@@ -156,7 +156,7 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Where the compiled function's tuple of all values has what the record is picked from."""
+        """Set the places of the record's items in the compiled function's tuple of all values."""
         op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
@@ -171,19 +171,19 @@ class Plan:
 
     # --- reading a record of this plan --------------------------------------------------------------
     def keeps_value(self, name: str) -> bool:
-        """Whether records have a value of this name."""
+        """Return True if records keep a value of this name."""
         return name in self.positions
 
     def kept_value(self, record: Record, name: str) -> Any:
-        """The value of this name in a record."""
+        """Return the value of this name in a record."""
         return record[self.positions[name]]
 
     def kept_parameters(self, record: Record) -> dict[str, Any]:
-        """The op's parameters, as a record has them."""
+        """Return the op's parameters in a record."""
         return {name: self.kept_value(record, name) for name in self.op.parameters}
 
     def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
-        """Shape and dtype of a result; None for what a record has neither in it nor beside it."""
+        """Return shape and dtype of a result; None for one that a record does not keep."""
         if self.keeps_value(y):
             kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
@@ -194,16 +194,16 @@ class Plan:
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
-        """A record with other values under some names."""
+        """Return a record with other values under some names."""
         by_place = {self.positions[name]: value for name, value in values.items()}
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 
     def kept_data(self) -> Iterator[str]:
-        """The names of what records keep beside shapes and dtypes."""
+        """Return the names of the values that records keep beside shapes and dtypes."""
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Shape and dtype of each input, for a joint rule whose contributions are to fit."""
+        """Return shape and dtype of each input, for a joint rule whose contributions are to fit."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
@@ -211,13 +211,13 @@ class Plan:
         return zip(shapes, dtypes, strict=True)
 
     def push_tangents(self, tangents: Any, record: Record) -> list[Any]:
-        """In forward mode: a tangent, or None, for each result of a record."""
+        """Return a tangent, or None, for each result of a record, in forward mode."""
         found: list[Any] = tangents.tangents_of_op(self, record)
         return found
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """How to call the rules of the followed inputs, with places for what they ask for."""
+    """Return how to call the rules of the followed inputs, with places for what they ask for."""
     fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
@@ -229,7 +229,7 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """A linear op is its own derivative; a primitive's is its VJP's transpose."""
+    """Keep what forward mode needs: the parameters of a linear op, else the layouts of results."""
     if op.kind == "linear":
         for name in op.parameters:
             slots.keep_slot(name)
@@ -241,7 +241,7 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
 
 
 def kept_names(op: Op) -> list[str]:
-    """What a record keeps when all inputs are followed and their layouts do not differ."""
+    """Return the names that a record keeps if all inputs are followed and have one layout."""
     if not op.recorded:
         return []
     slots = Slots(2 + len(op.inputs))
@@ -251,7 +251,7 @@ def kept_names(op: Op) -> list[str]:
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
-    """The rules of the followed inputs, with the input that each belongs to."""
+    """Return the rules of the followed inputs, each with its input."""
     if op.joint:
         return [(op.inputs[0], op.joint)]
     # None among the rules is a declaration: no gradient, as for the condition of where.
@@ -262,7 +262,7 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """The followed inputs without a known derivative: where their tid is -> name, and why."""
+    """Return the followed inputs without a known derivative: the place of the id -> name, and reason."""
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
         2 + i: (x, rule.why)
@@ -276,9 +276,9 @@ Step = tuple[int, Rule, int, tuple[Picker, bool, tuple[int, int] | None] | None]
 
 
 def plan_step(pull: Pull) -> Step:
-    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs).
+    """Return a pull as (place of the id, rule, the one kept value or 0, None or the rest).
 
-    All it needs: what picks the kept values, whether the rule takes the namespace after these, and the
+    The rest: what picks the kept values, whether the rule takes the namespace after them, and the
     places of shape and dtype to fit, or None.
     """
     at, rule, only, asks, fit = pull
@@ -294,7 +294,7 @@ def plan_step(pull: Pull) -> Step:
 
 
 def picker(places: Sequence[int]) -> Picker:
-    """What gives the values at these places of a record, as a tuple and without a Python frame."""
+    """Return a function that picks these places of a record as a tuple, without a Python frame."""
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -302,18 +302,17 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """A rule that takes the namespace, its kept value number ``at``, after all others."""
+    """Return a rule that takes the namespace, kept value number ``at`` of this one, after all others."""
     return lambda g, *kept: rule(g, *kept[:at], kept[-1], *kept[at:-1])
 
 
 class Structural:
-    """A plan that is not an op's: how cotangents pass back and tangents forward through its records.
+    """A plan that is no op's: how cotangents pass back and tangents forward through its records.
 
     pull_cotangents : takes a backward pass and a record.  push_tangents : takes a forward pass and a
-    record, and gives a tangent, or None, for each result.  inputs : where a record has the tids of its
-    inputs.
-    cusped : whether what its records hold may have a cusp; then they say so themselves.
-    unfolds : whether its records unfold into others, which carry what a guarded pass knows themselves.
+    record, and returns a tangent, or None, for each result.  inputs : the places of the inputs' ids in
+    a record.  cusped : whether its records may have a cusp; each says so itself.  unfolds : whether its
+    records unfold into others, which carry a guarded pass's activity themselves.
     """
 
     __slots__ = (
@@ -344,7 +343,7 @@ PLANNING = (
 
 
 def number_plan(plan: Plan | Structural) -> int:
-    """Number a plan."""
+    """Enter a plan in PLANS, and return its number."""
     with PLANNING:
         PLANS.append(plan)
         while len(STEPS) < len(PLANS):  # an interruption may have come between the two
@@ -352,25 +351,25 @@ def number_plan(plan: Plan | Structural) -> int:
         return len(PLANS) - 1
 
 
-# --- what any reader of a tape may ask of a record --------------------------------------------------
+# --- questions that any reader of a tape may ask of a record ------------------------------------------
 def plan_of(record: Record) -> Plan | Structural:
-    """The plan by which a record was made."""
+    """Return the plan by which a record was made."""
     return PLANS[record[0]]
 
 
 def results_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that a record made."""
+    """Return the ids of the values that a record made."""
     return record[1] if type(record[1]) is tuple else record[1:2]
 
 
 def inputs_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that went into a record; 0 for what no recorder follows."""
+    """Return the ids of the values that went into a record; 0 for values that no recorder follows."""
     tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
     return tids
 
 
 def ids_made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
-    """These tids and those of all that records make of them."""
+    """Return these ids and those of all values that records make of them."""
     found = set(tids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

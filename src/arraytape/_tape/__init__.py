@@ -7,7 +7,7 @@ from .._util.imports import when_imported
 
 
 def _take_rules(module: ModuleType) -> None:
-    """Give functions of a library that run on Arrays, but hide a part from tapes, rules of their own."""
+    """Register the rules that a room above gives for a library's functions."""
     RULES_FOR[module.__name__]()
 
 

@@ -92,14 +92,14 @@ class ForwardAccumulator(OfThisProcess, Block):
         targets: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The derivative of each target along the tangents; as often as one likes.
+        """Return the derivative of each target along the tangents; may be called any number of times.
 
         Parameters
         ----------
         targets : Array or nesting
             What to differentiate: any nesting of Arrays.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
-            What a target gets that the primals do not reach: None, or zeros ("zero").
+            The answer for a target that does not depend on the primals: None, or zeros ("zero").
 
         Returns
         -------
@@ -137,7 +137,6 @@ class ForwardAccumulator(OfThisProcess, Block):
         return nest.pack_nesting(targets, [self._derivative(y, zero) for y in leaves])
 
     def _derivative(self, y: Array, zero: bool) -> Array | None:
-        """The derivative of one target; what left is said."""
         found = self._pass.tangent_of_target(y)
         mode = mode_of(self._exits)
         self._pass.report_exits(y, found, mode, self._doubts)
@@ -145,7 +144,7 @@ class ForwardAccumulator(OfThisProcess, Block):
 
 
 def tangent_of(x: Any, given: Any) -> Array:
-    """The tangent of a primal, which must be an Array of a dtype that has derivatives."""
+    """Return the tangent of a primal as an Array; raise if the two do not fit each other."""
     if not isinstance(x, Array):
         raise TypeError(
             f"ForwardAccumulator: a primal must be an Array, got {describe(x)} [at {user_line()}]"

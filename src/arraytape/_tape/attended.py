@@ -1,4 +1,4 @@
-"""The backward pass of a recording that is attended: timed, seen by hooks, or with packed data."""
+"""The stepwise backward pass: one record at a time, for a profile, for hooks and for packed data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .recording import Hook, Recording
 
 
 def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
-    """``backward``, one record at a time, with what attends the recording."""
+    """Go through the records as ``backward`` does; time them, call hooks, unpack kept data."""
     groups = groups_of(recording.hooks.values())
     for group in groups:
         group.begin_pass()
@@ -31,7 +31,6 @@ def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
 
 
 def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
-    """The loop of an attended pass."""
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
@@ -50,9 +49,9 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
 
 
 class Group:
-    """Hooks of several values, whose cotangents one function sees together when a pass is done.
+    """Hooks of several values, whose cotangents are handed to one function together when a pass is done.
 
-    call : takes a list with an Array for each value, or None where no cotangent came to it.
+    call : takes a list with an Array for each value, or None for a value without a cotangent.
     """
 
     def __init__(self, count: int, call: Callable[[list[Array | None]], Any]) -> None:
@@ -60,21 +59,21 @@ class Group:
         self.passes: dict[int, list[list[Array | None]]] = {}  # those under way, by thread
 
     def begin_pass(self) -> None:
-        """A pass begins in this thread; others may be under way around it."""
+        """Begin a pass in this thread; passes around it may be under way."""
         self.passes.setdefault(get_ident(), []).append([None] * self.count)
 
     def end_pass(self) -> list[Array | None]:
-        """The pass has ended: what was seen in it."""
+        """End the innermost pass of this thread, and return the cotangents that it saw."""
         return self.passes[get_ident()].pop()
 
     def show(self, found: list[Array | None]) -> None:
-        """Hand over what was seen in a pass, if anything."""
+        """Call the function with the cotangents of a pass, if there are any."""
         if any(g is not None for g in found):
             self.call(found)
 
 
 class Member:
-    """The hook of one value in a group."""
+    """A hook of one value in a group."""
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -84,13 +83,13 @@ class Member:
 
 
 def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
-    """The groups among the hooks of a recording, each once."""
+    """Return the groups among the hooks of a recording, each once."""
     members = [hook for several in hooks for hook in several if isinstance(hook, Member)]
     return list({id(member.group): member.group for member in members}.values())
 
 
 def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
-    """Which record made each of these values; of several that name one, the first."""
+    """Return for each of these ids the place of the first record that made its value."""
     if not tids:
         return {}
     found: dict[int, int] = {}
@@ -102,12 +101,12 @@ def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int
 
 
 def has_cotangent(pass_: BackwardPass, record: Record) -> bool:
-    """Whether there is a cotangent of a result."""
+    """Return True if a result of the record has a cotangent."""
     return any(pass_.cotangents.get(tid) is not None for tid in results_of(record))
 
 
 def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
-    """Show hooks the cotangent of a value; what they give takes its place."""
+    """Call hooks with the cotangent of a value, and replace the cotangent by what they return."""
     g = pass_.cotangents.get(tid)
     if g is None:
         return
@@ -125,7 +124,7 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
 
 
 def replaced_cotangent(g: Array, found: Any) -> Array:
-    """What a hook gave, or the cotangent where it gave None."""
+    """Return what a hook returned, or g if that is None; raise ValueError if it does not fit."""
     if found is None:
         return g
     if not isinstance(found, Array) or (found.shape, found.dtype) != (g.shape, g.dtype):
@@ -137,7 +136,7 @@ def replaced_cotangent(g: Array, found: Any) -> Array:
 
 
 def activate(pass_: GuardedPass, tid: int, g: Any) -> None:
-    """Elements that a hook made other than 0 are active."""
+    """Mark elements that a hook made other than 0 as active."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(tid)
     if mask is not None and mask is not ALL:

@@ -13,16 +13,16 @@ from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .packing import Packed
 
-LARGE = 2**18  # bytes of an array that is worth letting go before its tape
+LARGE = 2**18  # bytes of an array that is freed before its tape
 # What a record holds beside data: it takes no memory to speak of.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
-    """The bytes of the data in the records, and whether that is all they keep.
+    """Return the bytes of the data in the records, and whether that is all they keep.
 
-    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the rule of
-    a ``custom_gradient`` and the function of a ``recompute_grad`` close over cannot be seen.
+    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  Values in the
+    closure of a ``custom_gradient``'s rule or a ``recompute_grad``'s function cannot be seen.
     """
     buffers = Buffers()
     buffers.add_sizes(buffers.new_in(records))
@@ -30,9 +30,9 @@ def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
 
 
 class Buffers:
-    """The buffers that records keep alive, each counted once: by id, which holds while they are kept.
+    """The buffers that records keep alive, each counted once, by id while they are kept.
 
-    complete : whether all that was met said its size.
+    complete : whether the size of all of them is known.
     """
 
     def __init__(self) -> None:
@@ -40,12 +40,12 @@ class Buffers:
         self.total, self.complete = 0, True
 
     def add_sizes(self, found: dict[int, int]) -> None:
-        """Count what ``new_in`` found."""
+        """Count the buffers that ``new_in`` found."""
         self.sizes |= found
         self.total += sum(found.values())
 
     def new_in(self, records: Iterable[Any]) -> dict[int, int]:
-        """The bytes of the buffers in records that are not counted yet, by the id of the buffer."""
+        """Return the bytes of buffers in records that are not counted yet, by the id of the buffer."""
         found: dict[int, int] = {}
         lists: set[int] = set()
         waiting = list(records)
@@ -70,7 +70,7 @@ class Buffers:
 
 
 def parts_of_record(item: Any) -> Sequence[Any] | None:
-    """What something in a record consists of; None for data."""
+    """Return the parts of an item of a record; None for data."""
     if isinstance(item, tuple | list):
         return item
     if isinstance(item, Packed):
@@ -84,14 +84,14 @@ def parts_of_record(item: Any) -> Sequence[Any] | None:
 
 
 def owner_of_memory(data: Any) -> Any:
-    """The array that owns the memory of data: NumPy's and CuPy's views name it as ``base``."""
+    """Return the array that owns the memory of data: the last ``base`` of NumPy's and CuPy's views."""
     while (base := getattr(data, "base", None)) is not None and type(base) in STORAGES:
         data = base
     return data
 
 
 def data_bytes(data: Any) -> int | None:
-    """The bytes of data; None for what is no data of a storage, or does not say."""
+    """Return the bytes of data; None if it is no data of a storage, or its size is not known."""
     if isinstance(data, np.ndarray):
         return data.nbytes
     if type(data) not in STORAGES:
@@ -104,6 +104,6 @@ def data_bytes(data: Any) -> int | None:
 
 
 def is_large_data(data: Any) -> bool:
-    """Whether data is worth letting go before its tape."""
+    """Return True if data is large enough to be freed before its tape."""
     size = data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
     return bool(size >= LARGE)

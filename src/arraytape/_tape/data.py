@@ -1,7 +1,7 @@
-"""What a pass computes on: raw data or, when an outer recorder is active, Arrays.
+"""The data of a pass: raw data or, if an outer recorder is active, Arrays.
 
-Rules are array-API code over a namespace.  On Arrays their own ops are recorded by the outer recorders,
-which is all there is to higher order.
+Rules are array-API code over a namespace.  On Arrays the outer recorders record the rules' own ops:
+that is all it takes for higher order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SMALL = 4096  # elements
 
 
 class RawData:
-    """Raw data; ``storage``, ``kind`` and ``xp`` follow the data of the record at hand."""
+    """Operations of a pass on raw data, in the ``storage`` (``kind``, ``xp``) of the record at hand."""
 
     recorded = False  # whether outer recorders see what is computed
 
@@ -37,11 +37,11 @@ class RawData:
 
     # --- where data lies ------------------------------------------------------------------------
     def on_device_of(self, held: Any) -> AbstractContextManager[Any]:
-        """Within it, operators on raw data compute where a cotangent lies."""
+        """Return a context in which operators on raw data compute on the cotangent's device."""
         return storage_of(held).at(held)
 
     def move_to(self, data: Any) -> None:
-        """Compute where this data lies: a tape may hold values of several storages."""
+        """Compute in the storage of this data from here on: a tape may hold several storages' values."""
         if type(data) is self.storage.kind:
             return
         storage = storage_of(data)
@@ -50,38 +50,38 @@ class RawData:
             self.kind, self.xp = storage.kind, storage.xp
 
     def owns_memory(self, held: Any) -> bool:
-        """Whether data is memory of its own, so that a sum may be formed in it."""
+        """Return True if data owns its memory, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
     sums_in = owns_memory  # whether a sum is to be formed in data
 
     def copy_data(self, data: Any) -> Any:
-        """A copy in memory of its own."""
+        """Return a copy in memory of its own."""
         self.move_to(data)
         return self.xp.asarray(data, copy=True)
 
     def in_place(self, data: Any) -> bool:
-        """Whether a write goes to the memory of data."""
+        """Return True if a write goes to the memory of data."""
         return storage_of(data).in_place(data)
 
     def put(self, data: Any, key: Any, value: Any) -> Any:
-        """Data after ``data[key] = value``."""
+        """Return data after ``data[key] = value``."""
         return storage_of(data).put(data, key, value)
 
     def adds_at(self, key: Any, g: Any) -> bool:
-        """Whether ``add_at`` costs no more than the part that a key names."""
+        """Return True if ``add_at_key`` costs no more than the part that a key names."""
         return True
 
     def add_at_key(self, data: Any, key: Any, g: Any) -> Any:
-        """Data after ``data[key] += g``, where elements named twice add up: itself, where it may be."""
+        """Return data after ``data[key] += g``, where elements named twice add up; may be in place."""
         return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: Any, whole: Any) -> bool:
-        """Whether a write to one is seen through the other."""
+        """Return True if a write to one is seen through the other."""
         return storage_of(part).shares(part, whole)
 
     def part_at_path(self, g: Any, path: Path) -> Any:
-        """The part of a cotangent at the end of a view's path."""
+        """Return the part of a cotangent at the end of a view's path."""
         self.move_to(g)
         return walk_path(g, path, self.xp)
 
@@ -89,43 +89,43 @@ class RawData:
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: Any) -> Array:
-        """A cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
+        """Return a cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
-        """What a user's rule gave, as this pass computes on it."""
+        """Return the result of a user's rule in the form on which this pass computes."""
         return current(x)[1]
 
     def as_gradient(self, g: Any) -> Array:
-        """A gradient as the Array to hand out."""
+        """Return a gradient as the Array to hand out."""
         return wrap(g)
 
     def of_raw(self, data: Any) -> Any:
-        """Raw data as this pass's namespace takes it."""
+        """Return raw data in the form that this pass's namespace takes."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """The record as the rules are to see it."""
+        """Return the record in the form that rules take."""
         return record
 
     # --- hidden axes ------------------------------------------------------------------------------
     def sum_surplus_axes(self, contribution: Any, shape: Any) -> Any:
-        """A contribution summed over the hidden axes that its input lacked when it was recorded.
+        """Sum a contribution over the hidden axes that its input lacked when it was recorded.
 
-        But not over those that are open where the pass was asked for.
+        Hidden axes that are open where the pass was asked for stay.
         """
         if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
             return raw.summed(contribution, gone)
         return contribution
 
     def widen_buffer(self, buffer: Any, g: Any) -> Any:
-        """A buffer with the hidden axes of what is to be added to it."""
+        """Return a buffer with the hidden axes of the cotangent that is to be added to it."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
     def fit_contribution(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
-        """A contribution in the shape and dtype of the input that it belongs to."""
+        """Return a contribution in the shape and dtype of its input."""
         contribution = self.sum_surplus_axes(contribution, shape)
         xp = self.xp
         if contribution.shape != shape:
@@ -144,7 +144,7 @@ class RawData:
         return contribution
 
     def call_rule(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
-        """What a rule gives for a cotangent, and for what it asks of the record."""
+        """Call a rule with a cotangent and the kept values that it asks for."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):
@@ -155,7 +155,7 @@ class RawData:
         return found
 
     def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
-        """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
+        """Return a rule's contribution in its input's shape and dtype; a list if it is joint."""
         if plan.op.checked:
             with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
@@ -169,7 +169,7 @@ class RawData:
         return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """What a user's rule gave: it may have called other ops of its author's, which give Arrays."""
+        """Return a user's rule's result as this pass computes on it; raise TypeError for others."""
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
         if isinstance(part, Array):
@@ -182,7 +182,7 @@ class RawData:
         )
 
     def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
-        """The contributions of a joint rule, one for each input."""
+        """Return the contributions of a joint rule, one for each input."""
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):
@@ -199,14 +199,14 @@ class RawData:
 
 
 def of_followed(part: Any, i: int, plan: Plan) -> Any:
-    """What a joint rule contributes to input number i; None where that is not followed."""
+    """Return a joint rule's contribution to input number i; None if that input is not followed."""
     if type(part) is not Later:
         return part
     return part.form() if plan.followed[i] else None
 
 
 class ArrayData(RawData):
-    """Arrays, which dispatch by themselves: the rules' own ops are recorded by outer recorders."""
+    """Operations of a pass on Arrays: outer recorders record the ops of its rules."""
 
     recorded = True
 
@@ -266,7 +266,7 @@ class ArrayData(RawData):
         return self.xp.asarray(data)
 
     def lift(self, plan: Any, record: Record) -> Any:
-        """The record, as a list, with kept data as Arrays under the tids that outer recorders know."""
+        """Return the record as a list, with kept data as Arrays that outer recorders follow."""
         if not (plan.lifts or plan.saved):
             return record
         items = list(record)

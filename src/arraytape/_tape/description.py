@@ -1,4 +1,4 @@
-"""What a tape says of itself in one line: its state, how much it recorded and keeps, what it watches."""
+"""The one-line description of a tape: its state, its records and their bytes, what is watched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .texts import count_noun, format_bytes
 
 
 def description(recording: Recording | None) -> str:
-    """One line.  It reads what is there and calls no op, so a tape may record meanwhile."""
+    """Return one line.  It calls no op, so that a tape may record meanwhile."""
     if recording is None:
         return "not initialized"
     state = state_of(recording) + (", persistent" if recording.persistent else "")
@@ -26,7 +26,7 @@ def description(recording: Recording | None) -> str:
 
 
 def state_of(recording: Recording) -> str:
-    """Whether the tape records, as seen from the running thread."""
+    """Return the state of the tape, as seen from the running thread."""
     if recording.used_up:
         return "used up"
     if not recording.entered:

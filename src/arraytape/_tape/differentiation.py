@@ -1,4 +1,4 @@
-"""A request for derivatives of what a tape recorded: from targets and sources to gradients."""
+"""Derivatives of a recording: from targets and sources to gradients."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def compute_gradient(
     unconnected_gradients: UnconnectedGradients | str,
     nan: str,
 ) -> Any:
-    """See ``GradientTape.gradient``."""
+    """Return the gradients of ``GradientTape.gradient``."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is ZERO
     guard = guards(nan)
@@ -79,10 +79,10 @@ def compute_gradient(
 
 
 class Differentiation:
-    """Targets and sources on a tape, by the tids of their values.
+    """A request for derivatives: targets and sources by the ids of their values.
 
-    starts : the tids of the targets.  places : those of the sources, each with the path from there
-    to the source.  lacks : what the gradients lack, where values left the tape.
+    starts : the ids of the targets.  places : the ids of the sources, each with the path from there to
+    the source.  lacks : the dependencies that the gradients miss, where values left the tape.
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
@@ -113,7 +113,7 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
     def locate_source(self, x: Array, strays: dict[int, int]) -> Place:
-        """The tid of a source that is not watched, and the path from there to it."""
+        """Return the id of a source that is not watched, and the path from there to the source."""
         tid = self.recording.tid_of(x)
         if not tid:
             tid = strays[id(x)] = strays.get(id(x)) or new_tid()
@@ -123,10 +123,10 @@ class Differentiation:
     def run_pass(
         self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
     ) -> list[Any]:
-        """The gradients by the sources, None where there is none.
+        """Return the gradient of each source; None where there is none.
 
-        picks : whether the seeds pick elements of the targets.  guard : whether a NaN calls for the
-        guarded rerun.  last : whether nothing will be asked of a one-shot tape after this.
+        picks : whether the seeds are 0 but for some elements of the targets.  guard : whether a NaN
+        starts the guarded rerun.  last : whether a one-shot tape is asked for nothing after this.
         """
         first = seeds[0]._data
         storage, recorded = storage_of(first), watched()
@@ -140,7 +140,7 @@ class Differentiation:
         self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
         last: bool,
     ) -> list[Any]:  # fmt: skip
-        """The gradients by the pass that the tape and its data ask for: see ``run``."""
+        """Choose the pass that the tape and its data need; return its gradients."""
         recording, data = self.recording, ArrayData if recorded else RawData
         if last and not recorded and self.may_release(seeds):
             return self.run_and_release(data(storage), seeds, guard)
@@ -156,7 +156,7 @@ class Differentiation:
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """The gradients by a pass that leaves out what selections did not take."""
+        """Return gradients to which elements that no selection took contribute 0."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
         found = self.gradients_through(pass_, seeds)
@@ -167,13 +167,13 @@ class Differentiation:
     def run_checked(
         self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
     ) -> list[Any]:
-        """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
+        """Return the gradients of a pass that checks values, for a tape with ``check_numerics``."""
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
 
     def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
-        """The gradients by one pass."""
+        """Run a pass, and return its gradients."""
         self.seed(pass_, seeds)
         if self.recording.attended():
             attended_backward(pass_, self.recording)
@@ -190,7 +190,7 @@ class Differentiation:
         return self.collect_gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
-        """Seed a pass at the targets, and say what it is asked for."""
+        """Add the seeds to a pass, and tell it which cotangents are wanted."""
         tids, known = {tid for tid, _ in self.places}, self.recording.known
         pass_.wanted = tids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
@@ -199,9 +199,9 @@ class Differentiation:
                 pass_.seed_target(start, pass_.data.of_array(seed))
 
     def may_release(self, seeds: Sequence[Array]) -> bool:
-        """Whether the records may go on the way, and are worth it.
+        """Return True if records may be freed on the way, and keep enough bytes for it.
 
-        Where a target is watched, a message may need them: source and target may be swapped.
+        Not if a target is watched: a message may need the records, as source and target may be swapped.
         """
         recording = self.recording
         if recording.persistent or not keeps_much(recording) or not may_let_go(recording):
@@ -209,7 +209,7 @@ class Differentiation:
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
     def run_and_release(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
-        """The gradients by a pass that takes the records off the tape."""
+        """Return the gradients of a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
         pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
@@ -221,7 +221,7 @@ class Differentiation:
         return found
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
-        """What a pass found for each source."""
+        """Return the gradient of each source from a pass."""
         found: list[Any] = []
         for tid, path in self.places:
             g = pass_.cotangents.get(tid)
@@ -235,7 +235,7 @@ class Differentiation:
         return found
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
-        """What a pass found for a source: never a seed, a view, or one buffer twice."""
+        """Return the gradient of a source: never a seed, a view, or one buffer twice."""
         g, data, borrowed = pass_.cotangents.get(tid), pass_.data, pass_.borrowed
         if g is None:
             return None
@@ -252,7 +252,7 @@ class Differentiation:
         zero: bool,
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
-        """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
+        """Return the caller's answers, zeros in place of None if asked for; warn of causes."""
         if self.lacks is not None:
             self.report_lacks(self.lacks, found)
         if AWAITED:
@@ -272,13 +272,13 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Leave a Cut at gradients that other tapes, which are not asked yet, have no record of."""
+        """Note a Cut at gradients of which tapes that are yet to be asked have no record."""
         results = [g for g in found if isinstance(g, Array) and not g._tid]
         if results:
             note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Say, as the tape is told to, which gradients lack what left."""
+        """Warn or raise, as the tape's ``exits`` says, for gradients that miss what left the tape."""
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
         unseen = any(start not in recording.known for start in self.starts)
@@ -287,7 +287,7 @@ class Differentiation:
         lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     def warn_of_strays(self, found: Sequence[Any]) -> None:
-        """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
+        """Warn of sources that have no gradient by mistake; exits are reported by ``report_lacks``."""
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
@@ -296,7 +296,7 @@ class Differentiation:
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:
-    """Whether a pass has to look out for complex data, or for several storages or devices."""
+    """Return True if a pass has to expect complex data, or several storages or devices."""
     if len(seeds) == 1:
         return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):
@@ -306,7 +306,7 @@ def needs_care(seeds: Sequence[Array]) -> bool:
 
 
 def gradient_has_nan(g: Array) -> bool:
-    """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
+    """Return True if a gradient holds a NaN: the only NaN check of a backward pass."""
     data = g._data  # a gradient is a root: its data is up to date
     if type(data) is np.ndarray:
         flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
@@ -316,7 +316,7 @@ def gradient_has_nan(g: Array) -> bool:
 
 
 def guards(nan: str) -> bool:
-    """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
+    """Return True if a NaN starts the guarded rerun; raise ValueError for an unknown word."""
     if not isinstance(nan, str) or nan not in ("guard", "keep"):
         raise ValueError(f"nan must be 'guard' or 'keep', got {short_repr(nan)} [at {user_line()}]")
     return nan == "guard"

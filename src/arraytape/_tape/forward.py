@@ -1,8 +1,8 @@
 """The forward pass: tangents along given directions, computed while the program runs.
 
-It is a recorder like the tape and takes the same records.  What an op does to tangents follows from
-its one statement: an elementwise line is the map itself, a linear op is its own derivative, and the
-derivative of any other is the transpose of its VJP, which a tape takes of the rule.
+The pass is a recorder like the tape and takes the same records.  An op's one statement says what it does
+to tangents: an elementwise rule is the map itself, a linear op is its own derivative, and the derivative
+of any other op is the transpose of its VJP, which a tape computes from the rule.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
 class ForwardPass(BaseRecorder):
-    """The recorder of forward mode: tangents by tid.
+    """The recorder of forward mode: tangents by value id.
 
-    missing : by tid, the error for the op without a rule that the value went through.  undefined : the
-    factorisations whose tangents are NaN.  journal, after : from the first exit on, where constants
-    entered, and the records without what they keep.
+    missing : by value id, the error for the op without a rule that the value went through.  undefined :
+    the factorisations whose tangents are NaN.  journal, after : from the first exit on, the entries of
+    constants, and the records without what they keep.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,6 @@ class ForwardPass(BaseRecorder):
             raise
 
     def end_forward(self) -> None:
-        """Stop recording."""
         self.frames.clear()
         self.followed = UNFOLLOWED
         remove_recorder(self)
@@ -84,7 +83,7 @@ class ForwardPass(BaseRecorder):
         self.known.add(tid)
 
     def record(self, record: tuple[Any, ...]) -> None:
-        """Take one record: the tangents of its results from those of its inputs."""
+        """Take one record: compute the tangents of its results from those of its inputs."""
         plan = PLANS[record[0]]
         if self.journal is not None:
             self.journal.note(record, len(self.after), depth=2)
@@ -98,9 +97,9 @@ class ForwardPass(BaseRecorder):
         quietly(self.push_record_tangents, plan, record)
 
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
-        """Find the tangents of a record's results; only the recorders around this one see the ops.
+        """Compute the tangents of a record's results; only recorders around this one see the ops.
 
-        For good: it is called in a context of its own.
+        The stack is set and never reset: this is called in a context of its own.
         """
         around = recorders()
         if self in around:
@@ -113,7 +112,7 @@ class ForwardPass(BaseRecorder):
                 self.tangents[tid] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """A value left: from now on remember where constants enter."""
+        """Begin a journal of the entries of constants when a value leaves."""
         if plan is LEFT:
             if self.journal is None:
                 self.journal = Journal(self.known, self.frames)
@@ -123,7 +122,7 @@ class ForwardPass(BaseRecorder):
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
     def report_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
-        """Say what of a derivative left, and what made it NaN."""
+        """Warn or raise for a derivative that misses what left, or that is NaN."""
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
         tid = y._current_id()
@@ -136,7 +135,7 @@ class ForwardPass(BaseRecorder):
 
     # --- tangents ---------------------------------------------------------------------------------
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
-        """Tangents of the results of an op."""
+        """Return the tangents of an op's results."""
         op = plan.op
         if not any(tid in self.tangents for tid in inputs_of(record)):
             return [None] * len(op.outputs)  # of integers that another op gave beside its results
@@ -153,7 +152,7 @@ class ForwardPass(BaseRecorder):
     def tangent_of_elements(
         self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> Array | None:
-        """The tangent of an elementwise op: its rules, applied to those of the inputs."""
+        """Return the tangent of an elementwise op: the sum of its rules on the inputs' tangents."""
         total: Any = None
         new = True  # whether nothing else refers to it: a user's own rule may give what it keeps
         for at, rule, _, asks, _ in plan.pulls:
@@ -166,7 +165,7 @@ class ForwardPass(BaseRecorder):
         return None if total is None else self.lay_out_tangent(plan, record, total, new)
 
     def tangent_by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
-        """The tangent of an op that is linear in each followed input: the op, once for each."""
+        """Return the tangent of an op that is linear in each followed input: the op, once for each."""
         op = plan.op
         assert op.public is not None
         parameters = plan.kept_parameters(record)
@@ -189,9 +188,9 @@ class ForwardPass(BaseRecorder):
     def lay_out_tangent(
         self, plan: Plan, record: tuple[Any, ...], tangent: Any, new: bool
     ) -> Array:
-        """The tangent in its result's shape and dtype, and no other handle on an input's.
+        """Return a tangent in its result's shape and dtype; never another handle on an input's tangent.
 
-        new : whether it is none, if it is no view.
+        new : whether the tangent is the only handle on its data, if it is no view.
         """
         xp: Any = namespace()
         shape, dtype = plan.result_layout(record, "y")
@@ -227,7 +226,7 @@ class ForwardPass(BaseRecorder):
     def tangents_by_transpose(
         self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> list[Array | None]:
-        """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
+        """Return tangents as the transpose of the VJP, which is linear in the cotangent."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
         if plan.keeps_value("unread"):  # cotangents of 0 do not say what will be read
@@ -252,7 +251,7 @@ class ForwardPass(BaseRecorder):
         return found
 
     def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
-        """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""
+        """Return tangents of results from a map of their cotangents ``g`` to those of the inputs."""
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
             tape.watch(cotangents)
@@ -270,22 +269,21 @@ class ForwardPass(BaseRecorder):
 
     # --- what records that are not an op's ask for -------------------------------------------------
     def tangent(self, tid: int) -> Array | None:
-        """The tangent of a value; None where the primals do not reach it."""
+        """Return the tangent of a value; None if it does not depend on the primals."""
         return self.tangents.get(tid)
 
     def tangent_part(self, tangent: Array, path: Path) -> Array:
-        """The part of a root's tangent that belongs to a view."""
+        """Return the part of a root's tangent that belongs to a view."""
         found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 
     def write_tangent(self, write: PutRecord | AddRecord) -> None:
-        """Through a record of a write."""
         self.tangents.apply_write(write)
 
     def push_users_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
     ) -> list[Array | None]:
-        """Tangents of results from a rule of the user's own; none where it has no transpose."""
+        """Return tangents of results from a user's rule; None for each if the rule has no transpose."""
         try:
             return self.transpose_rule(cotangents, pull_back)
         except MissingRule as error:  # said when it matters
@@ -295,7 +293,7 @@ class ForwardPass(BaseRecorder):
     def rerun(
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
-        """Tangents of results through the records of a second run, which calls them ``names``."""
+        """Return tangents of results through the records of a second run, which calls them ``names``."""
         with active(REPLAY):  # vmaps of the function have ended
             for record in records:
                 self.record(record)
@@ -306,10 +304,10 @@ class ForwardPass(BaseRecorder):
 
     # --- results ----------------------------------------------------------------------------------
     def tangent_of_target(self, y: Array) -> Array | None:
-        """The tangent of a target; None for what the primals do not reach.
+        """Return the tangent of a target; None if it does not depend on the primals.
 
-        It is another handle on the tangent's value and no copy, which the recorders around would have
-        to see: they know the value also when they have stopped.
+        The answer is another handle on the tangent's value, not a copy: recorders around would have
+        to see a copy, and know the value even if they have stopped.
         """
         tid, _ = current(y)
         if tid in self.missing:
@@ -327,7 +325,7 @@ class ForwardPass(BaseRecorder):
 
 
 def without_kept(plan: Plan | Structural, record: Record) -> Record:
-    """A record without what it keeps: which values went in, and which came out.  Exits stay whole."""
+    """Return a record without what it keeps: the ids of inputs and results.  Exits stay whole."""
     if plan is LEFT:
         return record
     end = plan.inputs.stop if isinstance(plan.inputs, slice) else plan.inputs + 1

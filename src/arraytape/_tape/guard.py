@@ -1,20 +1,18 @@
-"""The guarded rerun: what a selection did not take contributes exactly zero.
+"""The guarded rerun: elements that a selection did not take contribute exactly zero.
 
-``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection left out, 0, with an
-infinite slope: NaN.  The plain backward pass pays nothing for this; when a requested gradient holds
-a NaN, the pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where
-nothing is active. An honest 0 x inf, zero by value and not by selection, stays NaN: ``sqrt(x) **
-2`` at 0.
+``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection left out, 0, by an infinite
+slope: NaN.  The plain backward pass pays nothing for this.  If a requested gradient holds a NaN, the
+pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where nothing is
+active.  A 0 x inf that is zero by value and not by selection stays NaN: ``sqrt(x) ** 2`` at 0.
 
-How activity passes an op, and what is set to 0, follows one of four strategies:
+One of four strategies says how activity passes an op, and what is set to 0:
 
-by rule      the op selects, moves and adds up elements: its rule passes counts on
+by rule      the op selects, moves and adds elements: its rule passes counts on
 in place     an elementwise op: activity stays where it is
-all active   nothing is inactive yet, or the rule is a user's own: every element counts
+all active   nothing is inactive yet, or the rule is a user's: every element counts
 by probing   any other op: its rule, run on generic values, shows what reaches an active element
 
-``gradient(..., nan="keep")`` switches all of this off: the plain pass alone, NaN included, at no look
-at values.
+``gradient(..., nan="keep")`` runs the plain pass alone, without a NaN check.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ def tell_once() -> None:
 
 
 class Contribution(NamedTuple):
-    """What a rule contributes to an input, and which elements of it are active.
+    """A rule's contribution to an input, and which elements of it are active.
 
     borrowed : whether something else may refer to the part.
     """
@@ -70,7 +68,7 @@ class GuardedPass(BackwardPass):
 
     @property
     def masks(self) -> ActivityData:
-        """What masks are computed on."""
+        """Return the operations on masks."""
         return self.activity.data
 
     def passes(self) -> list[BackwardPass]:
@@ -100,7 +98,7 @@ class GuardedPass(BackwardPass):
         super().add_part(reading, plan, record)
 
     def count_parts(self, record: Record) -> None:
-        """Masks of ones in the place of ``ALL``, where a record tells the parts of its input apart."""
+        """Replace ``ALL`` by masks of ones where a record treats parts of its input differently."""
         held = self.activity.cotangents
         for tid in (*results_of(record), *inputs_of(record)[:1]):
             if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
@@ -129,7 +127,7 @@ class GuardedPass(BackwardPass):
     def contributions(
         self, plan: Plan, g: Any, active: Any, record: Record
     ) -> Iterator[Contribution]:
-        """The contributions of a record's rules, by the strategy that suits its op."""
+        """Return the contributions of a record's rules, by the strategy that suits its op."""
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
         if selects(plan, record):
@@ -146,7 +144,7 @@ class GuardedPass(BackwardPass):
     def by_rule_of_op(
         self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """The rule passes counts on as it passes cotangents."""
+        """Pass counts on by the rule, as it passes cotangents."""
         counts = self.masks.as_counts(active, g)
         for pull in plan.pulls:
             parts = self.applied(plan, pull, g, record, lifted)
@@ -159,7 +157,7 @@ class GuardedPass(BackwardPass):
     def all_active(
         self, plan: Plan, g: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Every element of a contribution is active."""
+        """Give each contribution the mask ALL."""
         for pull in plan.pulls:
             for tid, part in self.applied(plan, pull, g, record, lifted):
                 yield Contribution(tid, part, ALL, is_shared(plan, part, g))
@@ -167,7 +165,7 @@ class GuardedPass(BackwardPass):
     def in_place_of(
         self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Activity stays where it is; it is summed over broadcast axes as the contribution is."""
+        """Keep activity where it is; sum it over broadcast axes as the contribution is."""
         for pull in plan.pulls:
             # Before it is summed, where inactive elements would meet active ones.
             part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
@@ -180,7 +178,7 @@ class GuardedPass(BackwardPass):
     def by_probing(
         self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Probe the rules; compute without kept NaN and infinities what these do not truly reach.
+        """Probe the rules; replace kept NaN and infinities that reach nothing active.
 
         So an inactive row of a matrix product does not spoil the sums over the active ones.
         """
@@ -213,13 +211,13 @@ class GuardedPass(BackwardPass):
     def applied(
         self, plan: Plan, pull: Pull, g: Any, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
-        """What a rule contributes to each input."""
+        """Return a rule's contribution to each input."""
         return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
 
     def without_idle_inputs(
         self, plan: Plan, probed: Probe, record: Record, lifted: Record
     ) -> Record:
-        """The record with generic values where an input's element reaches no active result.
+        """Return the record with generic values where an input's element reaches no active result.
 
         Such an element has no part in any derivative of that result.
         """
@@ -232,7 +230,7 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
-        """The record with generic values in place of NaN and infinities."""
+        """Return the record with generic values in place of NaN and infinities."""
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
@@ -240,13 +238,13 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def only(self, mask: Any, part: Any) -> Any:
-        """A contribution with exact zeros where nothing is active."""
+        """Return a contribution with exact zeros where nothing is active."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """What the first probe gave, by the name of the input."""
+    """Return the first probe's results by the name of the input."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

@@ -30,7 +30,7 @@ def compute_jacobian(
     unconnected_gradients: UnconnectedGradients | str,
     chunk_size: int | None = None,
 ) -> Any:
-    """See ``GradientTape.jacobian``.  chunk_size : the most rows that one pass computes."""
+    """Return the Jacobians of ``GradientTape.jacobian``, ``chunk_size`` rows at most in one pass."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
@@ -55,7 +55,7 @@ def compute_batch_jacobian(
     source: Any,
     unconnected_gradients: UnconnectedGradients | str,
 ) -> Any:
-    """See ``GradientTape.batch_jacobian``."""
+    """Return the Jacobian of ``GradientTape.batch_jacobian``."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "batch_jacobian", "target")
@@ -77,7 +77,7 @@ def compute_batch_jacobian(
 
 
 def one_array(x: Any, caller: str, what: str) -> Array:
-    """``x`` itself; TypeError for what is not one Array."""
+    """Return ``x`` if it is one Array; raise TypeError if it is not."""
     parts = nest.parts_of_nesting(x)
     if parts is not None:
         raise TypeError(
@@ -88,7 +88,7 @@ def one_array(x: Any, caller: str, what: str) -> Array:
 
 
 def unit_seed(y: Array, i: int, batch: int) -> Array:
-    """1 at the i-th element (of each of so many entries along the first axis), 0 elsewhere."""
+    """Return 1 at element i, 0 elsewhere; in each of ``batch`` entries along the first axis."""
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
@@ -98,7 +98,7 @@ def unit_seed(y: Array, i: int, batch: int) -> Array:
 
 
 def shaped(g: Any, shape: tuple[int, ...]) -> Any:
-    """A Jacobian in its final shape; None stays None."""
+    """Return a Jacobian in its final shape; None stays None."""
     if g is None or g.shape == shape:
         return g
     return namespace().reshape(g, shape, copy=True)
@@ -107,7 +107,7 @@ def shaped(g: Any, shape: tuple[int, ...]) -> Any:
 def jacobian_rows(
     request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
 ) -> list[Any]:
-    """For each source the gradients of y's elements (of so many entries at once), in rows."""
+    """Return for each source the gradients of y's elements as rows; ``batch`` entries at once."""
     if not request.places:
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
@@ -126,7 +126,7 @@ def jacobian_rows(
 
 
 def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
-    """One backward pass for each row: for each source its rows along a new first axis."""
+    """Return for each source its rows along a new first axis, from one backward pass for each."""
     xp: Any = namespace()
     found = [request.run_pass([seed(i)], picks=True) for i in range(max(rows, 1))]
     return [
@@ -138,15 +138,15 @@ def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
 
 
 def rows_at_once(size: int) -> int:
-    """How many rows one pass computes, when a value on its way has so many elements."""
+    """Return how many rows one pass computes if a value on its way has ``size`` elements."""
     return max(1, MEMORY // (8 * max(size, 1)))
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------
 def largest_of(records: Any) -> int | None:
-    """The most elements that a record keeps in one array; None where a user's rule is among them.
+    """Return the most elements that a record keeps in one array; None if a user's rule is among them.
 
-    Those are not trusted to take batched data.
+    Such rules are not trusted to take batched data.
     """
     largest = 0
     for record in records:
@@ -160,14 +160,14 @@ def largest_of(records: Any) -> int | None:
 
 
 def lacks_batched_form(error: BaseException | None) -> bool:
-    """Whether an error comes from something that many arrays at once cannot do."""
+    """Return True if an error comes from something that has no batched form."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
 
 
 def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int) -> list[Any]:
-    """One backward pass with a batched cotangent, or a few of ``step`` rows each."""
+    """Return all rows, from one backward pass with a batched cotangent for each ``step`` rows."""
     axis_id = new_axis_id()
     chunks = []
     with active(axis_id):
@@ -184,14 +184,14 @@ def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int
 
 
 def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
-    """The rows that a gradient stands for, along a new first axis."""
+    """Return the rows that a batched gradient stands for, along a new first axis."""
     if g is None:
         return None
     return unbatched(g, axis_id, size) if g._tid else wrap(raw.unbatched(g._data, axis_id, size))
 
 
 def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
-    """Some rows of the unit matrix in the shape of y (repeated for each entry of a batch)."""
+    """Return rows of the unit matrix in the shape of y, repeated for each entry of a batch."""
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:
         ones = storage.create("ones", y.device, shape, dtype=y.dtype)

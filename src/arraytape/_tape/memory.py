@@ -1,4 +1,4 @@
-"""What a tape keeps in memory, by op: ``GradientTape.memory``."""
+"""The memory that a tape keeps, by op: ``GradientTape.memory``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .texts import align_table, format_bytes
 
 
 class Kept(NamedTuple):
-    """One row of a MemoryUse: an op, how many records it has, and bytes.
+    """One row of a MemoryUse: an op, the number of its records, and bytes.
 
-    kept : of the buffers that its records keep alive.  shared : those of them that something else keeps
-    alive, too.
+    kept : bytes of the buffers that its records keep alive.  shared : bytes of those that something else
+    keeps alive, too.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 
 
 class MemoryUse:
-    """What a tape keeps in memory, as a table.
+    """A table of the memory that a tape keeps.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class MemoryUse:
 
     @property
     def total(self) -> Kept:
-        """The sum of all rows."""
+        """Return the sum of all rows."""
         return Kept(
             "all",
             sum(row.records for row in self.rows),
@@ -50,7 +50,7 @@ class MemoryUse:
         )
 
     def __str__(self) -> str:
-        """The table, with aligned columns.
+        """Return the table, with aligned columns.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class MemoryUse:
 
 
 def memory_use(recording: Recording) -> MemoryUse:
-    """See ``GradientTape.memory``."""
+    """Return the table of ``GradientTape.memory``."""
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)
@@ -82,7 +82,7 @@ def memory_use(recording: Recording) -> MemoryUse:
 
 
 def shared_buffers(records: Iterable[Record]) -> set[int]:
-    """The buffers, by id, to which something beside these records refers."""
+    """Return the ids of buffers to which something beside these records refers."""
     objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:
@@ -92,7 +92,7 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 
 
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """The arrays in records and the buffers of views, by id, and how often these refer to each."""
+    """Return the arrays in records and their views' buffers by id, and how often these refer to each."""
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
     for item in kept_in(records):
@@ -108,7 +108,7 @@ def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counte
 
 
 def kept_in(records: Iterable[Record]) -> Iterator[Any]:
-    """The arrays in records, one for each place."""
+    """Yield the arrays in records, once for each place."""
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):
@@ -117,7 +117,7 @@ def kept_in(records: Iterable[Record]) -> Iterator[Any]:
 
 
 def references_to_value(box: dict[int, Any], key: int) -> int:
-    """How often what a dict has under a key is referred to, with what Python's version adds."""
+    """Return sys.getrefcount of the value under a key; compare the count with ALONE."""
     return getrefcount(box[key])
 
 

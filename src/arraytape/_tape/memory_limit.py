@@ -1,4 +1,4 @@
-"""The limit on what a tape's records keep: an observer that refuses the record that would pass it."""
+"""The limit on the bytes that records keep: an observer that refuses the record that would pass it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .texts import format_bytes
 
 
 class MemoryLimit:
-    """Observer: counts the bytes that records keep, each buffer once.
+    """An observer that counts the bytes that records keep, each buffer once.
 
     keepers : bytes by op and line.
     """
@@ -31,7 +31,7 @@ class MemoryLimit:
         self.restart()
 
     def restart(self) -> None:
-        """The tape keeps nothing any more."""
+        """Begin to count anew: the tape has dropped its records."""
         self.buffers = Buffers()
         self.keepers: dict[tuple[str, str], int] = {}
 
@@ -50,7 +50,7 @@ class MemoryLimit:
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
-        """What is refused, what the tape keeps, and what to do."""
+        """Return a message that names the refused op, what the tape keeps, and what to do."""
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
         keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (

@@ -1,7 +1,7 @@
 """Causes of a gradient that is None although the tape follows the source: one function for each.
 
-Each tells from what the tape knows, and gives a sentence, or "" where it does not know.  A target that
-merely does not depend on a source is no cause: several sources are asked for, and one is not used.
+Each returns a sentence, or "" where the tape does not know.  That the target does not depend on a source
+is no cause: several sources are asked for, and one of them is not used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Request(NamedTuple):
 
     @property
     def reached_ids(self) -> set[int]:
-        """The ids of the source and of all that the tape knows to be made of it."""
+        """Return the ids of the source and of all values that the tape knows to be made of it."""
         entry = self.recording.watched.get(id(self.source))
         found = {self.tid} if entry is None else {self.tid, entry.root}
         for record in self.recording.records:
@@ -62,13 +62,13 @@ class Request(NamedTuple):
 
     @property
     def since(self) -> int:
-        """The time from which on the source is watched, 0 for what is not, or for a Variable."""
+        """Return the time at which the source was watched; 0 if it is not, or is a Variable."""
         entry = self.recording.watched.get(id(self.source))
         return 0 if entry is None else entry.since
 
 
 def ids_needed_for(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
-    """Return these ids and those of all that the tape knows to have gone into them."""
+    """Return these ids and those of all values that the tape knows to have gone into them."""
     found = set(tids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -127,7 +127,7 @@ def swapped_words(x: Array, target: Array) -> str:
 
 # --- causes -------------------------------------------------------------------------------------------
 def watched_late(request: Request) -> str:
-    """The source had no id yet when an op took it, or is younger than all targets."""
+    """Return a sentence if an op took the source too early, or the source is younger than targets."""
     x, recording, since = request.source, request.recording, request.since
     used, periods = cut_of(x), recording.periods
     if used is not None and not used.tids and periods and periods[0] <= used.time < since:
@@ -149,7 +149,7 @@ def watched_late(request: Request) -> str:
 
 
 def watched_anew(request: Request) -> str:
-    """The source was followed already, and watched anew after the use that counts."""
+    """Return a sentence if the source, followed already, was watched anew after the use that counts."""
     entry, records = request.recording.watched.get(id(request.source)), request.recording.records
     if entry is None or entry.root == entry.source:
         return ""
@@ -164,7 +164,7 @@ def watched_anew(request: Request) -> str:
 
 
 def target_not_recorded(request: Request) -> str:
-    """A target comes of an op that took what the source gave, where the tape did not record."""
+    """Return a sentence if the tape did not record the op between source and target."""
     recording, reached = request.recording, None
     for target, start in zip(request.targets, request.starts, strict=True):
         if start in recording.known or not differentiable(target):
@@ -211,7 +211,7 @@ def where_of(cut: Cut) -> str:
 
 
 def assigned_between(request: Request) -> str:
-    """A Variable that the target was computed of had been given a value of the source's."""
+    """Return a sentence if the source's value was assigned to a Variable that the target depends on."""
     recording = request.recording
     if not recording.assigned_to:
         return ""
@@ -227,7 +227,7 @@ def assigned_between(request: Request) -> str:
 
 
 def another_view(request: Request) -> str:
-    """The source is a view made anew of a part that was used through another view."""
+    """Return a sentence if the source is a new view of a part that was used through another view."""
     x, recording = request.source, request.recording
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
@@ -246,7 +246,7 @@ def another_view(request: Request) -> str:
 
 
 def made_after_target(request: Request) -> str:
-    """The source was computed of what the target was computed of, but later than the target."""
+    """Return a sentence if source and target have a common ancestor, and the source is younger."""
     recording, tid = request.recording, request.tid
     if not request.alone or tid in recording.leaves or request.source._state & IS_VIEW:
         return ""
@@ -261,12 +261,12 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the id that an Array got when it was made; a view's own is that of when it was read."""
+    """Return the id that an Array got when it was made; of a view that of when it was read."""
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
 
 def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequence[int]) -> str:
-    """Return the sentence for a source that has its ancestors in common with the target, if it has."""
+    """Return a sentence if source and target have ancestors in common; else ""."""
     above = ids_needed_for(recording.records, [tid]) & ids_needed_for(recording.records, starts)
     parents = [name_with_layout(e.handle) for e in recording.watched.values() if e.source in above]
     if not parents:
@@ -280,7 +280,7 @@ def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequenc
 
 
 def not_trainable(request: Request) -> str:
-    """The only source is a Variable that tapes do not watch unasked."""
+    """Return a sentence if the only source is a Variable that tapes do not watch unasked."""
     x = request.source
     trainable = getattr(x, "_trainable", True) if x._has_state else True
     if not request.alone or trainable or request.tid in request.recording.known:
@@ -289,7 +289,7 @@ def not_trainable(request: Request) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return ``a``, ``a and b``, ``a, b and c``."""
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 

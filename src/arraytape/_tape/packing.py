@@ -1,4 +1,4 @@
-"""Saved data in other hands: what records keep, packed by a user's function until a rule needs it."""
+"""Saved data packed by a user's function: records keep its result until a rule needs the array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Unpack = Callable[[Any], Array]
 
 
 class Packed:
-    """In a record in the place of an array: what ``pack`` gave for it, and how to have it back."""
+    """The stand-in for an array in a record: the result of ``pack``, and the way back to the array."""
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
@@ -32,7 +32,7 @@ class Packed:
             self.data = pack(x)
 
     def unpack_array(self) -> Any:
-        """The array; ValueError where ``unpack`` gives anything else in its place."""
+        """Return the array; raise ValueError if ``unpack`` returns anything else in its place."""
         x = self.unpack(self.data)
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
@@ -44,7 +44,7 @@ class Packed:
 
 
 def reference(data: Any) -> Callable[[], Any]:
-    """A weak reference; for data of a library that does not allow any, one that finds nothing."""
+    """Return a weak reference to data, or a function that returns None if its type allows none."""
     try:
         return ref(data)
     except TypeError:
@@ -52,10 +52,10 @@ def reference(data: Any) -> Callable[[], Any]:
 
 
 class Packing:
-    """What ``saved_data`` does to records while its block is open: arrays become ``Packed``.
+    """The work of ``saved_data`` while its block is open: it replaces arrays in records by ``Packed``.
 
-    An array that several records keep is packed once, as long as both the array and what it was packed
-    into are alive.  recordings : whose records it packs.
+    An array that several records keep is packed once, as long as both the array and its ``Packed`` are
+    alive.  recordings : those whose records it packs.
     """
 
     def __init__(self, pack: Pack, unpack: Unpack) -> None:
@@ -64,7 +64,7 @@ class Packing:
         self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
     def pack_record(self, record: Record) -> Record:
-        """A record of an op with its arrays packed; any other record as it is."""
+        """Return a record of an op with its arrays packed; any other record as it is."""
         plan = plan_of(record)
         if not isinstance(plan, Plan) or not plan.positions:
             return record
@@ -72,7 +72,6 @@ class Packing:
         return (*record[:first], *map(self.pack_item, record[first:]))
 
     def pack_item(self, item: Any) -> Any:
-        """One thing that a record keeps."""
         if type(item) in (tuple, list):
             return type(item)(map(self.pack_item, item))
         if type(item) not in STORAGES or type(item) is Batched:
@@ -88,7 +87,7 @@ PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=No
 
 
 def unpack_record(item: Any) -> Any:
-    """A record, or one thing that it keeps, with its arrays."""
+    """Return a record, or an item of one, with its arrays."""
     if type(item) is Packed:
         return item.unpack_array()
     if type(item) in (tuple, list) and holds_packed(item):
@@ -97,7 +96,7 @@ def unpack_record(item: Any) -> Any:
 
 
 def holds_packed(item: Any) -> bool:
-    """Whether a record, or one thing that it keeps, has packed arrays in it."""
+    """Return True if a record, or an item of one, holds packed arrays."""
     if type(item) in (tuple, list):
         return any(type(part) in (tuple, list, Packed) and holds_packed(part) for part in item)
     return type(item) is Packed

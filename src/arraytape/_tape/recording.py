@@ -1,4 +1,4 @@
-"""The recorder of a tape: entered, left, stopped, reset, handed to worker threads; what it watches."""
+"""The recorder of a tape: its blocks, in one thread or several, its records, and what it watches."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
+from .record_places import line_of_frame
 from .sweeping import sweeping
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def observed_record(
     packing: Packing | None,
     accounts: tuple[Observer, ...],
 ) -> Observer:
-    """What takes a record: observers and a journal see it, it is packed, and then accounted for.
+    """Return a function that takes a record: observers and a journal see it, it is packed, then counted.
 
-    Each of them may refuse it by raising.
+    Each of them may refuse the record by raising.
     """
 
     def record_observed(record: Record) -> None:
@@ -97,7 +98,7 @@ def observed_record(
 
 
 def check_flags(**flags: Any) -> None:
-    """TypeError for what is neither True nor False."""
+    """Raise TypeError for a flag that is neither True nor False."""
     wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
     if wrong:
         given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
@@ -108,10 +109,11 @@ def check_flags(**flags: Any) -> None:
 
 
 class Watched(NamedTuple):
-    """What is watched, and where its gradient comes together.
+    """A watched Array, and where its gradient comes together.
 
-    root : the tid of its root when it was watched.  source : the tid of which its gradient is the part
-    at the end of ``path``.  since : when that was, 0 for a Variable that was read.
+    root : the id of its root's value when it was watched.  source : the id of the value whose gradient
+    has this one as its part at the end of ``path``.  since : the time of that, 0 for a Variable that
+    was read.
     """
 
     handle: Array
@@ -137,8 +139,8 @@ class Assigned(NamedTuple):
 class Pause:
     """A time in which ``stop_recording`` stopped a tape.
 
-    begun, ended : on the scale of value ids; ended is 0 until it has.  line : the user's.  generator :
-    the name of the generator, or coroutine, that stopped it; "" for other functions.
+    begun, ended : on the scale of value ids; ended is 0 until the end.  line : the user's.  generator :
+    the name of the generator, or coroutine, that stopped the tape; "" for other functions.
     """
 
     __slots__ = ("begun", "ended", "generator", "line")
@@ -148,15 +150,15 @@ class Pause:
 
 
 class Recording(BaseRecorder, SeesAssignments):
-    """What a GradientTape puts on the stack: the recorder, its records and what it follows.
+    """The recorder that a GradientTape puts on the stack: its records and what it follows.
 
-    known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
-    watched : what is watched, by the id of its handle.  implied : tids of roots of which only a view is
-    watched.  leaves : tids that no record makes.  careful, has_missing_rules, left : what the
-    backward pass must look out for, so that it need not look otherwise.  profile, limit : what the tape
-    was asked for, together ``accounts``: they see records as they are kept.  hooks : what sees
-    cotangents, by value id.  packing, packed : by whom records are packed from here on, and whether
-    any is.  frugal : whether new memory is dear, see ``blockwise``.
+    known : the ids that it follows, or would if it were recording; ``followed`` is this set or empty.
+    watched : the watched Arrays, by the id of the handle.  implied : the ids of roots of which only a
+    view is watched.  leaves : ids that no record makes.  careful, has_missing_rules : what the
+    backward pass must expect, so that it need not check otherwise.  profile, limit : observers that the
+    tape was asked for, together ``accounts``: they see records as they are kept.  hooks : functions
+    that see cotangents, by value id.  packing, packed : the Packing of records from here on, and
+    whether any is packed.  frugal : whether new memory is slow to get, see ``blockwise``.
     """
 
     frugal = False
@@ -237,7 +239,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.start_records()
 
     def start_records(self) -> None:
-        """Begin an empty list of records; without observers, to record is its ``append``."""
+        """Begin an empty list of records; without observers, recording is its ``append``."""
         self.records: list[Record] = []
         self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
@@ -249,7 +251,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.numerics.restart_checks()
 
     def choose_record(self) -> None:
-        """Have records go to all that want to see them; other threads may record meanwhile."""
+        """Hand records to all that want to see them; other threads may record meanwhile."""
         if self.observers or self.accounts or self.journal or self.packing is not None:
             self.record = observed_record(
                 self.records, self.observers, self.journal, self.packing, self.accounts
@@ -266,21 +268,21 @@ class Recording(BaseRecorder, SeesAssignments):
         self.choose_record()
 
     def pack_by(self, packing: Packing | None) -> None:
-        """From here on keep what records keep packed, or as it is."""
+        """Keep data packed from here on, or as it is if ``packing`` is None."""
         self.packing = packing
         if packing is not None:
             packing.recordings.append(self)
         self.choose_record()
 
     def attended(self) -> bool:
-        """Whether the backward pass is timed, seen by hooks, or has to unpack records."""
+        """Return True if the backward pass is stepwise: timed, seen by hooks, or with packed records."""
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter_block(self, block: Callable[[], Any] | None = None) -> None:
         """Record in this thread from here on.
 
-        block : gives None when the ``with`` statement is over, whether or not it left.
+        block : returns None once the ``with`` statement is over, whether or not it was left.
         """
         if self.active and self.block is not None and self.block() is None:
             self.leave_block()  # that was interrupted
@@ -314,7 +316,7 @@ class Recording(BaseRecorder, SeesAssignments):
             raise
 
     def leave_block(self) -> None:
-        """The tape's own block ends."""
+        """End the tape's own block."""
         remove_recorder(self)
         with ENTERING:
             self.open = False
@@ -344,7 +346,7 @@ class Recording(BaseRecorder, SeesAssignments):
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        """Values were used in a thread that does not record: an exit, if this tape follows them."""
+        """Note an exit of values that this tape follows and that a thread used that does not record."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another task of this thread, which has nothing to do with this tape
         line = user_line()
@@ -354,7 +356,6 @@ class Recording(BaseRecorder, SeesAssignments):
                 tell_exit([self], tid, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
-        """Stop recording everywhere."""
         remove_recorder(self)
         with ENTERING:
             self.open = False
@@ -379,7 +380,7 @@ class Recording(BaseRecorder, SeesAssignments):
         push_recorder(self)
 
     def leave_worker(self) -> None:
-        """A worker's block ends."""
+        """End a worker's block."""
         remove_recorder(self)
         with ENTERING:
             if get_ident() in self.workers:
@@ -387,17 +388,17 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.rest()
 
     def stop_recording(self) -> Stopped:
-        """Record nothing in this thread: see ``GradientTape.stop_recording``."""
+        """Return a block in which this thread records nothing: see ``GradientTape.stop_recording``."""
         return Stopped(self, user_frame())
 
     def reset(self) -> None:
-        """Drop everything that was recorded and watched, and go on recording if it was."""
+        """Drop all records and all that is watched, and go on recording if the tape was."""
         self.forget_records()
         self.reset_at = user_line()
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """What the backward pass must look out for, so that it need not look otherwise."""
+        """Note what the backward pass must expect, so that it need not check otherwise."""
         if plan is LEFT:
             self.note_exit(record)
         elif plan is ENTERED:
@@ -409,7 +410,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.careful = True  # complex data, or more than one storage
 
     def note_exit(self, record: Sequence[Any]) -> None:
-        """A value left: from now on remember where constants enter, which may be made of it."""
+        """Note an exit, and from the first one on where constants enter, which may derive from it."""
         with MOVING:
             journal = self.journal  # which its own thread may drop meanwhile, at a gradient
             if journal is None:
@@ -420,7 +421,7 @@ class Recording(BaseRecorder, SeesAssignments):
             journal.left(record)
 
     def index_of_record(self, tid: int) -> int:
-        """The place of the record that made a value, which is one of the last."""
+        """Return the place of the record that made a value, which is one of the last."""
         places = range(len(self.records) - 1, -1, -1)
         return next(place for place in places if tid in results_of(self.records[place]))
 
@@ -443,20 +444,20 @@ class Recording(BaseRecorder, SeesAssignments):
             self.follow(leaf, since)
 
     def assigned(self, variable: Any, value: Any, /) -> None:
-        """Remember that a Variable gets a value: there a gradient ends."""
+        """Note that a Variable gets a value: a gradient ends there."""
         tid = value._current_id() if isinstance(value, Array) else 0
         if tid:
             said = Assigned(new_tid(), variable._current_id(), tid, variable.name, user_line())
             self.assigned_to += (said,)
 
     def accessed(self, x: Any, /) -> None:
-        """A Variable was read; the trainable ones are watched."""
+        """Watch a Variable that is read, if it is trainable."""
         new = self.watches_variables and x._trainable and x._current_id() not in self.known
         if new and self.followed is not UNFOLLOWED and inexact(x._data):
             self.follow(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables among what is watched, in the order in which they were made."""
+        """Return the watched Variables, in the order in which they were made."""
         return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
     def follow(self, x: Array, since: int = 0) -> None:
@@ -502,13 +503,13 @@ class Recording(BaseRecorder, SeesAssignments):
             self.watched[id(x)] = tuple.__new__(Watched, (x, tid, source, path, since))
 
     def watch_large(self, data: Any) -> None:
-        """From the first large array on, records of dead results go."""
+        """Free records of dead results from the first large array on."""
         if is_large_data(data):
             self.watches_large = True
             self.choose_record()
 
     def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
-        """Where the gradient comes together of what is watched when records have its root already."""
+        """Return the id and path of the gradient of a watched Array whose root has records already."""
         if not path and tid not in self.implied:
             return tid, path
         # What was recorded of the root counts for other sources, not for what is watched from now on.
@@ -525,7 +526,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- for derivatives -------------------------------------------------------------------------
     def check_usable(self) -> None:
-        """RuntimeError for a tape of which no derivative can be asked now."""
+        """Raise RuntimeError if no derivative can be asked of the tape now."""
         if self.used_up:
             raise RuntimeError(f"{USED_UP} [at {user_line()}] {see('tape-used-up')}")
         if not self.entered:
@@ -544,9 +545,9 @@ class Recording(BaseRecorder, SeesAssignments):
             )
 
     def without_doubles(self) -> None:
-        """Have each view's value recorded once: workers that read a view at once each record it.
+        """Make each view's value recorded once: workers that read a view at once each record it.
 
-        The first record counts.  The others become those of new values without handles, so that each
+        The first record counts.  The others become records of new values without handles, so that each
         record keeps its place.
         """
         with MOVING:
@@ -558,7 +559,7 @@ class Recording(BaseRecorder, SeesAssignments):
                     found.add(record[1])
 
     def tid_of(self, x: Array, current_value: bool = False) -> int:
-        """The tid of an Array as a source (what it held when it was watched) or of its current value."""
+        """Return the id of an Array's value when it was watched, or of its current value."""
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source
         tid = x._current_id()
@@ -574,11 +575,11 @@ class Recording(BaseRecorder, SeesAssignments):
         return tid
 
     def paused(self) -> AbstractContextManager[Any]:
-        """Within it a one-shot tape is stopped; it goes on when what happens there fails."""
+        """Return a block in which a one-shot tape is stopped; the tape goes on if the block raises."""
         return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
-        """A derivative was given: a one-shot tape drops its records."""
+        """Drop the records of a one-shot tape: a derivative was given."""
         if not self.persistent:
             if self.active:
                 self.close_everywhere()
@@ -599,17 +600,17 @@ class Recording(BaseRecorder, SeesAssignments):
 class Stopped(Context):
     """The block of ``stop_recording``.
 
-    A stand-in keeps the tape's place, in this thread and task only: a generator that is finished
-    elsewhere puts nothing on a stack that is not its own.
+    A stand-in keeps the tape's place, in this thread and task only: a generator that ends in another one
+    puts nothing on a stack that is not its own.
 
-    frame : that of the user's function that stops it; None where arraytape does.
+    frame : the user's function that stops the tape; None if arraytape does.
     """
 
     pause: Pause | None = None
 
     def __init__(self, recording: Recording, frame: FrameType | None = None) -> None:
         self.recording, self.paused = recording, Paused(recording)
-        self.said = None if frame is None else (line_of(frame), generator_of(frame))
+        self.said = None if frame is None else (line_of_frame(frame), generator_of(frame))
 
     def _begin(self) -> None:
         if not self.recording.active:
@@ -628,11 +629,6 @@ class Stopped(Context):
         if self.recording.active:
             replace_recorder(self.paused, self.recording)
         remove_recorder(self.paused)
-
-
-def line_of(frame: FrameType) -> str:
-    """Return ``file:line`` of a frame."""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def generator_of(frame: FrameType) -> str:

@@ -1,8 +1,8 @@
 """Sources that a tape does not follow: why their gradient is None, in one line.
 
-A source that was watched, or computed of what was, and on which the target does not depend is no
-mistake: several sources are asked for, and one of them is not used.  Sources that the tape never
-followed, and a target that the source was computed of, are.
+No warning is due if a source was watched, or computed of what was, and the target does not depend on it:
+several sources are asked for, and one of them is not used.  A warning is due if the tape never followed
+the source, or the target was computed of nothing but what the source was computed from.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
 
 
 def follows(recording: Recording, x: Array) -> bool:
-    """Whether a tape follows an Array, as what it watches or as what was computed of that.
+    """Return True if a tape follows an Array, as a watched one or as one that was computed of such.
 
-    To ask changes nothing.
+    The question changes nothing.
     """
     if id(x) in recording.watched:
         return True
@@ -33,7 +33,7 @@ def follows(recording: Recording, x: Array) -> bool:
 
 
 def alike_among(recording: Recording) -> dict[str, Array]:
-    """Of what a tape watches, the first of each shape and dtype."""
+    """Return, of what a tape watches, the first Array of each shape and dtype."""
     handles = [entry.handle for entry in recording.watched.values()]
     return {layout_text(x): x for x in reversed(handles)}
 
@@ -41,9 +41,10 @@ def alike_among(recording: Recording) -> dict[str, Array]:
 def why_not_followed(
     recording: Recording, x: Array, alikes: Callable[[], Mapping[str, Array]] | None = None
 ) -> str:
-    """Why a tape does not follow a source, and what to do; "" if it does, or a Variable is not to be.
+    """Return why a tape does not follow a source, and what to do; "" if it does or need not.
 
-    alikes : gives ``alike_among``, where that is asked for more than once.
+    A Variable need not be followed.  alikes : returns ``alike_among``, for callers that ask more than
+    once.
     """
     if follows(recording, x):
         return ""
@@ -78,7 +79,7 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Of the targets that are watched, for each value that was made of some the first of these."""
+    """Return for each value made of watched targets the first of these targets."""
     leaves = [
         (target, start)
         for target, start in zip(targets, starts, strict=True)
@@ -96,7 +97,7 @@ def warn_of_strays(
     recording: Recording, asked: Sequence[tuple[Array, int]], targets: Sequence[Array],
     starts: Sequence[int], alone: bool,
 ) -> None:  # fmt: skip
-    """A TapeWarning for each source, with its tid, that has no gradient by mistake.
+    """Warn of each source, given with its id, that has no gradient by mistake.
 
     alone : whether no source at all has a gradient.
     """

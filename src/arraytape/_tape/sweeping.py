@@ -1,14 +1,14 @@
-"""Dead branches: records of values that nothing refers to, dropped while a tape records.
+"""Dead-record collection: records of values that nothing refers to are freed while a tape records.
 
-A value has an id, one int object, which whatever may ask for the value refers to: Arrays and views,
-records that compute on it, other recorders, code that is about to make an Array of it.  When nothing
-refers to the id but the record that made the value and the set of what the tape follows, no gradient
-can ask for it, and the record goes; with it go its references to other ids, so that one look from the
-end finds whole branches.
+A value has an id, one int object.  Whatever may ask for the value refers to that object: Arrays and
+views, records that compute on the value, other recorders, code that is about to make an Array of it.
+If nothing refers to the id but the record that made the value and the set of what the tape follows, no
+gradient can ask for the value, and the record is freed; its references to other ids go with it, so that
+one walk from the end finds whole branches.
 
-Only tapes that watch a large array look at the bytes that they keep, since to look takes longer than
-to record a small op.  Every ``YOUNG`` bytes the records since the last time are looked at, and all of
-them when what stayed has doubled.
+Only tapes that watch a large array count the bytes that they keep, since counting takes longer than
+recording a small op.  Every ``YOUNG`` bytes the records since the last time are checked, and all records
+once the bytes that stayed have doubled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALL = 2**14  # which they are not where they are fewer than these for each
 
 
 def nothing(at: Any, record: Record) -> None:
-    """A record that has gone passes nothing on."""
+    """Pass nothing on: the record was freed."""
 
 
 # In the place of a record that goes: another thread may go through the list at this moment.
@@ -39,7 +39,7 @@ GONE: Record = (Structural("gone", nothing, lambda at, record: []).number, 0, 0)
 
 
 def references_to_id(ids: tuple[int, ...], place: int) -> int:
-    """How often an id in a tuple is referred to, with what Python's version adds."""
+    """Return sys.getrefcount of an id in a tuple; compare the count with ALONE."""
     return getrefcount(ids[place])
 
 
@@ -49,8 +49,8 @@ ALONE = references_to_id((0, int("1" * 12)), 1)  # of what a tuple alone refers 
 class Sweeping:
     """The ``record`` of a recording that watches a large array.
 
-    swept : how many records were looked at.  young, old : bytes of what is kept since then, and before.
-    full : when so many bytes stayed, all records are looked at again.
+    swept : how many records were checked.  young, old : the bytes kept since then, and before.  full :
+    the bytes at which all records are checked again.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -59,7 +59,7 @@ class Sweeping:
         self.young, self.old, self.full = 0, 0, YOUNG
 
     def collect_and_record(self, record: Record) -> None:
-        """Keep a record, and look at all that is new when it keeps much."""
+        """Keep a record; free dead ones each time ``YOUNG`` bytes are new."""
         recording = self.recording()
         if recording is None:  # the tape went with this record
             return
@@ -72,7 +72,7 @@ class Sweeping:
             recording.record = recording.records.append
 
     def sweep(self, recording: Recording) -> None:
-        """Drop the records that no gradient can ask for."""
+        """Free the records that no gradient can ask for."""
         if recording.shared:  # workers may be about to record
             recording.record = recording.records.append
             return
@@ -90,7 +90,7 @@ class Sweeping:
 
 
 def alive_from(start: int, records: list[Record], known: set[int]) -> list[Record]:
-    """The records from a place on that a gradient may ask for; in the list the others are ``GONE``."""
+    """Return the records from a place on that a gradient may ask for; replace the others by ``GONE``."""
     for place in range(len(records) - 1, start - 1, -1):
         if is_dead(records[place], known):
             out = records[place][1]
@@ -100,7 +100,7 @@ def alive_from(start: int, records: list[Record], known: set[int]) -> list[Recor
 
 
 def is_dead(record: Record, known: set[int]) -> bool:
-    """Whether nothing but the record and the set of known ids refers to the ids of its results."""
+    """Return True if only the record and the set of known ids refer to the ids of its results."""
     if type(record[1]) is tuple:
         ids: tuple[int, ...] = record[1]
         return all(
@@ -111,12 +111,12 @@ def is_dead(record: Record, known: set[int]) -> bool:
 
 
 def out_is_known(ids: tuple[Any, ...], place: int, known: set[int]) -> bool:
-    """Whether the other reference is that of the known ids."""
+    """Return True if the id is known: then the other reference is that of the known ids."""
     return ids[place] in known
 
 
 def bytes_in(record: Record) -> int:
-    """The bytes of NumPy's arrays in a record."""
+    """Return the bytes of NumPy's arrays in a record."""
     total = 0
     for item in record:
         if type(item) is ndarray:
@@ -125,5 +125,5 @@ def bytes_in(record: Record) -> int:
 
 
 def sweeping(recording: Recording) -> Callable[[Record], Any]:
-    """What takes the records of a recording that watches a large array."""
+    """Return a function that takes the records of a recording that watches a large array."""
     return Sweeping(recording).collect_and_record

@@ -1,4 +1,4 @@
-"""The table of what a tape recorded: by op, by line, by Module."""
+"""The table of a tape's records: by op, by line, by Module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 class Summary:
-    """What a tape recorded, as a table.
+    """A table of what a tape recorded.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Summary:
 
     @property
     def total(self) -> Row:
-        """The sum of all rows."""
+        """Return the sum of all rows."""
         records, kept = sum(row.records for row in self.rows), sum(row.kept for row in self.rows)
         if all(row.forward is None for row in self.rows):
             return Row("all", records, kept, None, None)
@@ -53,7 +53,7 @@ class Summary:
         return Row("all", records, kept, forward, sum(row.backward or 0.0 for row in self.rows))
 
     def __str__(self) -> str:
-        """The table, with aligned columns.
+        """Return the table, with aligned columns.
 
         Returns
         -------
@@ -69,13 +69,12 @@ class Summary:
 
 
 def cells(row: Row) -> list[str]:
-    """A row as text."""
     times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
     return [shortened(row.name), str(row.records), format_bytes(row.kept), *times]
 
 
 def shortened(name: str) -> str:
-    """A name without the working directory, or that of installed packages, at the start of a path."""
+    """Return a name without the working directory, or that of installed packages, at its start."""
     _, packages, rest = name.partition("site-packages" + os.sep)
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
@@ -88,7 +87,7 @@ KEYS: dict[str, Callable[[Line], str]] = {
 
 
 def table(recording: Recording, by: str) -> Summary:
-    """See ``GradientTape.summary``."""
+    """Return the table of ``GradientTape.summary``."""
     if not isinstance(by, str) or by not in KEYS:
         raise ValueError(
             f"summary: by must be one of {', '.join(KEYS)}, got {short_repr(by)} [at {user_line()}]"
@@ -106,7 +105,7 @@ def table(recording: Recording, by: str) -> Summary:
 
 
 def lines_of(recording: Recording) -> dict[int, Line]:
-    """What records alone say."""
+    """Return a line for each record, without places and times."""
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
         found = buffers.new_in([record])
@@ -118,7 +117,7 @@ def lines_of(recording: Recording) -> dict[int, Line]:
 def summary_rows(
     lines: dict[int, Line], backward: dict[int, float] | None, key: Callable[[Line], str]
 ) -> list[Row]:
-    """The rows, the largest first.  backward : seconds by the keys of the lines, if they were taken."""
+    """Return the rows, the largest first.  backward : seconds by the keys of the lines, if taken."""
     rows: dict[str, Row] = {}
     for tid, line in lines.items():
         name = key(line)
@@ -134,5 +133,4 @@ def summary_rows(
 
 
 def seconds(row: Row) -> float:
-    """The time of a row both ways."""
     return (row.forward or 0.0) + (row.backward or 0.0)

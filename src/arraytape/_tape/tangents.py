@@ -1,8 +1,8 @@
-"""The tangents of forward mode, by the names of the values to which they belong.
+"""The tangents of forward mode, by value id.
 
-A write to an array changes a part of its tangent.  What was a tangent before its value was written
-to is seldom asked for again, so the write goes into the old one's memory, and only the part that
-it changed is put aside: a loop that writes T rows costs T rows.
+A write to an array changes a part of its tangent.  The tangent of the value before the write is seldom
+asked for again, so the write goes into that tangent's memory, and only the part that it changed is put
+aside: a loop that writes T rows costs T rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .data import ArrayData
 
 
 class Tangents:
-    """Tangents by tid, older ones among them as what a write took away."""
+    """Tangents by value id; of a value that was written to, the part that the write replaced."""
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
@@ -44,7 +44,7 @@ class Tangents:
         self._held[tid] = tangent
 
     def _restored(self, tid: int) -> Array:
-        """What the tangent was before the writes that followed."""
+        """Return a tangent as it was before the writes that followed."""
         taken = []
         while tid in self._before:
             tid, *change = self._before[tid]
@@ -57,7 +57,7 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Through a record of a write: the tangent of the root's new value."""
+        """Set the tangent of a root's new value, from a record of a write."""
         old, path = write.old, write.path
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
@@ -85,14 +85,15 @@ class Tangents:
 
 
 def write_key(write: PutRecord | AddRecord) -> Any:
-    """The key of what is written to, at the end of the path."""
+    """Return the key of a write at the end of its path."""
     return ... if isinstance(write, AddRecord) else write.key
 
 
 def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:
-    """Whether a write may go into a tangent: it reads another one, and adds no hidden axes.
+    """Return True if the write can be applied to the tangent in place.
 
-    key : the key, and the path to where it is applied.
+    Then the written tangent is another one, and adds no hidden axes.  key : the key, and the path to
+    where it is applied.
     """
     if t is whole or axis_ids_of(key):
         return False
@@ -100,7 +101,7 @@ def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:
 
 
 def write_into_tangent(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
-    """A root's tangent after a write into it, when the value written has the tangent ``t``."""
+    """Return a root's tangent after a write into it of a value with the tangent ``t``."""
     path = write.path
     if t is not None and is_complex(t) and write.root_dtype.kind != "c":
         t = at.xp.real(t)

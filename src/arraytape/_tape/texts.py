@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def format_bytes(size: int) -> str:
-    """``"96 bytes"``, ``"3.1 kB"``, ``"2.0 GB"``."""
+    """Return ``"96 bytes"``, ``"3.1 kB"``, ``"2.0 GB"``."""
     if size < 1000:
         return count_noun(size, "byte")
     value, units = size / 1000, ["GB", "MB", "kB"]
@@ -17,12 +17,12 @@ def format_bytes(size: int) -> str:
 
 
 def count_noun(count: int, what: str) -> str:
-    """``"1 record"``, ``"2 records"``."""
+    """Return ``"1 record"``, ``"2 records"``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def align_table(lines: Sequence[Sequence[str]]) -> str:
-    """A table of lines of cells: the first column to the left, the others to the right."""
+    """Return a table of lines of cells: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])

@@ -1,7 +1,7 @@
 """The warning that a derivative is NaN because a factorisation does not determine it.
 
 Rules that ask which results are never read (``unread``) are those of factorisations whose vectors are a
-free choice at some matrices: they give NaN there, unless the function does not depend on the choice.
+free choice at some matrices.  There they give NaN, unless the function does not depend on the choice.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def is_nan(data: Any) -> bool:
 
 
 def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: Any) -> None:
-    """Note an op whose rule gave NaN of numbers: the message's words for it.
+    """Note an op whose rule gave NaN of numbers, in words for the warning.
 
-    given : what the rule was applied to; its absent parts are None.  found : what it gave.
+    given : the rule's arguments, None for absent ones.  found : its result.
     """
     if is_nan(found) and not any(map(is_nan, given)):
         notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")

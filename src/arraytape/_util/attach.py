@@ -19,7 +19,7 @@ RULES_FOR: dict[str, Callable[[], None]] = {}
 
 
 def attach_method(cls: type, name: str) -> Callable[[F], F]:
-    """Decorator: the function is also the method ``name`` of ``cls``."""
+    """Return a decorator that sets the function as the method ``name`` of ``cls``."""
 
     def attached(function: F) -> F:
         setattr(cls, name, function)
@@ -31,7 +31,7 @@ def attach_method(cls: type, name: str) -> Callable[[F], F]:
 def read_only_property(
     fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
 ) -> property:
-    """A property that cannot be set: the AttributeError says what to do."""
+    """Return a property that cannot be set: the AttributeError gives advice."""
 
     def fset(x: Any, value: Any) -> NoReturn:
         raise AttributeError(

@@ -23,12 +23,12 @@ LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
 
 
 def reentrant_lock() -> Any:
-    """A lock that its thread may take again, also where an interruption has left it taken."""
+    """Return a lock that its thread may take again, even if an interruption has left it taken."""
     return renewed(RLock())
 
 
 def renewed(made: Any) -> Any:
-    """A lock that is free in a forked child, whichever thread held it in the parent."""
+    """Register a lock, so that it is free in a forked child; return it."""
     LOCKS.add(made)
     return made
 
@@ -40,7 +40,7 @@ LOADING = reentrant_lock()
 
 
 def in_one_step(held: Any) -> Callable[[F], F]:
-    """Decorator: where Python runs without a GIL, the function holds a reentrant lock."""
+    """Return a decorator: the function holds a reentrant lock if Python runs without a GIL."""
 
     def with_lock(function: F) -> F:
         if not FREE_THREADED:

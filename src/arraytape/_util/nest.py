@@ -16,9 +16,9 @@ END = object()
 
 # --- taking apart -------------------------------------------------------------------------------
 def leaves(structure: Any) -> list[Any]:
-    """The leaves of a nesting, in order; None counts as a leaf.
+    """Return the leaves of a nesting, in order; None counts as a leaf.
 
-    ValueError for one that holds itself.
+    Raise ValueError for a nesting that holds itself.
     """
     cls = type(structure)
     if KINDS[cls] is None:
@@ -55,18 +55,18 @@ def _collect(structure: Any, found: list[Any]) -> None:
 
 
 def parts_of_nesting(value: Any) -> Any:
-    """The parts of a container: a dict by name, or a list or tuple; None for a leaf."""
+    """Return the parts of a container: a dict by name, or a list or tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
 
 
 def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
-    """Parts with their names: keys, or the places in the order."""
+    """Return parts with their names: keys, or the places in the order."""
     return iter(parts.items() if isinstance(parts, dict) else enumerate(parts))
 
 
 def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple[str, Any, Any]]:
-    """Each leaf as (path of names, leaf, the container that it is a part of)."""
+    """Yield each leaf as (path of names, leaf, the container that it is a part of)."""
     parts = parts_of_nesting(structure)
     if parts is None:
         yield path, structure, owner
@@ -76,7 +76,7 @@ def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple
 
 
 def place_in_nesting(leaf: Any, structure: Any) -> str:
-    """Where a leaf is that does not fit, for messages; "" where it is no part of a container."""
+    """Return the path of a leaf for messages; "" if it is no part of a container."""
     for path, found, owner in located(structure):
         if found is leaf and owner is not None:
             return f" at {path!r}{_way_out(owner)}"
@@ -95,7 +95,7 @@ def _way_out(owner: Any) -> str:
 
 # --- putting together ---------------------------------------------------------------------------
 def pack_nesting(structure: Any, found: list[Any]) -> Any:
-    """The nesting of ``structure`` with the leaves of ``found`` in their places."""
+    """Return the nesting of ``structure`` with the leaves of ``found`` in their places."""
     if type(structure) is list and _all_leaves(structure):
         return found
     flat = iter(found)
@@ -125,11 +125,11 @@ def _fill(structure: Any, flat: Iterator[Any]) -> Any:
 
 # --- one nesting beside another -----------------------------------------------------------------
 def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False) -> list[Any]:
-    """The leaves of ``other`` in the order of ``structure``; parts that have names go by these.
+    """Return the leaves of ``other`` in the order of ``structure``; named parts go by their names.
 
-    ValueError naming ``name`` where the nestings differ; a list may stand for a tuple, and a dict for
-    whatever has parts of the same names.  numbers : whether a list of numbers, or of such lists, may
-    stand for a leaf.
+    Raise ValueError naming ``name`` if the nestings differ.  A list may stand for a tuple, and a dict
+    for any container with parts of the same names.  numbers : whether a list of numbers, or of such
+    lists, may stand for a leaf.
     """
     parts, matches = parts_of_nesting(structure), parts_of_nesting(other)
     if parts is None:
@@ -163,16 +163,17 @@ def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False)
 
 
 def holds_numbers(value: Any, depth: int = 64) -> bool:
-    """Whether a value is a number, or a list or tuple of nothing but numbers, as deep as axes go."""
+    """Return True for a number, or a list or tuple of nothing but numbers, as deep as axes go."""
     if isinstance(value, list | tuple):
         return depth > 0 and bool(value) and all(holds_numbers(x, depth - 1) for x in value)
     return isinstance(value, int | float | complex | np.number | np.bool)
 
 
 def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
-    """A nesting of dicts and lists with True for each wanted leaf; None where there is nothing.
+    """Return a nesting of dicts and lists with True for each wanted leaf; None if there is none.
 
-    wanted : says for each leaf in turn whether it is.  What the others leave empty is left out.
+    wanted : yields for each leaf in turn whether it is wanted.  Containers without wanted leaves are
+    left out.
     """
     parts = parts_of_nesting(structure)
     if parts is None:
@@ -185,9 +186,9 @@ def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
 
 
 def in_order_of(structure: Any, other: Any, name: str) -> Any:
-    """``other`` with its names in the order of those that ``structure`` has in their places.
+    """Return ``other`` with its names in the order of those that ``structure`` has in their places.
 
-    ValueError naming ``name`` for a dict that has no like there: its order is unknown.
+    Raise ValueError naming ``name`` for a dict without counterpart there: its order is unknown.
     """
     given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:
