@@ -33,7 +33,7 @@ UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
 
 
 class Place(Protocol):
-    """Where writes take place: a storage, for its raw data, or a pass, for what it computes on."""
+    """A target of writes: a storage, for its raw data, or a pass's ``data``."""
 
     xp: Any
 
@@ -43,17 +43,21 @@ class Place(Protocol):
 
 
 class SummingPlace(Place, Protocol):
-    """Where contributions are summed and cast to fit, too."""
+    """A pass's ``data``: contributions are summed and cast to fit their inputs."""
 
-    def fit_contribution(self, contribution: Any, shape: tuple[int, ...], dtype: Any, /) -> Any: ...
+    def fit_contribution(self, part: Any, shape: tuple[int, ...], dtype: Any, /) -> Any: ...
+    def widen_buffer(self, buffer: Any, g: Any, /) -> Any: ...
+    def negated(self, g: Any, /) -> Any: ...
 
 
-class Cotangents(SummingPlace, Protocol):
-    """What the backward pass offers to the records of aliasing."""
+class Cotangents(Protocol):
+    """The part of a backward pass that the records of views and writes use."""
 
     followed: Collection[int]
     cotangents: dict[int, Any]
 
+    @property
+    def data(self) -> SummingPlace: ...
     def take_cotangent(self, tid: int) -> Any: ...
     def peek(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
@@ -63,12 +67,10 @@ class Cotangents(SummingPlace, Protocol):
     def add_contribution(self, tid: int, contribution: Any) -> None: ...
     def lend_contribution(self, tid: int, contribution: Any) -> None: ...
     def give_buffer(self, tid: int, buffer: Any) -> None: ...
-    def widen_buffer(self, buffer: Any, g: Any) -> Any: ...
-    def negated(self, g: Any) -> Any: ...
 
 
 def take_step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
-    """One step along a path."""
+    """Return the data one step along a path."""
     if kind is GETITEM:
         return data[argument]
     if kind is PERMUTE:
@@ -87,7 +89,7 @@ def take_step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
 
 
 def walk_path(data: Any, path: Path, xp: Any) -> Any:
-    """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
+    """Return the part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
         if kind is PICK and type(data) is Batched:
@@ -97,14 +99,14 @@ def walk_path(data: Any, path: Path, xp: Any) -> Any:
 
 @functools.lru_cache(1024)
 def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes along which an operand of ``shape`` was broadcast to ``given``."""
+    """Return the axes along which an operand of ``shape`` was broadcast to ``given``."""
     extra = len(given) - len(shape)
     stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
     return (*range(extra), *stretched)
 
 
 def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
-    """``g`` summed over the axes along which an operand of this shape was broadcast."""
+    """Sum ``g`` over the axes along which an operand of this shape was broadcast."""
     given = g.shape
     if given == shape:
         return g
@@ -120,9 +122,9 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
 
 
 def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
-    """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
+    """Return ``buffer`` after ``walk_path(buffer, path) += g``: itself, if it can be written to.
 
-    A step of the path may have to copy: then what was written to the copy is written back.
+    A step of the path may have to copy: then a write to the copy is written back.
     """
     trail = []
     for kind, argument in path:
@@ -147,7 +149,7 @@ def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
 
 
 def add_windows(whole: Any, argument: tuple[int, int], g: Any, at: Place) -> Any:
-    """``whole`` after what belongs to each of its windows was added there."""
+    """Return ``whole`` after each window's part of g was added there."""
     axis, length = argument
     count = g.shape[axis - 1]
     for start in range(length):
@@ -157,9 +159,9 @@ def add_windows(whole: Any, argument: tuple[int, int], g: Any, at: Place) -> Any
 
 
 def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
-    """``buffer`` after ``walk(buffer, path)[key] = value``: itself, where it can be written to.
+    """Return ``buffer`` after ``walk_path(buffer, path)[key] = value``: itself, if it can be written to.
 
-    A reshape in the path may have to copy: then what was written to the copy is written back.
+    A reshape in the path may have to copy: then a write to the copy is written back.
     """
     trail = []
     for last in path:
@@ -172,7 +174,7 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> A
 
 
 def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
-    """``buffer`` after a write to its ``part`` at the end of one step that can be written through."""
+    """Return ``buffer`` after a write to its ``part`` at the end of one writable step."""
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
         if kind not in MAY_COPY or at.shares(part, buffer):
@@ -196,25 +198,25 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
 
 
 def diagonal_key(part: Any, offset: int, xp: Any) -> tuple[Any, ...]:
-    """The key of the elements of which a diagonal consists."""
+    """Return the key of the elements of a diagonal."""
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 
 
 def dtype_at_root(path: Path, dtype: Any) -> Any:
-    """The dtype of a root's cotangent (or tangent), a part of which has this one at the path's end."""
+    """Return the dtype of a root's cotangent or tangent whose part at the path's end has this one."""
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
 
 
 @functools.lru_cache(1024)
 def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes another."""
+    """Return the permutation that undoes another."""
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
-    """The transpose of a path on which every element of the root lies: it needs no buffer."""
+def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Place) -> Any:
+    """Apply the transpose of a path that covers every element of the root: it needs no buffer."""
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]
     for kind, argument in path:

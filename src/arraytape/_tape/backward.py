@@ -1,8 +1,8 @@
 """The backward pass: one loop from the end of a tape's records.
 
-The engine does what rules need not know: it conjugates, sums over broadcast axes, casts to the
-input's dtype and adds contributions up, in place where it owns the buffer.  What it computes on,
-raw data or Arrays, is the pass's ``data``.
+The pass does what rules need not know: it conjugates, sums over broadcast axes, casts to the input's
+dtype and adds contributions, in place where it owns the buffer.  It computes on its ``data``: raw data
+or Arrays.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
 
 
 class BackwardPass:
-    """Cotangents by tid, and how records pass them back.
+    """Cotangents by value id, and the ways in which records pass them back.
 
-    ``borrowed`` has the tids of buffers that something else may refer to: a rule that hands its
-    cotangent on unchanged shares it.  Everything else that owns its memory is added to in place.
-    ``wanted`` has the tids whose cotangents are asked for, and so outlive their records.
+    ``borrowed`` has the ids of cotangents whose memory something else may refer to: a rule that returns
+    its cotangent unchanged shares it.  All other buffers that own their memory are added to in place.
+    ``wanted`` has the ids of the cotangents that are asked for, and so outlive their records.
     """
 
-    picks = False  # whether the seeds pick elements of the targets
-    frugal = False  # whether new memory is dear: see ``blockwise``
+    picks = False  # whether the seeds are 0 but for some elements of the targets
+    frugal = False  # whether new memory is slow to get: see ``blockwise``
 
     def __init__(self, data: RawData, followed: Collection[int]) -> None:
         self.data, self.followed = data, followed
@@ -53,39 +53,16 @@ class BackwardPass:
         self.wanted: Collection[int] = ()
 
     def seed_target(self, tid: int, seed: Any) -> None:
-        """Seed the pass at a target."""
+        """Add a seed to the cotangent of a target."""
         self.lend_contribution(tid, seed)
 
     def passes(self) -> list[BackwardPass]:
-        """This pass and those that run beside it."""
+        """Return this pass and those that run beside it."""
         return [self]
-
-    # --- what records of aliasing compute on: see ``_array.aliasing`` -----------------------------
-    @property
-    def xp(self) -> Any:
-        return self.data.xp
-
-    def in_place(self, data: Any) -> bool:
-        return self.data.in_place(data)
-
-    def put(self, data: Any, key: Any, value: Any) -> Any:
-        return self.data.put(data, key, value)
-
-    def shares(self, part: Any, whole: Any) -> bool:
-        return self.data.shares(part, whole)
-
-    def fit_contribution(self, contribution: Any, shape: Any, dtype: Any) -> Any:
-        return self.data.fit_contribution(contribution, shape, dtype)
-
-    def widen_buffer(self, buffer: Any, g: Any) -> Any:
-        return self.data.widen_buffer(buffer, g)
-
-    def negated(self, g: Any) -> Any:
-        return self.data.negated(g)
 
     # --- cotangents: taken when the loop reaches their record, added up before ---------------------
     def take_cotangent(self, tid: int) -> Any:
-        """The cotangent of a value whose record the loop has reached; kept if it was asked for."""
+        """Take the cotangent of a value whose record the loop has reached; a wanted one stays."""
         if tid in self.wanted:
             self.borrowed.add(tid)
             held = self.cotangents.get(tid)
@@ -96,14 +73,14 @@ class BackwardPass:
         return held
 
     def peek(self, tid: int) -> Any:
-        """What has come together for a value so far; it stays there."""
+        """Return the sum of the contributions to a value so far, and leave it there."""
         held = self.cotangents.get(tid)
         if held is not None and type(held) is not self.data.kind:
             self.data.move_to(held)
         return held
 
     def take_results(self, record: Record) -> Any:
-        """The cotangent of a record's result; of several, a tuple; None when there is none."""
+        """Take the cotangent of a record's result; of several, a tuple; None if there is none."""
         out = record[1]
         if type(out) is not tuple:
             return self.take_cotangent(out)
@@ -111,14 +88,14 @@ class BackwardPass:
         return None if all(part is None for part in g) else g
 
     def take_owned(self, tid: int) -> Any:
-        """``take`` as a buffer to write into: a copy if it was asked for or is borrowed."""
+        """Take a cotangent as a buffer to write into: a copy if it is wanted or borrowed."""
         if tid not in self.wanted:
             return self.take_buffer(tid)
         held = self.take_cotangent(tid)
         return None if held is None else self.data.copy_data(held)
 
     def take_buffer(self, tid: int) -> Any:
-        """What has come together for a value that the loop has yet to reach, to write into."""
+        """Take the sum for a value that the loop has yet to reach, as a buffer to write into."""
         held = self.cotangents.pop(tid, None)
         if held is None:
             return None
@@ -128,13 +105,13 @@ class BackwardPass:
         return held if owned else self.data.copy_data(held)
 
     def in_hand(self, tid: int) -> Any:
-        """What ``gathered`` would take, in its place; None if it is not NumPy's and owned."""
+        """Return the buffer that ``take_buffer`` would take if it is NumPy's and owned; else None."""
         held = self.cotangents.get(tid)
         owned = type(held) is ndarray and held.base is None and tid not in self.borrowed
         return held if owned else None
 
     def take_in_hand(self, tid: int) -> Any:
-        """``take_owned`` of what is in hand; None, and nothing taken, where it would have to copy."""
+        """Take a buffer as ``take_owned`` does; return None, and take nothing, if that needs a copy."""
         held = None if tid in self.wanted else self.in_hand(tid)
         if held is not None:
             del self.cotangents[tid]
@@ -143,13 +120,13 @@ class BackwardPass:
         return held
 
     def give_buffer(self, tid: int, buffer: Any) -> None:
-        """Hand in a buffer that was taken, or made, for this tid."""
+        """Hand in a buffer that was taken, or made, for this id."""
         self.borrowed.discard(tid)
         held = self.cotangents.get(tid)
         self.cotangents[tid] = buffer if held is None else iadd(buffer, held)
 
     def add_contribution(self, tid: int, contribution: Any) -> None:
-        """Add a contribution that nothing else refers to."""
+        """Add a contribution to whose memory nothing else refers."""
         cotangents = self.cotangents
         held = cotangents.get(tid)
         if held is None:
@@ -163,7 +140,7 @@ class BackwardPass:
             cotangents[tid] = held + contribution
 
     def lend_contribution(self, tid: int, contribution: Any) -> None:
-        """Add a contribution that something else refers to."""
+        """Add a contribution to whose memory something else refers."""
         if self.cotangents.get(tid) is None:
             self.cotangents[tid] = contribution
             self.borrowed.add(tid)
@@ -172,7 +149,7 @@ class BackwardPass:
 
     # --- one record, of any kind --------------------------------------------------------------------
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
-        """Pass the cotangents of a record's results back, where they lie."""
+        """Pass the cotangents of a record's results back, on the device where they lie."""
         for tid in results_of(record):
             held = self.cotangents.get(tid)
             if held is not None:
@@ -184,11 +161,11 @@ class BackwardPass:
                 return
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        """A record that is not an op's."""
+        """Pass cotangents back through a record that is no op's."""
         plan.pull_cotangents(self, record)
 
     def pull_op(self, plan: Plan, record: Record) -> None:
-        """An op's record: from the cotangents of its results to contributions to its inputs."""
+        """Pass cotangents back through an op's record: the general form of the loop of ``backward``."""
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
             return
@@ -208,13 +185,13 @@ class BackwardPass:
                         )(tid, part)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
-        """The record of an op that read a part of its input: its cotangent is added to that part."""
+        """Add an element read's cotangent to the part of the input that was read."""
         tid = record[reading.at]
         g = self.take_cotangent(record[1])
         if g is None or tid not in self.followed:
             return
         record = self.data.lift(plan, record)
-        kept = [record[place] if place else self.xp for place in reading.asks]
+        kept = [record[place] if place else self.data.xp for place in reading.asks]
         key = reading.rule.key_from(kept)  # type: ignore[attr-defined]
         if not self.data.adds_at(key, g):
             self.add_contribution(tid, self.data.apply(plan, reading, g, record))
@@ -224,8 +201,8 @@ class BackwardPass:
             buffer = self.take_buffer(tid)
             if buffer is None:
                 shape = record[plan.positions[f"shape {plan.op.inputs[reading.at - 2]}"]]
-                buffer = self.xp.zeros(shape, dtype=g.dtype, device=g.device)
-            self.give_buffer(tid, self.data.add_at_key(self.widen_buffer(buffer, g), key, g))
+                buffer = self.data.xp.zeros(shape, dtype=g.dtype, device=g.device)
+            self.give_buffer(tid, self.data.add_at_key(self.data.widen_buffer(buffer, g), key, g))
         elif type(key) is int:
             buffer[key] += g
         else:
@@ -234,7 +211,7 @@ class BackwardPass:
     def pull_users_rule(
         self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
     ) -> None:
-        """A record of a user's function: by the user's rule, which works on Arrays."""
+        """Pass cotangents back by a user's rule, which works on Arrays."""
         held = [self.take_cotangent(out) for out in outs]
         if all(g is None for g in held):
             return
@@ -247,23 +224,23 @@ class BackwardPass:
 
 
 def is_shared(plan: Plan, part: Any, g: Any) -> bool:
-    """Whether a contribution may have memory that its cotangent, or another contribution, has too."""
+    """Return True if a contribution may share memory with its cotangent or with another contribution."""
     return part is g or bool(plan.op.joint) or plan.op.moves
 
 
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:
-    """What a rule gave, by the tid of the input that it belongs to."""
+    """Return pairs of an input's id and its contribution, from the result of a rule."""
     if plan.op.joint:
         return list(zip(inputs_of(record), found, strict=True))
     return [(record[pull.at], found)]
 
 
 def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
-    """Walk the records from the end; ``pass_`` starts with the seeds and ends with the gradients.
+    """Go through the records from the last to the first; ``pass_`` begins with the seeds.
 
-    The loop below is for plain records of real data in one storage; ``pull`` says the same in
-    general, and ``careful`` asks for it.  One function, because a call for each record would take longer
-    than most rules.
+    The loop is for plain records of real data in one storage.  ``careful``, and any subclass of
+    BackwardPass, asks for the general form, ``go_back``.  One function, because a call for each record
+    takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):
