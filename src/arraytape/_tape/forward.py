@@ -94,7 +94,7 @@ class ForwardPass(BaseRecorder):
         if errors:
             self.missing |= dict.fromkeys(results_of(record), errors[0])
             return
-        quietly(self.push_record_tangents, plan, record)
+        quietly(self.push_record, plan, record)
 
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
         """Compute the tangents of a record's results; only recorders around this one see the ops.
