@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from ._util.errors import describe, layout_text, user_line
 from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ._util.protocols import Index, RawArray
+
 
 UNNAMED = "Variable"  # the name of one that was given none
 REPLACING = reentrant_lock()  # of a Variable's data, when it was computed of what the Variable held
@@ -67,7 +73,11 @@ class Variable(Array):
     __slots__ = ("_identity", "_name", "_path", "_trainable")
 
     def __init__(
-        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+        self,
+        initial_value: Array | npt.ArrayLike,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: npt.DTypeLike = None,
     ) -> None:
         if not isinstance(trainable, bool | np.bool_):
             raise TypeError(
@@ -132,7 +142,7 @@ class Variable(Array):
     _ensure_id = _current_id
 
     # --- state ------------------------------------------------------------------------------------
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: Array | npt.ArrayLike) -> Variable:
         """Replace the value, unrecorded.
 
         Parameters
@@ -158,7 +168,7 @@ class Variable(Array):
             self._data = data
         return self
 
-    def assign_add(self, value: Any) -> Variable:
+    def assign_add(self, value: Array | npt.ArrayLike) -> Variable:
         """Add to the value, unrecorded.
 
         Parameters
@@ -178,7 +188,7 @@ class Variable(Array):
         """
         return self._update(operator.add, value)
 
-    def assign_sub(self, value: Any) -> Variable:
+    def assign_sub(self, value: Array | npt.ArrayLike) -> Variable:
         """Subtract from the value, unrecorded.
 
         Parameters
@@ -198,7 +208,9 @@ class Variable(Array):
         """
         return self._update(operator.sub, value)
 
-    def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
+    def _update(
+        self, function: Callable[[Any, Any], Any], value: Array | npt.ArrayLike
+    ) -> Variable:
         plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
         other = value if plain else detached(self._host_data(value))
         while True:
@@ -207,7 +219,7 @@ class Variable(Array):
             if self._replace(before, own_data(given), value):
                 return self
 
-    def _replace(self, before: Any, data: Any, value: Any) -> bool:
+    def _replace(self, before: RawArray, data: RawArray, value: Array | npt.ArrayLike) -> bool:
         """Replace the data and return True, unless another thread has replaced ``before`` meanwhile."""
         tell_assigned(self, value)
         with REPLACING:
@@ -223,7 +235,7 @@ class Variable(Array):
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
         return given
 
-    def _host_data(self, value: Any) -> Array:
+    def _host_data(self, value: Array | npt.ArrayLike) -> Array:
         """Return a value as an Array; host data in the Variable's dtype unless their kind is greater."""
         if isinstance(value, Array):
             return value
@@ -235,7 +247,7 @@ class Variable(Array):
         except OverflowError as error:  # an integer that the dtype cannot hold
             raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
 
-    def __setitem__(self, key: Any, value: Any, /) -> None:
+    def __setitem__(self, key: Index, value: Array | npt.ArrayLike, /) -> None:
         given = detached(value) if isinstance(value, Array) else value
         while True:
             before = self._data
@@ -248,7 +260,7 @@ class Variable(Array):
     def __copy__(self) -> Variable:
         return Variable(detached(self), self._trainable, self._name)
 
-    def __deepcopy__(self, memo: Any) -> Variable:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -316,7 +328,7 @@ ValueError
 def make_in_place_method(name: str) -> Callable[[Variable, Any], Variable]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def assign_in_place(self: Variable, value: Any) -> Variable:
+    def assign_in_place(self: Variable, value: Array | npt.ArrayLike) -> Variable:
         return self._update(function, value)
 
     assign_in_place.__name__ = assign_in_place.__qualname__ = f"__i{name}__"

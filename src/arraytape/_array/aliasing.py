@@ -46,7 +46,10 @@ from .paths import (
 )
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace
+    import numpy as np
+
+    from .._util.protocols import Index, Namespace, RawArray
+    from .array import Array
 
 
 # --- records ------------------------------------------------------------------------------------------
@@ -141,16 +144,16 @@ def place_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
 
 
 def put_record(
-    *, new: int, old: int, value: int, path: Path, key: Any, shape: tuple[int, ...], dtype: Any,
-    lost: Any, root_shape: tuple[int, ...], root_dtype: Any,
+    *, new: int, old: int, value: int, path: Path, key: Index, shape: tuple[int, ...],
+    dtype: np.dtype[Any], lost: RawArray | None, root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
 ) -> Record:  # fmt: skip
     """Return a record of ``x[key] = value``: see ``PutRecord``."""
     return (PUT.number, new, old, value, path, key, shape, dtype, lost, root_shape, root_dtype)
 
 
 def add_record(
-    *, new: int, old: int, value: int, path: Path, sign: int, shape: tuple[int, ...], dtype: Any,
-    root_shape: tuple[int, ...], root_dtype: Any,
+    *, new: int, old: int, value: int, path: Path, sign: int, shape: tuple[int, ...],
+    dtype: np.dtype[Any], root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
 ) -> Record:  # fmt: skip
     """Return a record of ``x += value`` or, with sign -1, ``x -= value``: see ``AddRecord``."""
     return (ADD.number, new, old, value, path, sign, shape, dtype, root_shape, root_dtype)
@@ -235,7 +238,7 @@ def pull_watch(at: Cotangents, record: Record) -> None:
     at.add_contribution(watched, at.data.xp.asarray(walk_path(g, path, at.data.xp), copy=True))
 
 
-def region_of(buffer: Any, path: Path, key: Any, xp: Namespace) -> Any:
+def region_of(buffer: RawArray, path: Path, key: Index, xp: Namespace) -> Any:
     """Return ``walk_path(buffer, path)[key]``; for a batched mask in the shape of the masked part."""
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
@@ -331,7 +334,7 @@ class Tangents(Protocol):
     """The part of forward mode that the records of views and writes use."""
 
     def tangent(self, tid: int, /) -> Any: ...
-    def tangent_part(self, tangent: Any, path: Path, /) -> Any: ...
+    def tangent_part(self, tangent: Array, path: Path, /) -> Any: ...
     def write_tangent(self, write: PutRecord | AddRecord, /) -> None: ...
 
 

@@ -9,7 +9,7 @@ finds out whether what left may have come back as a constant, and messages name 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
 import numpy as np
@@ -20,6 +20,9 @@ from .._util.errors import numpys_function
 from .._util.places import Stack, cut_stack, stack_here
 from .array import Array
 from .views import current
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
 # By its address, data that stop_gradient gave: its numbers are meant to come back as constants.
@@ -54,7 +57,9 @@ def how_in_numpy(how: str) -> str:
     return f"{how} in NumPy's {function}" if function else how
 
 
-def tell_exit(recorders: Sequence[Recorder], tid: int, how: str, data: Any = None) -> None:
+def tell_exit(
+    recorders: Sequence[Recorder], tid: int, how: str, data: RawArray | None = None
+) -> None:
     """Hand recorders the record of an exit at the running line."""
     frames = [recorder.frames for recorder in recorders]
     pass_on_exit(recorders, tid, how, stack_here(*frames), weakly(data))
@@ -70,7 +75,7 @@ def pass_on_exit(
         recorder.notice(LEFT, left)
 
 
-def weakly(data: Any) -> Callable[[], Any]:
+def weakly(data: RawArray | None) -> Callable[[], Any]:
     """Return a weak reference to NumPy's data; for other data a function that returns None."""
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 

@@ -13,13 +13,16 @@ was asked for by name (``copy=False``, dlpack), is not revoked: there the user a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 import numpy as np
 
 from .._storage.numpy_storage import NUMPY
 from .array import EXPORTED, KEPT, MOVING, PINNED, Array
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 
 class Export:
@@ -60,12 +63,12 @@ class Exports:
         self.live: WeakSet[Export] = WeakSet()
         self.last: Any = lambda: None
 
-    def remember_copy(self, data: Any) -> Any:
+    def remember_copy(self, data: np.ndarray[Any, Any]) -> Any:
         """Note the copy that a record keeps of the root, and return it."""
         self.last = ref(data)
         return data
 
-    def kept_copy(self, data: Any) -> Any:
+    def kept_copy(self, data: np.ndarray[Any, Any]) -> Any:
         """Return the copy that records have of ``data``; None if there is none, or the values changed.
 
         A write by foreign code shows in nothing but the values.
@@ -91,7 +94,7 @@ def is_shared(root: Array) -> bool:
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
-def is_unwritten(root: Array, data: Any) -> bool:
+def is_unwritten(root: Array, data: RawArray) -> bool:
     """Return True if a root still has this data, or has exported a copy of it to which no code wrote."""
     if root._data is data:
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy import ndarray
@@ -16,6 +16,9 @@ from numpy import ndarray
 from .._storage.batched.batched_data import Batched
 from .._storage.batched.indexing import get as picked
 from .._storage.storage import storage_of
+
+if TYPE_CHECKING:
+    from .._util.protocols import Index, Namespace, RawArray, RawOperand
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -37,17 +40,19 @@ class Place(Protocol):
 
     xp: Any
 
-    def in_place(self, data: Any, /) -> bool: ...
-    def put(self, data: Any, key: Any, value: Any, /) -> Any: ...
-    def shares(self, part: Any, whole: Any, /) -> bool: ...
+    def in_place(self, data: RawArray, /) -> bool: ...
+    def put(self, data: RawArray, key: Index, value: RawOperand, /) -> Any: ...
+    def shares(self, part: RawArray, whole: RawArray, /) -> bool: ...
 
 
 class SummingPlace(Place, Protocol):
     """A pass's ``data``: contributions are summed and cast to fit their inputs."""
 
-    def fit_contribution(self, part: Any, shape: tuple[int, ...], dtype: Any, /) -> Any: ...
-    def widen_buffer(self, buffer: Any, g: Any, /) -> Any: ...
-    def negated(self, g: Any, /) -> Any: ...
+    def fit_contribution(
+        self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], /
+    ) -> Any: ...
+    def widen_buffer(self, buffer: RawArray, g: RawArray, /) -> Any: ...
+    def negated(self, g: RawArray, /) -> Any: ...
 
 
 class Cotangents(Protocol):
@@ -64,12 +69,12 @@ class Cotangents(Protocol):
     def take_buffer(self, tid: int) -> Any: ...
     def in_hand(self, tid: int) -> Any: ...
     def take_in_hand(self, tid: int) -> Any: ...
-    def add_contribution(self, tid: int, contribution: Any) -> None: ...
-    def lend_contribution(self, tid: int, contribution: Any) -> None: ...
-    def give_buffer(self, tid: int, buffer: Any) -> None: ...
+    def add_contribution(self, tid: int, contribution: RawArray) -> None: ...
+    def lend_contribution(self, tid: int, contribution: RawArray) -> None: ...
+    def give_buffer(self, tid: int, buffer: RawArray) -> None: ...
 
 
-def take_step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
+def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
     """Return the data one step along a path."""
     if kind is GETITEM:
         return data[argument]
@@ -88,7 +93,7 @@ def take_step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
     return getattr(xp, f"{kind}_view")(data, argument)
 
 
-def walk_path(data: Any, path: Path, xp: Any) -> Any:
+def walk_path(data: RawArray, path: Path, xp: Namespace) -> Any:
     """Return the part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
@@ -105,7 +110,7 @@ def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int,
     return (*range(extra), *stretched)
 
 
-def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
+def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Sum ``g`` over the axes along which an operand of this shape was broadcast."""
     given = g.shape
     if given == shape:
@@ -121,7 +126,7 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     return g if g.shape == shape else xp.reshape(g, shape)
 
 
-def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
+def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> Any:
     """Return ``buffer`` after ``walk_path(buffer, path) += g``: itself, if it can be written to.
 
     A step of the path may have to copy: then a write to the copy is written back.
@@ -148,7 +153,7 @@ def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
     return buffer
 
 
-def add_windows(whole: Any, argument: tuple[int, int], g: Any, at: Place) -> Any:
+def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Place) -> Any:
     """Return ``whole`` after each window's part of g was added there."""
     axis, length = argument
     count = g.shape[axis - 1]
@@ -158,7 +163,7 @@ def add_windows(whole: Any, argument: tuple[int, int], g: Any, at: Place) -> Any
     return whole
 
 
-def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
+def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, at: Place) -> Any:
     """Return ``buffer`` after ``walk_path(buffer, path)[key] = value``: itself, if it can be written to.
 
     A reshape in the path may have to copy: then a write to the copy is written back.
@@ -173,7 +178,7 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> A
     return buffer
 
 
-def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
+def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
     """Return ``buffer`` after a write to its ``part`` at the end of one writable step."""
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
@@ -197,13 +202,13 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
     return at.xp.reshape(part, buffer.shape)
 
 
-def diagonal_key(part: Any, offset: int, xp: Any) -> tuple[Any, ...]:
+def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
     """Return the key of the elements of a diagonal."""
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 
 
-def dtype_at_root(path: Path, dtype: Any) -> Any:
+def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
     """Return the dtype of a root's cotangent or tangent whose part at the path's end has this one."""
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
@@ -215,7 +220,7 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Place) -> Any:
+def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
     """Apply the transpose of a path that covers every element of the root: it needs no buffer."""
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]

@@ -9,13 +9,18 @@ the write, nothing was written, and no such record is needed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Record, Structural
 from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
 from .._util.errors import describe, user_line
 from .array import Array
 from .views import location
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+    from .aliasing import Tangents
+    from .paths import Cotangents
 
 # What NumPy, and any storage, raises before it writes: of a key, a shape or a dtype that does not fit.
 REFUSALS = (IndexError, TypeError, ValueError)
@@ -54,7 +59,7 @@ def unfinished(x: Array | None, vtid: int) -> None:
         elsewhere((old, vtid))
 
 
-def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
+def put_in_place(x: Array, data: RawArray, tid: int, state: int) -> None:
     """Give x other data with its id and state: all of it or, if that is interrupted, nothing."""
     before = x._data, x._tid, x._state
     try:
@@ -64,12 +69,12 @@ def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
         raise
 
 
-def pull_unfinished(at: Any, record: Record) -> None:
+def pull_unfinished(at: Cotangents, record: Record) -> None:
     """Pass nothing back: ``check_rules`` has raised if a gradient needs it."""
     at.take_cotangent(record[1])
 
 
-def push_unfinished(at: Any, record: Record) -> list[Any]:
+def push_unfinished(at: Tangents, record: Record) -> list[Any]:
     """Return no tangent."""
     return [None]
 

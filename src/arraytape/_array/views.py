@@ -30,7 +30,7 @@ EXPORTED, its exports are revoked.
 from __future__ import annotations
 
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,6 +73,9 @@ from .paths import (
     walk_path,
 )
 
+if TYPE_CHECKING:
+    from .._util.protocols import Index, RawArray
+
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view
 
@@ -112,7 +115,7 @@ def writable_copy(x: Array) -> Array:
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
 
-def recorded_copy(x: Array, data: Any) -> Array:
+def recorded_copy(x: Array, data: RawArray) -> Array:
     """Return a handle on ``data``, a copy of x's; recorders that follow x follow the copy."""
     tid, _ = current(x)
     followers = [recorder for recorder in recorders() if tid in recorder.followed]
@@ -126,7 +129,7 @@ def recorded_copy(x: Array, data: Any) -> Array:
     return copy
 
 
-def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
+def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
     """Return a view around ``part``, at ``path`` in ``data``, the up-to-date data of ``x``."""
     view = Array()
     view._data = part
@@ -152,7 +155,7 @@ def below(root: Array, path: Path, more: Path) -> Path:
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
-def make_picked_view(x: Array, part: Any, key: Any) -> Array:
+def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
     """Return a view around ``part``, named by a key with an index for each example of a vmap."""
     view = make_view(x, part, ((PICK, key),), x._data)
     plain, about = view._view, Picked()
@@ -329,7 +332,7 @@ def data_in_layout(x: Array) -> Any:
     return walk_path(one, tuple(path), storage_of(one).xp)
 
 
-def first_of(key: Any) -> Any:
+def first_of(key: Index) -> Any:
     """Return a key with 0 in place of each index that differs between examples."""
     if type(key) is tuple:
         return tuple([first_of(part) for part in key])
@@ -386,7 +389,7 @@ def make_exclusive(x: Array) -> Any:
     return view.src
 
 
-def settle_write(x: Array, key: Any, written: Any, memory: Any) -> None:
+def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> None:
     """Write ``written[key]``, the changed data of x, to x's present memory if that has moved meanwhile.
 
     If threads write to disjoint parts of one array, a record that one of them makes may have another

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._util.locks import reentrant_lock
 
 if TYPE_CHECKING:
+    from .._util.protocols import RawArray
     from .op import Op
 
 Rule = Callable[..., Any]
@@ -25,7 +26,7 @@ LAYOUT = ("shape", "dtype")  # of an input or a result, kept in place of its dat
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 
 
-def identity_rule(t: Any) -> Any:
+def identity_rule(t: RawArray) -> Any:
     """Return the tangent unchanged: a pass need not call the rule of such an input."""
     return t
 
@@ -69,7 +70,7 @@ class Reading:
         named = dict(zip(self.names, kept, strict=True))
         return self.key(*[named[name] for name in self.asked])
 
-    def __call__(self, g: Any, *kept: Any) -> Any:
+    def __call__(self, g: RawArray, *kept: Any) -> Any:
         *_, xp = kept
         shape = kept[self.names.index("shape")]
         return xp.scatter_add(g, shape, self.key_from(kept))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import Array
 from .._record.plan import Plan, Record
@@ -18,33 +18,45 @@ from .._storage.storage import COMPLEX, inexact, is_complex, storage_of
 from .backward import BackwardPass, Gradients
 from .data import RawData
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .._util.protocols import RawArray, RawOperand, ResultCotangents
+
+
 ALL: Any = "all"  # in place of a mask of ones
 
 
 class ActivityData(RawData):
     """Raw data that holds counts of active paths."""
 
-    def move_to(self, data: Any) -> None:
+    def move_to(self, data: RawArray) -> None:
         if data is not ALL:
             super().move_to(data)
 
     negated = staticmethod(lambda g: g)  # counts do not cancel
 
-    def fit_contribution(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
+    def fit_contribution(
+        self,
+        contribution: RawArray,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        op: str = "an op",
+    ) -> Any:
         """Fit counts to an input's shape; keep their dtype, but for the imaginary part if it is real."""
         cut = is_complex(contribution) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(
             contribution, shape, dtype if cut else contribution.dtype, op
         )
 
-    def mask_of_ones(self, data: Any) -> Any:
+    def mask_of_ones(self, data: RawArray) -> Any:
         """Return ones in the shape of ``data``; 1 + 1j if it is complex."""
-        data = raw_of(data)
-        self.move_to(data)
-        ones = self.xp.ones(data.shape, dtype=self.xp.float64, device=data.device)
-        return self.for_parts_of(data, ones)
+        raw = raw_of(data)
+        self.move_to(raw)
+        ones = self.xp.ones(raw.shape, dtype=self.xp.float64, device=raw.device)
+        return self.for_parts_of(raw, ones)
 
-    def for_parts_of(self, data: Any, mask: Any) -> Any:
+    def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
         """Return a mask for both parts of complex data, which views may take apart."""
         if mask is ALL or is_complex(mask) == is_complex(data):
             return mask
@@ -52,7 +64,7 @@ class ActivityData(RawData):
             return mask * (1 + 1j)
         return self.xp.astype(mask != 0, self.xp.float64)
 
-    def as_mask(self, counts: Any) -> Any:
+    def as_mask(self, counts: RawArray) -> Any:
         """Return 1 where counts are not 0, or ALL: after each record, so that counts never overflow."""
         self.move_to(counts)
         with self.on_device_of(counts):
@@ -61,14 +73,14 @@ class ActivityData(RawData):
                 ALL if inactive is None else self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
             )
 
-    def as_counts(self, active: Any, g: Any) -> Any:
+    def as_counts(self, active: Any, g: ResultCotangents) -> Any:
         """Return a mask as an array in the shape of its cotangent; of several results, a tuple."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.as_counts(a, p) for a, p in pairs])
         return self.mask_of_ones(g) if active is ALL else active
 
-    def generic_values(self, data: Any, start: float) -> Any:
+    def generic_values(self, data: RawArray, start: float) -> Any:
         """Return values like ``data``: no two alike, none 0, of full rank as matrices.
 
         Cosines of evenly spaced angles would make matrices of rank 3: no system could be solved.
@@ -81,7 +93,7 @@ class ActivityData(RawData):
             line = line + 1j * (2.0 + xp.sin(1.3 * angles + start))
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
-    def generic_cotangent(self, active: Any, g: Any) -> Any:
+    def generic_cotangent(self, active: Any, g: ResultCotangents) -> Any:
         """Return generic values in the shape of a cotangent, 0 where nothing is active."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
@@ -95,7 +107,7 @@ class ActivityPass(BackwardPass):
 
     data: ActivityData
 
-    def add_contribution(self, tid: int, contribution: Any) -> None:
+    def add_contribution(self, tid: int, contribution: RawArray) -> None:
         held = self.cotangents.get(tid)
         if held is None or contribution is ALL:
             self.cotangents[tid] = contribution
@@ -103,7 +115,7 @@ class ActivityPass(BackwardPass):
             self.cotangents[tid] = held + contribution
         self.borrowed.discard(tid)
 
-    def lend_contribution(self, tid: int, contribution: Any) -> None:
+    def lend_contribution(self, tid: int, contribution: RawArray) -> None:
         first = self.cotangents.get(tid) is None
         self.add_contribution(tid, contribution)
         if first and contribution is not ALL:
@@ -132,7 +144,9 @@ class Probe(NamedTuple):
     second: list[Any]
 
 
-def probe(data: ActivityData, plan: Plan, active: Any, g: Any, record: Record) -> Probe | None:
+def probe(
+    data: ActivityData, plan: Plan, active: Any, g: ResultCotangents, record: Record
+) -> Probe | None:
     """Run a record's rules on generic values; return None if a rule rejects them."""
     xp = data.xp
     kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}
@@ -157,6 +171,6 @@ def probe(data: ActivityData, plan: Plan, active: Any, g: Any, record: Record) -
     return Probe(spoilt, values, first, second)
 
 
-def raw_of(data: Any) -> Any:
+def raw_of(data: RawOperand) -> Any:
     """Return the raw data of an Array; return raw data itself."""
     return data._data if type(data) is Array else data

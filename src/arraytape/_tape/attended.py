@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._record.plan import PLANS, Record, results_of
@@ -15,6 +15,9 @@ from .backward import BackwardPass
 from .guard import GuardedPass
 from .packing import holds_packed, unpack_record
 from .recording import Hook, Recording
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 
 def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
@@ -135,7 +138,7 @@ def replaced_cotangent(g: Array, found: Any) -> Array:
     return found
 
 
-def activate(pass_: GuardedPass, tid: int, g: Any) -> None:
+def activate(pass_: GuardedPass, tid: int, g: RawArray) -> None:
     """Mark elements that a hook made other than 0 as active."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(tid)

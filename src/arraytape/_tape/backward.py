@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
@@ -30,6 +30,9 @@ from .._record.plan import (
 from .._storage.batched.batched_data import REPLAY, Batched, active
 from .._storage.storage import HERE
 from .data import RawData
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray, ResultCotangents
 
 iadd: Any = operator.iadd  # ``data += contribution`` as an expression
 Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
@@ -52,7 +55,7 @@ class BackwardPass:
         self.borrowed: set[int] = set()
         self.wanted: Collection[int] = ()
 
-    def seed_target(self, tid: int, seed: Any) -> None:
+    def seed_target(self, tid: int, seed: RawArray) -> None:
         """Add a seed to the cotangent of a target."""
         self.lend_contribution(tid, seed)
 
@@ -119,13 +122,13 @@ class BackwardPass:
                 self.data.move_to(held)
         return held
 
-    def give_buffer(self, tid: int, buffer: Any) -> None:
+    def give_buffer(self, tid: int, buffer: RawArray) -> None:
         """Hand in a buffer that was taken, or made, for this id."""
         self.borrowed.discard(tid)
         held = self.cotangents.get(tid)
         self.cotangents[tid] = buffer if held is None else iadd(buffer, held)
 
-    def add_contribution(self, tid: int, contribution: Any) -> None:
+    def add_contribution(self, tid: int, contribution: RawArray) -> None:
         """Add a contribution to whose memory nothing else refers."""
         cotangents = self.cotangents
         held = cotangents.get(tid)
@@ -139,7 +142,7 @@ class BackwardPass:
         else:
             cotangents[tid] = held + contribution
 
-    def lend_contribution(self, tid: int, contribution: Any) -> None:
+    def lend_contribution(self, tid: int, contribution: RawArray) -> None:
         """Add a contribution to whose memory something else refers."""
         if self.cotangents.get(tid) is None:
             self.cotangents[tid] = contribution
@@ -223,7 +226,7 @@ class BackwardPass:
                 self.lend_contribution(tid, self.data.of_array(part))
 
 
-def is_shared(plan: Plan, part: Any, g: Any) -> bool:
+def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
     """Return True if a contribution may share memory with its cotangent or with another contribution."""
     return part is g or bool(plan.op.joint) or plan.op.moves
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from sys import getrefcount
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from .._array.paths import broadcast_axes
-from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, identity_rule
+from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, Rule, identity_rule
 from .backward import BackwardPass, backward
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
 HUGE = 2**22  # bytes of a cotangent that is beyond it
@@ -57,7 +60,7 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
     return True
 
 
-def in_turn(pulls: Sequence[Pull], record: Record, g: Any) -> Sequence[Pull]:
+def in_turn(pulls: Sequence[Pull], record: Record, g: np.ndarray[Any, Any]) -> Sequence[Pull]:
     """Return the pulls, those that return the cotangent last; in order if an input stands twice."""
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
@@ -77,13 +80,15 @@ def references_to_item(box: list[Any]) -> int:
 ALONE = references_to_item([object()])  # of what a list alone refers to
 
 
-def is_own(g: Any) -> bool:
+def is_own(g: np.ndarray[Any, Any]) -> bool:
     """Return True if a cotangent to which nothing else refers may be written to."""
     return g.base is None and bool(g.flags.writeable)
 
 
 # --- one contribution ---------------------------------------------------------------------------------
-def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: bool) -> None:
+def contribute(
+    pass_: BackwardPass, pull: Pull, record: Record, g: np.ndarray[Any, Any], owned: bool
+) -> None:
     """Add a rule's result to the cotangent of its input.  owned : whether g may be written to."""
     tid = record[pull.at]
     if pull.rule is identity_rule:
@@ -108,18 +113,20 @@ def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: b
         pass_.add_contribution(tid, part)
 
 
-def fit_of(pull: Pull, record: Record, g: Any) -> tuple[Any, Any]:
+def fit_of(pull: Pull, record: Record, g: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     """Return the shape and dtype of the input to which a pull contributes."""
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
-def is_fitted(pull: Pull, record: Record, g: Any) -> bool:
+def is_fitted(pull: Pull, record: Record, g: np.ndarray[Any, Any]) -> bool:
     """Return True if a contribution is summed or cast to its input's shape and dtype."""
     shape, dtype = fit_of(pull, record, g)
     return shape != g.shape or dtype is not g.dtype
 
 
-def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
+def fit_part(
+    pass_: BackwardPass, pull: Pull, record: Record, part: np.ndarray[Any, Any] | None
+) -> Any:
     """Return a contribution in its input's shape and dtype, summed as ``backward`` does."""
     if pull.fit is None or part is None:
         return part
@@ -135,7 +142,7 @@ def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
     )
 
 
-def contribution_of_constant(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
+def contribution_of_constant(rule: Rule, g: np.ndarray[Any, Any], kept: Sequence[Any]) -> Any:
     """Apply a rule to a cotangent with one value, without new memory; return None if it cannot be."""
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
@@ -148,12 +155,12 @@ def contribution_of_constant(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
     return np.broadcast_to(part, g.shape)
 
 
-def is_like(x: Any, g: Any) -> bool:
+def is_like(x: Any, g: np.ndarray[Any, Any]) -> bool:
     """Return True if kept data is an array of the cotangent's shape and dtype."""
     return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
 
 
-def is_product(rule: Any) -> bool:
+def is_product(rule: Rule) -> bool:
     """Return True if a rule is one product with its one kept value."""
     code = getattr(rule, "__code__", None)
     return code is not None and code.co_code in PRODUCTS
@@ -176,7 +183,13 @@ class Cut(NamedTuple):
     flat: bool
 
     @classmethod
-    def cut_arrays(cls, g: Any, kept: Sequence[Any], held: Any, fit: tuple[Any, Any]) -> Cut | None:
+    def cut_arrays(
+        cls,
+        g: np.ndarray[Any, Any],
+        kept: Sequence[Any],
+        held: RawArray | None,
+        fit: tuple[Any, Any],
+    ) -> Cut | None:
         """Return the cut of these; None if the rule would get other arguments than whole arrays give."""
         shape, dtype = fit
         if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # it may use a shape
@@ -193,7 +206,9 @@ class Cut(NamedTuple):
             return None
         return cls(g, kept, shape, held, "C", False)
 
-    def add_to(self, pass_: BackwardPass, tid: int, rule: Any, memory: Any) -> bool:
+    def add_to(
+        self, pass_: BackwardPass, tid: int, rule: Rule, memory: np.ndarray[Any, Any] | None
+    ) -> bool:
         """Add what a rule gives to the cotangent of an input; return False if the rule cannot be cut.
 
         memory : that of g, if it may be written to.
@@ -212,7 +227,7 @@ class Cut(NamedTuple):
             pass_.add_contribution(tid, memory)
         return True
 
-    def write_blocks(self, rule: Any, into: Any, size: int) -> bool:
+    def write_blocks(self, rule: Rule, into: np.ndarray[Any, Any], size: int) -> bool:
         """Write the rule's result plus ``held`` to memory; return False if the rule cannot be cut.
 
         size : the elements of a block.
@@ -253,12 +268,12 @@ def has_axes(item: Any) -> bool:
     return type(item) is ndarray and item.ndim > 0
 
 
-def lies(x: Any, order: str) -> bool:
+def lies(x: np.ndarray[Any, Any], order: str) -> bool:
     """Return True if the elements of an array lie in memory in this order without gaps, or are one."""
     return bool(x.flags[order]) or not any(x.strides)
 
 
-def is_in_order(x: Any) -> bool:
+def is_in_order(x: np.ndarray[Any, Any]) -> bool:
     """Return True if NumPy makes a result from x in C order: axes lie so, or are repeated."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .._array.array import Array
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .packing import Packed
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 LARGE = 2**18  # bytes of an array that is freed before its tape
 # What a record holds beside data: it takes no memory to speak of.
@@ -83,7 +86,7 @@ def parts_of_record(item: Any) -> Sequence[Any] | None:
     return found
 
 
-def owner_of_memory(data: Any) -> Any:
+def owner_of_memory(data: RawArray) -> Any:
     """Return the array that owns the memory of data: the last ``base`` of NumPy's and CuPy's views."""
     while (base := getattr(data, "base", None)) is not None and type(base) in STORAGES:
         data = base
@@ -103,7 +106,7 @@ def data_bytes(data: Any) -> int | None:
     return size
 
 
-def is_large_data(data: Any) -> bool:
+def is_large_data(data: RawArray) -> bool:
     """Return True if data is large enough to be freed before its tape."""
     size = data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
     return bool(size >= LARGE)

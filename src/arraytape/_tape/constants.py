@@ -43,7 +43,7 @@ def records_left(
     return records[:first]
 
 
-def cotangent_array(g: Any, borrowed: bool) -> Array:
+def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
     """Return a raw cotangent, which may be one of NumPy's scalars, as an Array."""
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)

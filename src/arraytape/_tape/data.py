@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .._storage.batched.batched_data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import describe, user_line
 from .hidden_axes import spread, sum_over_surplus
+
+if TYPE_CHECKING:
+    from .._util.protocols import Index, RawArray, RawOperand, ResultCotangents
 
 BOOL = np.dtype(bool)
 SMALL = 4096  # elements
@@ -36,11 +39,11 @@ class RawData:
         self.xp: Any = storage.xp
 
     # --- where data lies ------------------------------------------------------------------------
-    def on_device_of(self, held: Any) -> AbstractContextManager[Any]:
+    def on_device_of(self, held: RawArray) -> AbstractContextManager[Any]:
         """Return a context in which operators on raw data compute on the cotangent's device."""
         return storage_of(held).at(held)
 
-    def move_to(self, data: Any) -> None:
+    def move_to(self, data: RawArray) -> None:
         """Compute in the storage of this data from here on: a tape may hold several storages' values."""
         if type(data) is self.storage.kind:
             return
@@ -49,38 +52,38 @@ class RawData:
             self.storage = storage
             self.kind, self.xp = storage.kind, storage.xp
 
-    def owns_memory(self, held: Any) -> bool:
+    def owns_memory(self, held: RawArray) -> bool:
         """Return True if data owns its memory, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
     sums_in = owns_memory  # whether a sum is to be formed in data
 
-    def copy_data(self, data: Any) -> Any:
+    def copy_data(self, data: RawArray) -> Any:
         """Return a copy in memory of its own."""
         self.move_to(data)
         return self.xp.asarray(data, copy=True)
 
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         """Return True if a write goes to the memory of data."""
         return storage_of(data).in_place(data)
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         """Return data after ``data[key] = value``."""
         return storage_of(data).put(data, key, value)
 
-    def adds_at(self, key: Any, g: Any) -> bool:
+    def adds_at(self, key: Index, g: RawArray) -> bool:
         """Return True if ``add_at_key`` costs no more than the part that a key names."""
         return True
 
-    def add_at_key(self, data: Any, key: Any, g: Any) -> Any:
+    def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
         """Return data after ``data[key] += g``, where elements named twice add up; may be in place."""
         return storage_of(data).add_at(data, key, g)
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: RawArray, whole: RawArray) -> bool:
         """Return True if a write to one is seen through the other."""
         return storage_of(part).shares(part, whole)
 
-    def part_at_path(self, g: Any, path: Path) -> Any:
+    def part_at_path(self, g: RawArray, path: Path) -> Any:
         """Return the part of a cotangent at the end of a view's path."""
         self.move_to(g)
         return walk_path(g, path, self.xp)
@@ -88,7 +91,7 @@ class RawData:
     negated = staticmethod(operator.neg)
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
-    def array_of(self, g: Any) -> Array:
+    def array_of(self, g: RawArray) -> Array:
         """Return a cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
@@ -97,11 +100,11 @@ class RawData:
         """Return the result of a user's rule in the form on which this pass computes."""
         return current(x)[1]
 
-    def as_gradient(self, g: Any) -> Array:
+    def as_gradient(self, g: RawArray) -> Array:
         """Return a gradient as the Array to hand out."""
         return wrap(g)
 
-    def of_raw(self, data: Any) -> Any:
+    def of_raw(self, data: RawArray) -> Any:
         """Return raw data in the form that this pass's namespace takes."""
         return data
 
@@ -110,7 +113,7 @@ class RawData:
         return record
 
     # --- hidden axes ------------------------------------------------------------------------------
-    def sum_surplus_axes(self, contribution: Any, shape: Any) -> Any:
+    def sum_surplus_axes(self, contribution: RawArray, shape: tuple[int, ...]) -> Any:
         """Sum a contribution over the hidden axes that its input lacked when it was recorded.
 
         Hidden axes that are open where the pass was asked for stay.
@@ -119,12 +122,18 @@ class RawData:
             return raw.summed(contribution, gone)
         return contribution
 
-    def widen_buffer(self, buffer: Any, g: Any) -> Any:
+    def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
         """Return a buffer with the hidden axes of the cotangent that is to be added to it."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
-    def fit_contribution(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
+    def fit_contribution(
+        self,
+        contribution: RawArray,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        op: str = "an op",
+    ) -> Any:
         """Return a contribution in the shape and dtype of its input."""
         contribution = self.sum_surplus_axes(contribution, shape)
         xp = self.xp
@@ -143,7 +152,7 @@ class RawData:
             contribution = xp.astype(contribution, raw.plain(dtype))
         return contribution
 
-    def call_rule(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
+    def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
         """Call a rule with a cotangent and the kept values that it asks for."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
@@ -154,7 +163,7 @@ class RawData:
             return [of_followed(part, i, plan) for i, part in enumerate(found)]
         return found
 
-    def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
+    def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
         """Return a rule's contribution in its input's shape and dtype; a list if it is joint."""
         if plan.op.checked:
             with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
@@ -198,7 +207,7 @@ class RawData:
         ]
 
 
-def of_followed(part: Any, i: int, plan: Plan) -> Any:
+def of_followed(part: RawArray | Later | None, i: int, plan: Plan) -> Any:
     """Return a joint rule's contribution to input number i; None if that input is not followed."""
     if type(part) is not Later:
         return part
@@ -217,10 +226,10 @@ class ArrayData(RawData):
     def on_device_of(self, held: Any) -> AbstractContextManager[Any]:
         return storage_of(held._data).at(held._data)
 
-    def move_to(self, data: Any) -> None:
+    def move_to(self, data: RawArray) -> None:
         pass
 
-    def owns_memory(self, held: Any) -> bool:
+    def owns_memory(self, held: RawArray) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
     def sums_in(self, held: Any) -> bool:
@@ -229,21 +238,21 @@ class ArrayData(RawData):
             return False
         return self.owns_memory(held) and held.size > SMALL
 
-    def copy_data(self, data: Any) -> Any:
+    def copy_data(self, data: RawArray) -> Any:
         return self.xp.asarray(data, copy=True)
 
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         return True  # an Array can always be written to
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: Any, key: Index, value: RawOperand) -> Any:
         data[key] = value
         return data
 
-    def adds_at(self, key: Any, g: Any) -> bool:
+    def adds_at(self, key: Index, g: RawArray) -> bool:
         empty = type(key) is tuple and not key  # see add_at: of a 0-d Array, () names itself
         return makes_a_view(key) and not empty
 
-    def add_at_key(self, data: Any, key: Any, g: Any) -> Any:
+    def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
         parts = key if type(key) is tuple else (key,)
         part = data[parts if Ellipsis in parts else (*parts, ...)]  # a view, also of one element
         part += g
@@ -262,7 +271,7 @@ class ArrayData(RawData):
         found: Array = g
         return found
 
-    def of_raw(self, data: Any) -> Any:
+    def of_raw(self, data: RawArray) -> Any:
         return self.xp.asarray(data)
 
     def lift(self, plan: Any, record: Record) -> Any:
@@ -284,7 +293,7 @@ class ArrayData(RawData):
                 array._state = KEPT
         return items
 
-    def sum_surplus_axes(self, contribution: Any, shape: Any) -> Any:
+    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
         return sum_over_surplus(contribution, shape)
 
     def widen_buffer(self, buffer: Any, g: Any) -> Any:

@@ -121,7 +121,9 @@ class ForwardPass(BaseRecorder):
         elif plan is ENTERED and self.journal is not None:
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
-    def report_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
+    def report_exits(
+        self, y: Array, found: Array | None, mode: str, doubts: list[Doubt] | None
+    ) -> None:
         """Warn or raise for a derivative that misses what left, or that is NaN."""
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
@@ -186,7 +188,7 @@ class ForwardPass(BaseRecorder):
         return next(self.tangents[tid] for tid in inputs_of(record) if tid in self.tangents)
 
     def lay_out_tangent(
-        self, plan: Plan, record: tuple[Any, ...], tangent: Any, new: bool
+        self, plan: Plan, record: tuple[Any, ...], tangent: Array, new: bool
     ) -> Array:
         """Return a tangent in its result's shape and dtype; never another handle on an input's tangent.
 

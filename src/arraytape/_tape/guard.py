@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
@@ -29,6 +29,9 @@ from .backward import BackwardPass, contributions, is_shared
 from .cusps import selects
 from .data import RawData
 from .undefined import note_undefined
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray, ResultCotangents
 
 
 @cache
@@ -74,7 +77,7 @@ class GuardedPass(BackwardPass):
     def passes(self) -> list[BackwardPass]:
         return [self, self.activity]
 
-    def seed_target(self, tid: int, seed: Any) -> None:
+    def seed_target(self, tid: int, seed: RawArray) -> None:
         super().seed_target(tid, seed)
         if not self.picks:
             self.activity.add_contribution(tid, ALL)
@@ -125,7 +128,7 @@ class GuardedPass(BackwardPass):
                     self.add_contribution(tid, self.only(mask, part))
 
     def contributions(
-        self, plan: Plan, g: Any, active: Any, record: Record
+        self, plan: Plan, g: ResultCotangents, active: Any, record: Record
     ) -> Iterator[Contribution]:
         """Return the contributions of a record's rules, by the strategy that suits its op."""
         op, lifted = plan.op, self.data.lift(plan, record)
@@ -142,7 +145,7 @@ class GuardedPass(BackwardPass):
 
     # --- the four strategies: ``lifted`` is the record as the pass's own rules see it ---------------
     def by_rule_of_op(
-        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         """Pass counts on by the rule, as it passes cotangents."""
         counts = self.masks.as_counts(active, g)
@@ -155,7 +158,7 @@ class GuardedPass(BackwardPass):
                 yield Contribution(tid, part, mask, is_shared(plan, part, g))
 
     def all_active(
-        self, plan: Plan, g: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         """Give each contribution the mask ALL."""
         for pull in plan.pulls:
@@ -163,7 +166,7 @@ class GuardedPass(BackwardPass):
                 yield Contribution(tid, part, ALL, is_shared(plan, part, g))
 
     def in_place_of(
-        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         """Keep activity where it is; sum it over broadcast axes as the contribution is."""
         for pull in plan.pulls:
@@ -176,7 +179,7 @@ class GuardedPass(BackwardPass):
             yield Contribution(record[pull.at], part, self.masks.as_mask(counts))
 
     def by_probing(
-        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         """Probe the rules; replace kept NaN and infinities that reach nothing active.
 
@@ -209,7 +212,7 @@ class GuardedPass(BackwardPass):
 
     # --- their parts ----------------------------------------------------------------------------------
     def applied(
-        self, plan: Plan, pull: Pull, g: Any, record: Record, lifted: Record
+        self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
         """Return a rule's contribution to each input."""
         return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
@@ -237,7 +240,7 @@ class GuardedPass(BackwardPass):
             changed[name] = self.data.xp.where(where, filler, plan.kept_value(lifted, name))
         return plan.with_kept(lifted, changed)
 
-    def only(self, mask: Any, part: Any) -> Any:
+    def only(self, mask: RawArray, part: RawArray) -> Any:
         """Return a contribution with exact zeros where nothing is active."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import KEPT, Array
 from .._array.views import current, stable_handle
@@ -20,6 +20,9 @@ from .._record.plan import Rule
 from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_storage import BATCHED
 from .._storage.storage import EVERYWHERE, enter
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 enter(BATCHED)
 
@@ -57,7 +60,7 @@ def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
 ON_ARRAYS: dict[str, Callable[..., Any]] = {}
 
 
-def either(name: str, g: Any, *arguments: Any) -> Any:
+def either(name: str, g: RawArray, *arguments: Any) -> Any:
     """Call the op of this name on an Array, its raw function on data."""
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
@@ -75,7 +78,7 @@ summed = of_hidden_axes(
 spread = of_hidden_axes(lambda g: g)(raw.spread)  # the engine sums what the input lacked
 
 
-def unbatched(x: Any, axis_id: int, size: int) -> Any:
+def unbatched(x: Array, axis_id: int, size: int) -> Any:
     """Move a hidden axis of an Array to its first visible one; repeat an Array that lacks it."""
     if axis_id not in raw.axis_ids_of((x._data,)):
         x = spread(x, (axis_id,), (size,))  # first, so that its gradient is summed
@@ -92,7 +95,7 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     return wide
 
 
-def with_ended_axes(x: Array, shape: Any) -> Array:
+def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
     """Return x with the hidden axes of a recorded shape that are not open: no pass sums over them."""
     hidden = raw.ended(shape)
     if not hidden:
@@ -101,7 +104,7 @@ def with_ended_axes(x: Array, shape: Any) -> Array:
     return wide
 
 
-def sum_over_surplus(contribution: Array, shape: Any) -> Array:
+def sum_over_surplus(contribution: Array, shape: tuple[int, ...]) -> Array:
     """Sum a contribution over the hidden axes that its input, of this shape, lacked when recorded.
 
     Hidden axes that are open where the pass was asked for stay.
@@ -110,7 +113,7 @@ def sum_over_surplus(contribution: Array, shape: Any) -> Array:
     return summed(contribution, gone) if gone else contribution
 
 
-def surplus_of(contribution: Array, shape: Any) -> tuple[int, ...]:
+def surplus_of(contribution: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the hidden axes over which ``sum_over_surplus`` sums."""
     data = contribution._data
     return raw.surplus(data, shape) if type(data) is raw.Batched else ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._array.array import Array, namespace, wrap
-from .._record.plan import PLANS, Plan
+from .._record.plan import PLANS, Plan, Record
 from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of
@@ -97,7 +97,7 @@ def unit_seed(y: Array, i: int, batch: int) -> Array:
     return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
 
 
-def shaped(g: Any, shape: tuple[int, ...]) -> Any:
+def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
     """Return a Jacobian in its final shape; None stays None."""
     if g is None or g.shape == shape:
         return g
@@ -143,7 +143,7 @@ def rows_at_once(size: int) -> int:
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------
-def largest_of(records: Any) -> int | None:
+def largest_of(records: Iterable[Record]) -> int | None:
     """Return the most elements that a record keeps in one array; None if a user's rule is among them.
 
     Such rules are not trusted to take batched data.

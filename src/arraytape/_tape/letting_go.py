@@ -40,6 +40,7 @@ from .data import RawData
 from .guard import GuardedPass, tell_once
 
 if TYPE_CHECKING:
+    from .._util.protocols import RawArray
     from .recording import Recording
 
 MUCH = 2**24  # bytes from which on freeing records pays
@@ -81,7 +82,7 @@ def may_let_go(recording: Recording) -> bool:
     )
 
 
-def bytes_or_zero(data: Any) -> int:
+def bytes_or_zero(data: RawArray) -> int:
     """Return the bytes of data of any storage; 0 if they are not known."""
     return data.nbytes if type(data) is ndarray else data_bytes(data) or 0
 
@@ -104,7 +105,7 @@ class Hollow:
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: RawArray) -> None:
         self.shape, self.dtype = data.shape, data.dtype
 
     def ones_in_place(self) -> Any:
@@ -266,13 +267,13 @@ def refill_record(record: Record) -> Record:
 
 
 # --- NaN checks ---------------------------------------------------------------------------------------
-def condensed(data: Any) -> Any:
+def condensed(data: np.ndarray[Any, Any]) -> Any:
     """Return data with one element for all that a stride of 0 repeats."""
     if 0 not in data.strides or not data.size:
         return data
     return data[tuple([slice(None) if step else 0 for step in data.strides])]
 
 
-def holds_nan(g: Any) -> bool:
+def holds_nan(g: RawArray) -> bool:
     """Return True if a cotangent holds a NaN."""
     return storage_of(g).has_nan(condensed(g) if type(g) is ndarray else g)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from .activity import raw_of
 from .backward import BackwardPass
 from .data import RawData
 from .guard import GuardedPass
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawOperand
 
 COMPILED = "<arraytape "  # how the file names of compiled ops begin
 OURS = {__file__, recording.__file__}
@@ -99,7 +102,7 @@ class Range(NamedTuple):
 Values = tuple[list[Range], list[Range], list[Range]]  # results, operands followed, and others
 
 
-def range_of(name: str, value: Any) -> Range:
+def range_of(name: str, value: RawOperand) -> Range:
     """Return the range of raw data, of an Array or of a number; of complex values that of magnitudes."""
     values = values_on_host(value)
     dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
@@ -113,7 +116,7 @@ def range_of(name: str, value: Any) -> Range:
     return Range(name, layout, *ends, nans, infinities, sizes.size)
 
 
-def values_on_host(value: Any) -> np.ndarray[Any, Any]:
+def values_on_host(value: RawOperand) -> np.ndarray[Any, Any]:
     """Return the values of raw data, of an Array or of a number as a NumPy array."""
     data = raw_of(value)
     if type(data) is Batched:
@@ -123,7 +126,7 @@ def values_on_host(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(storage_of(data).host(data))
 
 
-def is_finite(value: Any) -> bool:
+def is_finite(value: RawOperand) -> bool:
     """Return True if all elements are finite."""
     values = values_on_host(value)
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())

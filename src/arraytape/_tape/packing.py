@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary, ref
 
 from .._array.array import KEPT, Array, wrap
@@ -14,6 +14,9 @@ from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .._util.errors import describe, layout_text, user_line
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 Pack = Callable[[Array], Any]
 Unpack = Callable[[Any], Array]
@@ -43,7 +46,7 @@ class Packed:
         return current(x)[1]
 
 
-def reference(data: Any) -> Callable[[], Any]:
+def reference(data: RawArray) -> Callable[[], Any]:
     """Return a weak reference to data, or a function that returns None if its type allows none."""
     try:
         return ref(data)

@@ -52,6 +52,8 @@ from .sweeping import sweeping
 
 if TYPE_CHECKING:
     from .._exits.lacks import Doubt
+    from .._util.protocols import RawArray
+    from .tape import GradientTape
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 NOTHING: Any = frozenset()  # in the place of a set that has no element yet
@@ -502,7 +504,7 @@ class Recording(BaseRecorder, SeesAssignments):
             # As ``Watched(...)``, without the frame of a named tuple's own ``__new__``.
             self.watched[id(x)] = tuple.__new__(Watched, (x, tid, source, path, since))
 
-    def watch_large(self, data: Any) -> None:
+    def watch_large(self, data: RawArray) -> None:
         """Free records of dead results from the first large array on."""
         if is_large_data(data):
             self.watches_large = True
@@ -639,7 +641,7 @@ def generator_of(frame: FrameType) -> str:
 class Worker(Context):
     """The block of ``in_this_thread``."""
 
-    def __init__(self, recording: Recording, tape: Any) -> None:
+    def __init__(self, recording: Recording, tape: GradientTape) -> None:
         self.recording, self.tape, self.joined = recording, tape, False
 
     def _begin(self) -> Any:

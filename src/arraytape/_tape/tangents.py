@@ -100,7 +100,9 @@ def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:
     return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
 
 
-def write_into_tangent(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
+def write_into_tangent(
+    write: PutRecord | AddRecord, whole: Array, t: Array | None, at: ArrayData
+) -> Any:
     """Return a root's tangent after a write into it of a value with the tangent ``t``."""
     path = write.path
     if t is not None and is_complex(t) and write.root_dtype.kind != "c":

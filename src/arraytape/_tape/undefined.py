@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Plan
 from .._storage.storage import storage_of
 from .._util.errors import PAGE, TapeWarning, layout_text, stacklevel, user_line
 from .activity import raw_of
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
 DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
 
 
-def is_nan(data: Any) -> bool:
+def is_nan(data: RawArray | None) -> bool:
     """Return True if an Array, or raw data, holds a NaN."""
     if data is None:
         return False
@@ -26,7 +29,7 @@ def is_nan(data: Any) -> bool:
     return storage_of(raw).has_nan(raw)
 
 
-def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: Any) -> None:
+def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray) -> None:
     """Note an op whose rule gave NaN of numbers, in words for the warning.
 
     given : the rule's arguments, None for absent ones.  found : its result.

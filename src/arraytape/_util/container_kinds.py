@@ -32,22 +32,22 @@ class Kind(NamedTuple):
     declared: str = "arraytape itself"
 
 
-def copy_container(structure: Any) -> Any:
+def copy_container(structure: T) -> Any:
     """Return a shallow copy; imports ``copy`` when it is needed."""
     import copy
 
     return copy.copy(structure)
 
 
-def _in_order(structure: Any) -> tuple[Parts, Any]:
+def _in_order(structure: Sequence[Any]) -> tuple[Parts, Any]:
     return structure, structure
 
 
-def _by_key(structure: Any) -> tuple[Parts, Any]:
+def _by_key(structure: Mapping[Any, Any]) -> tuple[Parts, Any]:
     return structure if type(structure) is dict else dict(structure.items()), structure
 
 
-def _like_list(structure: Any, parts: list[Any]) -> Any:
+def _like_list(structure: list[Any], parts: list[Any]) -> Any:
     if type(structure) is list:
         return parts
     same_kind = copy_container(structure)
@@ -55,11 +55,11 @@ def _like_list(structure: Any, parts: list[Any]) -> Any:
     return same_kind
 
 
-def _like_tuple(structure: Any, parts: list[Any]) -> Any:
+def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
     return tuple.__new__(type(structure), parts)  # a subclass's constructor is its own affair
 
 
-def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
+def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
     """Return a mapping of the same kind; a dict if that cannot be made."""
     if type(structure) is dict:
         return parts

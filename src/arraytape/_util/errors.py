@@ -9,11 +9,14 @@ import reprlib
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
 from .locks import reentrant_lock
+
+if TYPE_CHECKING:
+    from .protocols import HasLayout
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -206,7 +209,7 @@ def stacklevel() -> int:
     return level
 
 
-def layout_text(value: Any) -> str:
+def layout_text(value: HasLayout) -> str:
     """Return dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
     shape, device = value.shape, str(getattr(value, "device", "cpu"))
     dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")

@@ -12,8 +12,11 @@ import os
 import sys
 from collections.abc import Callable
 from threading import Condition, Lock, RLock, Semaphore
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 F = TypeVar("F", bound=Callable[..., Any])
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -39,7 +42,7 @@ def renewed(made: Any) -> Any:
 LOADING = reentrant_lock()
 
 
-def in_one_step(held: Any) -> Callable[[F], F]:
+def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
     """Return a decorator: the function holds a reentrant lock if Python runs without a GIL."""
 
     def with_lock(function: F) -> F:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any, Protocol, TypeAlias
 
 
@@ -18,6 +20,10 @@ class RawArray(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the length of each axis."""
+
+    @property
+    def device(self) -> Any:
+        """Return where the data lies, as the library says it."""
 
     @property
     def ndim(self) -> int:
@@ -64,9 +70,25 @@ class RawArray(Protocol):
     def __complex__(self) -> complex: ...
 
 
-RawOperand: TypeAlias = (
-    RawArray | complex
-)  # what stands beside an array: complex takes int and float
+RawOperand: TypeAlias = RawArray | complex  # an operand of a RawArray: complex takes int and float
+ResultCotangents: TypeAlias = (
+    RawArray | tuple[RawArray | None, ...]
+)  # of an op's results, one or several
+Index: TypeAlias = (
+    "int | slice | EllipsisType | RawArray | Sequence[Index] | None"  # a key of x[key]
+)
+
+
+class HasLayout(Protocol):
+    """An object with an array's dtype and shape, such as the stand-in for one that was packed."""
+
+    @property
+    def dtype(self) -> Any:
+        """Return the library's own dtype."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the length of each axis."""
 
 
 class Namespace(Protocol):
