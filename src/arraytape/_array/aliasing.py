@@ -95,7 +95,6 @@ class AddRecord(NamedTuple):
 
 
 def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Record:
-    """Return a record of a view's value: see ``ViewRecord``."""
     return (VIEW.number, view, root, shape, path)
 
 
@@ -147,7 +146,6 @@ def put_record(
     *, new: int, old: int, value: int, path: Path, key: Index, shape: tuple[int, ...],
     dtype: np.dtype[Any], lost: RawArray | None, root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
 ) -> Record:  # fmt: skip
-    """Return a record of ``x[key] = value``: see ``PutRecord``."""
     return (PUT.number, new, old, value, path, key, shape, dtype, lost, root_shape, root_dtype)
 
 
@@ -167,7 +165,6 @@ def watch_record(
 
 
 def write_of(record: Record) -> PutRecord | AddRecord:
-    """Return a record of a write, to read by name."""
     return AddRecord(*record) if record[0] == ADD.number else PutRecord(*record)
 
 

@@ -33,7 +33,6 @@ ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [Non
 
 
 def followers(x: Array) -> list[Recorder]:
-    """Return the recorders of this thread that follow the value of ``x``."""
     tid = current(x)[0]
     return [recorder for recorder in recorders() if tid in recorder.followed] if tid else []
 

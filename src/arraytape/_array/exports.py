@@ -38,7 +38,6 @@ class Export:
         return self.data.__array_interface__
 
     def hand_out(self) -> np.ndarray[Any, Any]:
-        """Return the ndarray to hand out; read-only if the data is."""
         array = np.asarray(self)
         self.handed_out = ref(array)
         return array

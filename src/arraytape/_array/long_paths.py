@@ -94,7 +94,6 @@ class Box:
 
 
 def as_slice(places: range) -> slice:
-    """Return the slice that names these places."""
     if not places:
         return slice(0, 0)
     return slice(places.start, places.stop if places.stop >= 0 else None, places.step)

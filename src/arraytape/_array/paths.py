@@ -75,7 +75,6 @@ class Cotangents(Protocol):
 
 
 def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
-    """Return the data one step along a path."""
     if kind is GETITEM:
         return data[argument]
     if kind is PERMUTE:
@@ -216,7 +215,6 @@ def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
 
 @functools.lru_cache(1024)
 def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the permutation that undoes another."""
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 

@@ -172,15 +172,12 @@ class Plan:
 
     # --- reading a record of this plan --------------------------------------------------------------
     def keeps_value(self, name: str) -> bool:
-        """Return True if records keep a value of this name."""
         return name in self.positions
 
     def kept_value(self, record: Record, name: str) -> Any:
-        """Return the value of this name in a record."""
         return record[self.positions[name]]
 
     def kept_parameters(self, record: Record) -> dict[str, Any]:
-        """Return the op's parameters in a record."""
         return {name: self.kept_value(record, name) for name in self.op.parameters}
 
     def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
@@ -354,7 +351,6 @@ def number_plan(plan: Plan | Structural) -> int:
 
 # --- questions that any reader of a tape may ask of a record ------------------------------------------
 def plan_of(record: Record) -> Plan | Structural:
-    """Return the plan by which a record was made."""
     return PLANS[record[0]]
 
 

@@ -42,7 +42,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
             if makers.get(tid) == i:
                 show(pass_, tid, hooks[tid])
         since = time.perf_counter()
-        if has_cotangent(pass_, record) and holds_packed(record):
+        if pass_.has_cotangent(record) and holds_packed(record):
             record = unpack_record(record)
         pass_.go_back(PLANS[record[0]], record)
         if profile is not None:
@@ -70,7 +70,6 @@ class Group:
         return self.passes[get_ident()].pop()
 
     def show(self, found: list[Array | None]) -> None:
-        """Call the function with the cotangents of a pass, if there are any."""
         if any(g is not None for g in found):
             self.call(found)
 
@@ -86,7 +85,6 @@ class Member:
 
 
 def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
-    """Return the groups among the hooks of a recording, each once."""
     members = [hook for several in hooks for hook in several if isinstance(hook, Member)]
     return list({id(member.group): member.group for member in members}.values())
 
@@ -101,11 +99,6 @@ def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int
             if tid in tids:
                 found.setdefault(tid, i)
     return found
-
-
-def has_cotangent(pass_: BackwardPass, record: Record) -> bool:
-    """Return True if a result of the record has a cotangent."""
-    return any(pass_.cotangents.get(tid) is not None for tid in results_of(record))
 
 
 def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:

@@ -150,6 +150,10 @@ class BackwardPass:
         else:
             self.add_contribution(tid, contribution)
 
+    def has_cotangent(self, record: Record) -> bool:
+        """Return True if a result of the record has a cotangent."""
+        return any(self.cotangents.get(tid) is not None for tid in results_of(record))
+
     # --- one record, of any kind --------------------------------------------------------------------
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
         """Pass the cotangents of a record's results back, on the device where they lie."""

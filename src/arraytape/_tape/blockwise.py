@@ -114,12 +114,10 @@ def contribute(
 
 
 def fit_of(pull: Pull, record: Record, g: np.ndarray[Any, Any]) -> tuple[Any, Any]:
-    """Return the shape and dtype of the input to which a pull contributes."""
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
 def is_fitted(pull: Pull, record: Record, g: np.ndarray[Any, Any]) -> bool:
-    """Return True if a contribution is summed or cast to its input's shape and dtype."""
     shape, dtype = fit_of(pull, record, g)
     return shape != g.shape or dtype is not g.dtype
 
@@ -264,7 +262,6 @@ class Cut(NamedTuple):
 
 
 def has_axes(item: Any) -> bool:
-    """Return True if a kept value is an array with axes."""
     return type(item) is ndarray and item.ndim > 0
 
 
@@ -277,6 +274,3 @@ def is_in_order(x: np.ndarray[Any, Any]) -> bool:
     """Return True if NumPy makes a result from x in C order: axes lie so, or are repeated."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)
-
-
-__all__ = ["HUGE", "backward_by_blocks", "by_blocks"]

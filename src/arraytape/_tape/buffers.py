@@ -43,7 +43,6 @@ class Buffers:
         self.total, self.complete = 0, True
 
     def add_sizes(self, found: dict[int, int]) -> None:
-        """Count the buffers that ``new_in`` found."""
         self.sizes |= found
         self.total += sum(found.values())
 
@@ -106,7 +105,11 @@ def data_bytes(data: Any) -> int | None:
     return size
 
 
+def bytes_or_zero(data: RawArray) -> int:
+    """Return the bytes of data of any storage; 0 if they are not known."""
+    return data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
+
+
 def is_large_data(data: RawArray) -> bool:
     """Return True if data is large enough to be freed before its tape."""
-    size = data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
-    return bool(size >= LARGE)
+    return bytes_or_zero(data) >= LARGE

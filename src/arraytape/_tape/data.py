@@ -59,16 +59,13 @@ class RawData:
     sums_in = owns_memory  # whether a sum is to be formed in data
 
     def copy_data(self, data: RawArray) -> Any:
-        """Return a copy in memory of its own."""
         self.move_to(data)
         return self.xp.asarray(data, copy=True)
 
     def in_place(self, data: RawArray) -> bool:
-        """Return True if a write goes to the memory of data."""
         return storage_of(data).in_place(data)
 
     def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
-        """Return data after ``data[key] = value``."""
         return storage_of(data).put(data, key, value)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
@@ -84,7 +81,6 @@ class RawData:
         return storage_of(part).shares(part, whole)
 
     def part_at_path(self, g: RawArray, path: Path) -> Any:
-        """Return the part of a cotangent at the end of a view's path."""
         self.move_to(g)
         return walk_path(g, path, self.xp)
 
@@ -101,7 +97,6 @@ class RawData:
         return current(x)[1]
 
     def as_gradient(self, g: RawArray) -> Array:
-        """Return a gradient as the Array to hand out."""
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:

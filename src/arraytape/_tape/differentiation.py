@@ -173,7 +173,6 @@ class Differentiation:
         return self.gradients_through(pass_, seeds)
 
     def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
-        """Run a pass, and return its gradients."""
         self.seed(pass_, seeds)
         if self.recording.attended():
             attended_backward(pass_, self.recording)
@@ -221,7 +220,6 @@ class Differentiation:
         return found
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
-        """Return the gradient of each source from a pass."""
         found: list[Any] = []
         for tid, path in self.places:
             g = pass_.cotangents.get(tid)

@@ -137,7 +137,6 @@ class ForwardPass(BaseRecorder):
 
     # --- tangents ---------------------------------------------------------------------------------
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
-        """Return the tangents of an op's results."""
         op = plan.op
         if not any(tid in self.tangents for tid in inputs_of(record)):
             return [None] * len(op.outputs)  # of integers that another op gave beside its results
@@ -275,7 +274,6 @@ class ForwardPass(BaseRecorder):
         return self.tangents.get(tid)
 
     def tangent_part(self, tangent: Array, path: Path) -> Array:
-        """Return the part of a root's tangent that belongs to a view."""
         found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 

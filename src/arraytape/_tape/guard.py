@@ -71,7 +71,6 @@ class GuardedPass(BackwardPass):
 
     @property
     def masks(self) -> ActivityData:
-        """Return the operations on masks."""
         return self.activity.data
 
     def passes(self) -> list[BackwardPass]:
@@ -160,7 +159,6 @@ class GuardedPass(BackwardPass):
     def all_active(
         self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Give each contribution the mask ALL."""
         for pull in plan.pulls:
             for tid, part in self.applied(plan, pull, g, record, lifted):
                 yield Contribution(tid, part, ALL, is_shared(plan, part, g))
@@ -214,7 +212,6 @@ class GuardedPass(BackwardPass):
     def applied(
         self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
-        """Return a rule's contribution to each input."""
         return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
 
     def without_idle_inputs(

@@ -98,7 +98,6 @@ def unit_seed(y: Array, i: int, batch: int) -> Array:
 
 
 def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
-    """Return a Jacobian in its final shape; None stays None."""
     if g is None or g.shape == shape:
         return g
     return namespace().reshape(g, shape, copy=True)

@@ -23,18 +23,12 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.aliasing import ADD, PUT, VIEW, WATCH
-from .._record.plan import (
-    PLANS,
-    Plan,
-    Record,
-    Structural,
-    results_of,
-)
+from .._record.plan import PLANS, Plan, Record, Structural, results_of
 from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .blockwise import by_blocks
-from .buffers import LARGE, data_bytes
+from .buffers import LARGE, bytes_or_zero
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
@@ -80,11 +74,6 @@ def may_let_go(recording: Recording) -> bool:
         or recording.observers
         or recording.attended()
     )
-
-
-def bytes_or_zero(data: RawArray) -> int:
-    """Return the bytes of data of any storage; 0 if they are not known."""
-    return data.nbytes if type(data) is ndarray else data_bytes(data) or 0
 
 
 def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
@@ -148,7 +137,6 @@ class LettingGo:
         return self.pass_
 
     def take_record(self) -> Record:
-        """Take the last record off the tape."""
         self.recording.used_up = True  # first: what is gone in part must not be asked
         return self.records.pop()
 
@@ -157,18 +145,13 @@ class LettingGo:
         if not by_blocks(self.pass_, record):
             backward(self.pass_, [record], False)
 
-    def reaches(self, record: Record) -> bool:
-        """Return True if a result of the record has a cotangent."""
-        held = self.pass_.cotangents
-        return any(held.get(tid) is not None for tid in results_of(record))
-
     def may_select(self, record: Record) -> bool:
         """Return True if activity may differ between elements once this record was passed.
 
         For a linear op its rule shows it, on counts of ones.
         """
         plan = PLANS[record[0]]
-        if not self.reaches(record):
+        if not self.pass_.has_cotangent(record):
             return False
         if not isinstance(plan, Plan) or plan.reading is not None or len(results_of(record)) > 1:
             return True
@@ -198,7 +181,7 @@ class LettingGo:
         start, kept = len(records), 0
         while start and kept < size:
             start -= 1
-            if self.reaches(records[start]):
+            if self.pass_.has_cotangent(records[start]):
                 segment.append(records[start])
                 kept += new_bytes(segment[-1:], counted)
                 self.pass_record_back(segment[-1])
@@ -275,5 +258,4 @@ def condensed(data: np.ndarray[Any, Any]) -> Any:
 
 
 def holds_nan(g: RawArray) -> bool:
-    """Return True if a cotangent holds a NaN."""
     return storage_of(g).has_nan(condensed(g) if type(g) is ndarray else g)

@@ -67,7 +67,6 @@ class MemoryUse:
 
 
 def memory_use(recording: Recording) -> MemoryUse:
-    """Return the table of ``GradientTape.memory``."""
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)

@@ -71,7 +71,6 @@ class UnfinishedWrite(MissingRule):
 
 
 def missing_rule_error(name: str) -> MissingRule:
-    """Return the error for an op without a rule on the path."""
     op = REGISTRY.get(name)
     if op is None:
         declare = "Give it one with host_function(f, vjp) or custom_gradient"
@@ -87,7 +86,6 @@ def missing_rule_error(name: str) -> MissingRule:
 
 
 def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
-    """Return the error for an argument with respect to which no derivative is known."""
     return MissingRule(
         f"{name} has no derivative by {argument}: {why}. stop_gradient it if it is a constant, or "
         f"give the function a rule of your own with custom_gradient [at {user_line()}] "

@@ -78,7 +78,6 @@ def ids_needed_for(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
 
 # --- sentences ----------------------------------------------------------------------------------------
 def used_too_early(where: str, x: Array) -> str:
-    """Return the sentence for an op that used a source before it was watched."""
     return (
         f"{where} used {name_with_layout(x)} before it was watched, and watching does not reach back. "
         "Call tape.watch(x) before the first use"
@@ -86,19 +85,16 @@ def used_too_early(where: str, x: Array) -> str:
 
 
 def ran_outside(where: str) -> str:
-    """Return the sentence for an op outside of the tape's block."""
     return f"{where} ran outside the tape's block. Move it into the block"
 
 
 def dropped_by_reset(where: str, line: str) -> str:
-    """Return the sentence for an op that ran before ``tape.reset()``."""
     return (
         f"{where} ran before tape.reset() at {line}, which drops all records. Compute it after that"
     )
 
 
 def ran_stopped(where: str, pause: Pause | None = None) -> str:
-    """Return the sentence for an op that ran while ``stop_recording`` was open."""
     if pause is not None and pause.generator:
         return (
             f"{where} ran inside stop_recording, which the generator {pause.generator!r} at "
@@ -109,7 +105,6 @@ def ran_stopped(where: str, pause: Pause | None = None) -> str:
 
 
 def was_assigned(name: str, line: str) -> str:
-    """Return the sentence for an assignment between source and target."""
     return (
         f"{name} was assigned to at {line}, and an assignment is never recorded: state "
         "cuts history. Compute with the value itself where its gradient is to count"
@@ -117,7 +112,6 @@ def was_assigned(name: str, line: str) -> str:
 
 
 def swapped_words(x: Array, target: Array) -> str:
-    """Return the sentence for a source that was computed of the target."""
     return (
         f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, "
         "and not the target of the "
@@ -198,7 +192,6 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
 
 
 def pause_at(recording: Recording, time: int) -> Pause | None:
-    """Return the pause of a tape at a time; None where it was not stopped."""
     for pause in recording.pauses:
         if pause.begun <= time and (not pause.ended or time < pause.ended):
             return pause
@@ -206,7 +199,6 @@ def pause_at(recording: Recording, time: int) -> Pause | None:
 
 
 def where_of(cut: Cut) -> str:
-    """Return an op that was not recorded as a sentence names it."""
     return f"{public_op_name(cut.name)} at {cut.used_at}"
 
 

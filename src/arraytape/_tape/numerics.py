@@ -127,7 +127,6 @@ def values_on_host(value: RawOperand) -> np.ndarray[Any, Any]:
 
 
 def is_finite(value: RawOperand) -> bool:
-    """Return True if all elements are finite."""
     values = values_on_host(value)
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
 
@@ -216,7 +215,6 @@ def caller() -> FrameType:
 
 
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
-    """Return the values of a compiled op, from its local variables."""
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
     results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
     return results, *operands_in(plan, seen)
@@ -275,7 +273,6 @@ class Checking(BackwardPass):
     def error(
         self, plan: Plan | Structural, record: Record, came: list[Range], gave: list[Range]
     ) -> NonFiniteError:
-        """Return the error for a rule that is at fault."""
         line, name = self.lines.get(results_of(record)[0]), name_of_record(plan, record)
         where = f", which ran at {line}," if line else ""
         kept = join_ranges(kept_ranges(plan, record))
@@ -288,7 +285,6 @@ class Checking(BackwardPass):
 
 
 def kept_ranges(plan: Plan | Structural, record: Record) -> list[Range]:
-    """Return the ranges of the data that a record keeps."""
     if not isinstance(plan, Plan):
         return []
     names = [x for x in (*plan.op.inputs, *plan.op.outputs) if plan.keeps_value(x)]
@@ -297,7 +293,6 @@ def kept_ranges(plan: Plan | Structural, record: Record) -> list[Range]:
 
 
 def name_of_record(plan: Plan | Structural, record: Record) -> str:
-    """Return the name of a record's op, or of its user's function."""
     return str(record[-1].name) if hasattr(record[-1], "missing") else plan.name
 
 

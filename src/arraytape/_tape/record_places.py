@@ -55,7 +55,6 @@ class Places:
 
 
 def here() -> Place:
-    """Return the place of the running code."""
     frame = user_frame()
     if frame is None:
         return NOWHERE
@@ -74,7 +73,6 @@ def here() -> Place:
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a frame and those that called it."""
     while frame is not None:
         yield frame
         frame = frame.f_back
@@ -92,7 +90,6 @@ def entry(stack: list[FrameType]) -> FrameType:
 
 
 def is_installed_frame(frame: FrameType) -> bool:
-    """Return True if a frame runs code of an installed package."""
     file = frame.f_code.co_filename
     return "site-packages" in file or "dist-packages" in file or file.startswith("<frozen")
 

@@ -100,7 +100,6 @@ def observed_record(
 
 
 def check_flags(**flags: Any) -> None:
-    """Raise TypeError for a flag that is neither True nor False."""
     wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
     if wrong:
         given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
@@ -318,7 +317,6 @@ class Recording(BaseRecorder, SeesAssignments):
             raise
 
     def leave_block(self) -> None:
-        """End the tape's own block."""
         remove_recorder(self)
         with ENTERING:
             self.open = False
@@ -382,7 +380,6 @@ class Recording(BaseRecorder, SeesAssignments):
         push_recorder(self)
 
     def leave_worker(self) -> None:
-        """End a worker's block."""
         remove_recorder(self)
         with ENTERING:
             if get_ident() in self.workers:

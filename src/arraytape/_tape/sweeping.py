@@ -116,7 +116,6 @@ def out_is_known(ids: tuple[Any, ...], place: int, known: set[int]) -> bool:
 
 
 def bytes_in(record: Record) -> int:
-    """Return the bytes of NumPy's arrays in a record."""
     total = 0
     for item in record:
         if type(item) is ndarray:

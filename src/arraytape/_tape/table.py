@@ -87,7 +87,6 @@ KEYS: dict[str, Callable[[Line], str]] = {
 
 
 def table(recording: Recording, by: str) -> Summary:
-    """Return the table of ``GradientTape.summary``."""
     if not isinstance(by, str) or by not in KEYS:
         raise ValueError(
             f"summary: by must be one of {', '.join(KEYS)}, got {short_repr(by)} [at {user_line()}]"

@@ -394,7 +394,6 @@ def is_users_own(error: Exception) -> bool:
 
 
 def is_library(file: str) -> bool:
-    """Return True if a file is of Python's own library."""
     return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(
         folder_of("purelib")
     )

@@ -36,7 +36,6 @@ def when_imported(name: str, action: Action) -> None:
 
 
 def await_module(name: str, action: Action) -> None:
-    """Note an action for when a module has run."""
     with LOCK:
         waiting = WAITING.setdefault(name, [])
         if action not in waiting:
@@ -52,7 +51,6 @@ def is_running(module: ModuleType) -> bool:
 
 
 def run_actions(module: ModuleType) -> None:
-    """Run the actions that wait for a module."""
     with LOCK:
         actions = WAITING.pop(module.__name__, ())
     for action in actions:

@@ -312,10 +312,7 @@ LINALG: Table = {
         "multi_dot": "np.linalg.multi_dot(arrays), which is recorded",
         "norm": "xp.linalg.vector_norm or xp.linalg.matrix_norm",
     },
-    "PyTorch": {
-        "inv_ex": "xp.linalg.inv",
-        "vander": "np.vander(x), which is recorded",
-    },
+    "PyTorch": {"inv_ex": "xp.linalg.inv", "vander": "np.vander(x), which is recorded"},
     "TensorFlow": {"adjoint": "xp.conj(x.mT)", "band_part": "xp.tril and xp.triu"},
 }
 NN: Table = {
@@ -355,9 +352,7 @@ NN: Table = {
         "sparse_categorical_crossentropy": "xp.nn.softmax_cross_entropy, of logits",
     },
 }
-OPTIMIZERS: Table = {
-    "PyTorch": {"lr_scheduler": "xp.optimizers.schedules"},
-}
+OPTIMIZERS: Table = {"PyTorch": {"lr_scheduler": "xp.optimizers.schedules"}}
 
 TABLES: dict[str, Table] = {
     "namespace": NAMESPACE,
