@@ -21,6 +21,7 @@ from .ops.operators import BINARY
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ._array.array import Operand
     from ._util.protocols import Index, RawArray
 
 
@@ -74,7 +75,7 @@ class Variable(Array):
 
     def __init__(
         self,
-        initial_value: Array | npt.ArrayLike,
+        initial_value: Operand,
         trainable: bool = True,
         name: str | None = None,
         dtype: npt.DTypeLike = None,
@@ -142,7 +143,7 @@ class Variable(Array):
     _ensure_id = _current_id
 
     # --- state ------------------------------------------------------------------------------------
-    def assign(self, value: Array | npt.ArrayLike) -> Variable:
+    def assign(self, value: Operand) -> Variable:
         """Replace the value, unrecorded.
 
         Parameters
@@ -168,7 +169,7 @@ class Variable(Array):
             self._data = data
         return self
 
-    def assign_add(self, value: Array | npt.ArrayLike) -> Variable:
+    def assign_add(self, value: Operand) -> Variable:
         """Add to the value, unrecorded.
 
         Parameters
@@ -188,7 +189,7 @@ class Variable(Array):
         """
         return self._update(operator.add, value)
 
-    def assign_sub(self, value: Array | npt.ArrayLike) -> Variable:
+    def assign_sub(self, value: Operand) -> Variable:
         """Subtract from the value, unrecorded.
 
         Parameters
@@ -208,9 +209,7 @@ class Variable(Array):
         """
         return self._update(operator.sub, value)
 
-    def _update(
-        self, function: Callable[[Any, Any], Any], value: Array | npt.ArrayLike
-    ) -> Variable:
+    def _update(self, function: Callable[[Any, Any], Any], value: Operand) -> Variable:
         plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
         other = value if plain else detached(self._host_data(value))
         while True:
@@ -219,7 +218,7 @@ class Variable(Array):
             if self._replace(before, own_data(given), value):
                 return self
 
-    def _replace(self, before: RawArray, data: RawArray, value: Array | npt.ArrayLike) -> bool:
+    def _replace(self, before: RawArray, data: RawArray, value: Operand) -> bool:
         """Replace the data and return True, unless another thread has replaced ``before`` meanwhile."""
         tell_assigned(self, value)
         with REPLACING:
@@ -235,7 +234,7 @@ class Variable(Array):
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
         return given
 
-    def _host_data(self, value: Array | npt.ArrayLike) -> Array:
+    def _host_data(self, value: Operand) -> Array:
         """Return a value as an Array; host data in the Variable's dtype unless their kind is greater."""
         if isinstance(value, Array):
             return value
@@ -247,7 +246,7 @@ class Variable(Array):
         except OverflowError as error:  # an integer that the dtype cannot hold
             raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
 
-    def __setitem__(self, key: Index, value: Array | npt.ArrayLike, /) -> None:
+    def __setitem__(self, key: Index, value: Operand, /) -> None:
         given = detached(value) if isinstance(value, Array) else value
         while True:
             before = self._data
@@ -328,7 +327,7 @@ ValueError
 def make_in_place_method(name: str) -> Callable[[Variable, Any], Variable]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def assign_in_place(self: Variable, value: Array | npt.ArrayLike) -> Variable:
+    def assign_in_place(self: Variable, value: Operand) -> Variable:
         return self._update(function, value)
 
     assign_in_place.__name__ = assign_in_place.__qualname__ = f"__i{name}__"

@@ -194,30 +194,28 @@ def pull_view(at: Cotangents, record: Record) -> None:
 def pull_put(at: Cotangents, record: Record) -> None:
     """Pass the written region's cotangent to the value, and the rest to the old root."""
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
-    buffer = at.take_owned(new)
+    data, buffer = at.data, at.take_owned(new)
     if buffer is None:
         return
     if value in at.followed:
-        region = at.data.xp.asarray(region_of(buffer, path, key, at.data.xp), copy=True)
+        region = data.xp.asarray(region_of(buffer, path, key, data.xp), copy=True)
         if lost is not None:
-            region = at.data.xp.where(lost, 0.0, region)
-        at.add_contribution(value, at.data.fit_contribution(region, shape, dtype))
+            region = data.xp.where(lost, 0.0, region)
+        at.add_contribution(value, data.fit_contribution(region, shape, dtype))
     if old in at.followed:
-        at.give_buffer(old, write_through(buffer, path, key, 0, at.data))
+        at.give_buffer(old, write_through(buffer, path, key, 0, data))
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
     """Pass the cotangent to the old root as it is, and its region to the added value."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
-    buffer = at.take_owned(new)
+    data, buffer = at.data, at.take_owned(new)
     if buffer is None:
         return
     if value in at.followed:
-        region = at.data.xp.asarray(walk_path(buffer, path, at.data.xp), copy=True)
-        at.add_contribution(
-            value,
-            at.data.fit_contribution(at.data.negated(region) if sign < 0 else region, shape, dtype),
-        )
+        region = data.xp.asarray(walk_path(buffer, path, data.xp), copy=True)
+        region = data.negated(region) if sign < 0 else region
+        at.add_contribution(value, data.fit_contribution(region, shape, dtype))
     if old in at.followed:
         at.give_buffer(old, buffer)
 
@@ -286,9 +284,8 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
     if value in at.followed:
         region = part.copy()
         fits = region.shape == shape and region.dtype is dtype
-        at.add_contribution(
-            value, region if fits else at.data.fit_contribution(region, shape, dtype)
-        )
+        region = region if fits else at.data.fit_contribution(region, shape, dtype)
+        at.add_contribution(value, region)
     if old in at.followed:
         part[...] = 0.0
         at.give_buffer(old, buffer)
@@ -307,9 +304,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
                 part = at.data.fit_contribution(part, shape, dtype)
             (at.lend_contribution if part is g else at.add_contribution)(value, part)
         if old in at.followed:
-            at.lend_contribution(
-                old, g
-            )  # the old and the added value share one cotangent: nothing is copied
+            at.lend_contribution(old, g)  # both share one cotangent: nothing is copied
         return
     buffer = at.take_in_hand(new)
     if buffer is None:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from .._util.protocols import Index, RawArray
 
-    Operand: TypeAlias = (
-        "Array | npt.ArrayLike"  # Arrays, and what an op converts: numbers, lists, data
-    )
+    Operand: TypeAlias = "Array | npt.ArrayLike"  # ops convert numbers, lists and host data
     Axes: TypeAlias = int | Sequence[int] | None  # None: all axes
 
 # Bits of Array._state; ``views`` has a table of what each event does to them.

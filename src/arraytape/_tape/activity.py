@@ -37,17 +37,11 @@ class ActivityData(RawData):
     negated = staticmethod(lambda g: g)  # counts do not cancel
 
     def fit_contribution(
-        self,
-        contribution: RawArray,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-        op: str = "an op",
+        self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
         """Fit counts to an input's shape; keep their dtype, but for the imaginary part if it is real."""
-        cut = is_complex(contribution) and not self.xp.isdtype(dtype, COMPLEX)
-        return super().fit_contribution(
-            contribution, shape, dtype if cut else contribution.dtype, op
-        )
+        cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
+        return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
 
     def mask_of_ones(self, data: RawArray) -> Any:
         """Return ones in the shape of ``data``; 1 + 1j if it is complex."""
@@ -69,9 +63,9 @@ class ActivityData(RawData):
         self.move_to(counts)
         with self.on_device_of(counts):
             inactive = storage_of(counts).unless_none(counts == 0)
-            return (
-                ALL if inactive is None else self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
-            )
+            if inactive is None:
+                return ALL
+            return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
     def as_counts(self, active: Any, g: ResultCotangents) -> Any:
         """Return a mask as an array in the shape of its cotangent; of several results, a tuple."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy import ndarray
@@ -22,6 +22,7 @@ from .backward import BackwardPass, backward
 if TYPE_CHECKING:
     from .._util.protocols import RawArray
 
+HostArray: TypeAlias = ndarray[Any, Any]
 BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
 HUGE = 2**22  # bytes of a cotangent that is beyond it
 # Where a process gives freed memory back at once, as workers of Dask do, all arrays that malloc maps by
@@ -60,7 +61,7 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
     return True
 
 
-def in_turn(pulls: Sequence[Pull], record: Record, g: np.ndarray[Any, Any]) -> Sequence[Pull]:
+def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
     """Return the pulls, those that return the cotangent last; in order if an input stands twice."""
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
@@ -80,15 +81,13 @@ def references_to_item(box: list[Any]) -> int:
 ALONE = references_to_item([object()])  # of what a list alone refers to
 
 
-def is_own(g: np.ndarray[Any, Any]) -> bool:
+def is_own(g: HostArray) -> bool:
     """Return True if a cotangent to which nothing else refers may be written to."""
     return g.base is None and bool(g.flags.writeable)
 
 
 # --- one contribution ---------------------------------------------------------------------------------
-def contribute(
-    pass_: BackwardPass, pull: Pull, record: Record, g: np.ndarray[Any, Any], owned: bool
-) -> None:
+def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool) -> None:
     """Add a rule's result to the cotangent of its input.  owned : whether g may be written to."""
     tid = record[pull.at]
     if pull.rule is identity_rule:
@@ -113,18 +112,16 @@ def contribute(
         pass_.add_contribution(tid, part)
 
 
-def fit_of(pull: Pull, record: Record, g: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+def fit_of(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]:
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
-def is_fitted(pull: Pull, record: Record, g: np.ndarray[Any, Any]) -> bool:
+def is_fitted(pull: Pull, record: Record, g: HostArray) -> bool:
     shape, dtype = fit_of(pull, record, g)
     return shape != g.shape or dtype is not g.dtype
 
 
-def fit_part(
-    pass_: BackwardPass, pull: Pull, record: Record, part: np.ndarray[Any, Any] | None
-) -> Any:
+def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
     """Return a contribution in its input's shape and dtype, summed as ``backward`` does."""
     if pull.fit is None or part is None:
         return part
@@ -140,7 +137,7 @@ def fit_part(
     )
 
 
-def contribution_of_constant(rule: Rule, g: np.ndarray[Any, Any], kept: Sequence[Any]) -> Any:
+def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
     """Apply a rule to a cotangent with one value, without new memory; return None if it cannot be."""
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
@@ -153,7 +150,7 @@ def contribution_of_constant(rule: Rule, g: np.ndarray[Any, Any], kept: Sequence
     return np.broadcast_to(part, g.shape)
 
 
-def is_like(x: Any, g: np.ndarray[Any, Any]) -> bool:
+def is_like(x: Any, g: HostArray) -> bool:
     """Return True if kept data is an array of the cotangent's shape and dtype."""
     return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
 
@@ -182,11 +179,7 @@ class Cut(NamedTuple):
 
     @classmethod
     def cut_arrays(
-        cls,
-        g: np.ndarray[Any, Any],
-        kept: Sequence[Any],
-        held: RawArray | None,
-        fit: tuple[Any, Any],
+        cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
     ) -> Cut | None:
         """Return the cut of these; None if the rule would get other arguments than whole arrays give."""
         shape, dtype = fit
@@ -204,9 +197,7 @@ class Cut(NamedTuple):
             return None
         return cls(g, kept, shape, held, "C", False)
 
-    def add_to(
-        self, pass_: BackwardPass, tid: int, rule: Rule, memory: np.ndarray[Any, Any] | None
-    ) -> bool:
+    def add_to(self, pass_: BackwardPass, tid: int, rule: Rule, memory: HostArray | None) -> bool:
         """Add what a rule gives to the cotangent of an input; return False if the rule cannot be cut.
 
         memory : that of g, if it may be written to.
@@ -225,7 +216,7 @@ class Cut(NamedTuple):
             pass_.add_contribution(tid, memory)
         return True
 
-    def write_blocks(self, rule: Rule, into: np.ndarray[Any, Any], size: int) -> bool:
+    def write_blocks(self, rule: Rule, into: HostArray, size: int) -> bool:
         """Write the rule's result plus ``held`` to memory; return False if the rule cannot be cut.
 
         size : the elements of a block.
@@ -265,12 +256,12 @@ def has_axes(item: Any) -> bool:
     return type(item) is ndarray and item.ndim > 0
 
 
-def lies(x: np.ndarray[Any, Any], order: str) -> bool:
+def lies(x: HostArray, order: str) -> bool:
     """Return True if the elements of an array lie in memory in this order without gaps, or are one."""
     return bool(x.flags[order]) or not any(x.strides)
 
 
-def is_in_order(x: np.ndarray[Any, Any]) -> bool:
+def is_in_order(x: HostArray) -> bool:
     """Return True if NumPy makes a result from x in C order: axes lie so, or are repeated."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

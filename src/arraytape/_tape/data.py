@@ -123,29 +123,25 @@ class RawData:
 
     # --- rules --------------------------------------------------------------------------------------
     def fit_contribution(
-        self,
-        contribution: RawArray,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-        op: str = "an op",
+        self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
         """Return a contribution in the shape and dtype of its input."""
-        contribution = self.sum_surplus_axes(contribution, shape)
+        part = self.sum_surplus_axes(part, shape)
         xp = self.xp
-        if contribution.shape != shape:
-            given = contribution.shape
+        if part.shape != shape:
+            given = part.shape
             try:
-                contribution = sum_to(contribution, shape, xp)
+                part = sum_to(part, shape, xp)
             except Exception as error:
                 raise ValueError(
                     f"the gradient rule of {op} gave a contribution of shape {given} to an input "
                     f"of shape {shape} [at {user_line()}]"
                 ) from error
-        if contribution.dtype != dtype:
-            if xp.isdtype(contribution.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
-                contribution = xp.real(contribution)
-            contribution = xp.astype(contribution, raw.plain(dtype))
-        return contribution
+        if part.dtype != dtype:
+            if xp.isdtype(part.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
+                part = xp.real(part)
+            part = xp.astype(part, raw.plain(dtype))
+        return part
 
     def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
         """Call a rule with a cotangent and the kept values that it asks for."""

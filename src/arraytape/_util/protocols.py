@@ -7,36 +7,29 @@ from types import EllipsisType
 from typing import Any, Protocol, TypeAlias
 
 
-class RawArray(Protocol):
+class HasLayout(Protocol):
+    """An object with an array's dtype and shape, such as the stand-in for one that was packed."""
+
+    @property
+    def dtype(self) -> Any: ...  # the library's own
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+class RawArray(HasLayout, Protocol):
     """An array of any library that the standard covers: NumPy's, CuPy's, batched data or an Array.
 
     It has what rules of derivatives use.  Everything else comes from a ``Namespace``.
     """
 
     @property
-    def dtype(self) -> Any:
-        """Return the library's own dtype."""
-
+    def device(self) -> Any: ...  # as the library names it
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the length of each axis."""
-
+    def ndim(self) -> int: ...
     @property
-    def device(self) -> Any:
-        """Return where the data lies, as the library says it."""
-
+    def size(self) -> Any: ...
     @property
-    def ndim(self) -> int:
-        """Return the number of axes."""
-
-    @property
-    def size(self) -> Any:
-        """Return the number of elements."""
-
-    @property
-    def T(self) -> RawArray:
-        """Return the transpose."""
-
+    def T(self) -> RawArray: ...
     def __getitem__(self, key: Any, /) -> RawArray: ...
     def __abs__(self) -> RawArray: ...
     def __neg__(self) -> RawArray: ...
@@ -77,18 +70,6 @@ ResultCotangents: TypeAlias = (
 Index: TypeAlias = (
     "int | slice | EllipsisType | RawArray | Sequence[Index] | None"  # a key of x[key]
 )
-
-
-class HasLayout(Protocol):
-    """An object with an array's dtype and shape, such as the stand-in for one that was packed."""
-
-    @property
-    def dtype(self) -> Any:
-        """Return the library's own dtype."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the length of each axis."""
 
 
 class Namespace(Protocol):
