@@ -166,7 +166,7 @@ def test_a_quiet_block_holds_also_where_numpy_gives_its_settings_by_names_alone(
     before = np.geterr()
     monkeypatch.setattr(blocks, "error_state", np.geterr)
     monkeypatch.setattr(blocks, "set_error_state", blocks.by_names)
-    monkeypatch.setattr(blocks, "state_of", blocks.settings_by_name)
+    monkeypatch.setattr(blocks, "state_of", dict)
     with blocks.Quiet():
         assert set(np.geterr().values()) == {"ignore"}
         with blocks.Quiet(over="raise"):

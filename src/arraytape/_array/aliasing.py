@@ -111,7 +111,6 @@ class ViewsRead:
         self.roots: dict[int, dict[int | None, None]] = {}  # the places of each root's views
 
     def read_views(self, records: Sequence[Record]) -> None:
-        """Read the records that are new."""
         for record in records[self.seen :]:
             if record[0] == VIEW.number and record[4]:
                 _, view, root, shape, path = record
@@ -331,24 +330,17 @@ class Tangents(Protocol):
 
 
 def push_view(at: Tangents, record: Record) -> list[Any]:
-    """Return the tangent of a view: its part of the root's."""
     view = ViewRecord(*record)
     whole = at.tangent(view.root)
     return [None if whole is None else at.tangent_part(whole, view.path)]
 
 
 def push_write(at: Tangents, record: Record) -> list[Any]:
-    """Change the root's tangent where it was written to."""
     at.write_tangent(write_of(record))
     return [None]
-
-
-def push_watch(at: Tangents, record: Record) -> list[Any]:
-    """Return the tangent of ``seen``."""
-    return [at.tangent(record[1])]
 
 
 VIEW = Structural("view", pull_view_in_place, push_view)
 PUT = Structural("setitem", pull_put_in_place, push_write, inputs=slice(2, 4))
 ADD = Structural("in-place add", pull_add_in_place, push_write, inputs=slice(2, 4))
-WATCH = Structural("watch", pull_watch, push_watch)
+WATCH = Structural("watch", pull_watch, lambda at, record: [at.tangent(record[1])])

@@ -37,9 +37,7 @@ EXPORTED = 32  # foreign code shares this data for as long as an export lives; s
 FOREIGN = PINNED | EXPORTED  # foreign code may see a write to this data, and may write to it
 ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code see this memory: write into it
 ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record has this data already, and nothing is left to do
-KEEP_IS_A_MARK = (
-    HOT  # state < KEEP_IS_A_MARK: to keep the data is to set KEPT; others ask views.keep_data
-)
+KEEP_IS_A_MARK = HOT  # state < KEEP_IS_A_MARK: to keep is to set KEPT; others ask views.keep_data
 
 # Held while a handle moves to other memory, a value gets its id, or a tape learns of either, where
 # threads may share the handle or the tape; not on the op path.  Fields that say that others hold are

@@ -43,7 +43,6 @@ class Cut(NamedTuple):
 
     @property
     def used_at(self) -> str:
-        """Return ``file:line`` of the user's line."""
         if self.code is None:
             return "an unknown line"
         return str(Place(self.code, self.instruction, 0, NO_NAMES))

@@ -63,7 +63,6 @@ class Exports:
         self.last: Any = lambda: None
 
     def remember_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Note the copy that a record keeps of the root, and return it."""
         self.last = ref(data)
         return data
 

@@ -11,9 +11,7 @@ from typing import Any
 from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
 
 LONG = 8  # steps; a path of more is made short
-Axis = (
-    tuple[int, range] | None
-)  # an axis of the root's and the places along it; None: of length 1, new
+Axis = tuple[int, range] | None  # an axis of the root, the places along it; None: a new one
 
 
 class Box:

@@ -202,7 +202,6 @@ def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) ->
 
 
 def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
-    """Return the key of the elements of a diagonal."""
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 

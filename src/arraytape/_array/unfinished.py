@@ -9,9 +9,9 @@ the write, nothing was written, and no such record is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._record.plan import Record, Structural
+from .._record.plan import Structural
 from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
 from .._util.errors import describe, user_line
 from .array import Array
@@ -19,8 +19,6 @@ from .views import location
 
 if TYPE_CHECKING:
     from .._util.protocols import RawArray
-    from .aliasing import Tangents
-    from .paths import Cotangents
 
 # What NumPy, and any storage, raises before it writes: of a key, a shape or a dtype that does not fit.
 REFUSALS = (IndexError, TypeError, ValueError)
@@ -69,14 +67,8 @@ def put_in_place(x: Array, data: RawArray, tid: int, state: int) -> None:
         raise
 
 
-def pull_unfinished(at: Cotangents, record: Record) -> None:
-    """Pass nothing back: ``check_rules`` has raised if a gradient needs it."""
-    at.take_cotangent(record[1])
-
-
-def push_unfinished(at: Tangents, record: Record) -> list[Any]:
-    """Return no tangent."""
-    return [None]
-
-
-UNFINISHED = Structural("unfinished write", pull_unfinished, push_unfinished, inputs=slice(2, 4))
+# Nothing passes: a gradient that needs such a record is refused before.
+UNFINISHED = Structural(
+    "unfinished write", lambda at, record: at.take_cotangent(record[1]), lambda at, record: [None],
+    inputs=slice(2, 4),
+)  # fmt: skip

@@ -48,7 +48,6 @@ class Registry(UserDict[str, "Op"]):
     """Ops by name.  A look-up of a missing name, and a walk over all names, import all chapters."""
 
     def complete(self) -> None:
-        """Import the chapters that are not imported yet."""
         for chapter in CHAPTERS:
             import_module(f"{PACKAGE}.ops.{chapter}")
 

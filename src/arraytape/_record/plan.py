@@ -66,7 +66,6 @@ class Reading:
         self.__doc__ = key.__doc__
 
     def key_from(self, kept: Sequence[Any]) -> Any:
-        """Return the key, from what the rule asks for."""
         named = dict(zip(self.names, kept, strict=True))
         return self.key(*[named[name] for name in self.asked])
 
@@ -107,10 +106,6 @@ class Slots:
     def keep_slot(self, name: str) -> int:
         """Return the place of a value of just this name: a parameter may be called ``shape``, too."""
         return self.places.setdefault(name, self.first + len(self.places))
-
-    def layout_slots(self, of: str) -> tuple[int, int]:
-        """Return the places of a shape and a dtype."""
-        return self.slot_for("shape", of), self.slot_for("dtype", of)
 
 
 class Plan:
@@ -220,7 +215,9 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
     pulls = []
     for x, rule in rules_of(op, subset):
         asks = tuple(slots.slot_for(name, x) for name in op.asks[rule])
-        fit = slots.layout_slots(x) if fitted and not op.joint else None
+        fit = None
+        if fitted and not op.joint:
+            fit = slots.slot_for("shape", x), slots.slot_for("dtype", x)
         only = asks[0] if len(asks) == 1 else 0
         pulls.append(Pull(2 + op.inputs.index(x), rule, only, asks, fit))
     return pulls
@@ -249,7 +246,6 @@ def kept_names(op: Op) -> list[str]:
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
-    """Return the rules of the followed inputs, each with its input."""
     if op.joint:
         return [(op.inputs[0], op.joint)]
     # None among the rules is a declaration: no gradient, as for the condition of where.
@@ -335,13 +331,10 @@ class Structural:
 
 PLANS: list[Plan | Structural] = []  # by number
 STEPS: list[list[Step] | None] = []  # by number; None where the loop must not hurry
-PLANNING = (
-    reentrant_lock()
-)  # ops are planned when they are first called, perhaps in several threads
+PLANNING = reentrant_lock()  # ops are planned at their first calls, perhaps in several threads
 
 
 def number_plan(plan: Plan | Structural) -> int:
-    """Enter a plan in PLANS, and return its number."""
     with PLANNING:
         PLANS.append(plan)
         while len(STEPS) < len(PLANS):  # an interruption may have come between the two

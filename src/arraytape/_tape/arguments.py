@@ -136,7 +136,6 @@ def one(y: Array) -> Array:
 
 
 def differentiable(x: Array) -> bool:
-    """Return True if arrays of this dtype have gradients."""
     return inexact(x._data)
 
 

@@ -56,7 +56,6 @@ class BackwardPass:
         self.wanted: Collection[int] = ()
 
     def seed_target(self, tid: int, seed: RawArray) -> None:
-        """Add a seed to the cotangent of a target."""
         self.lend_contribution(tid, seed)
 
     def passes(self) -> list[BackwardPass]:
@@ -151,7 +150,6 @@ class BackwardPass:
             self.add_contribution(tid, contribution)
 
     def has_cotangent(self, record: Record) -> bool:
-        """Return True if a result of the record has a cotangent."""
         return any(self.cotangents.get(tid) is not None for tid in results_of(record))
 
     # --- one record, of any kind --------------------------------------------------------------------

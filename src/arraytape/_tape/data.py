@@ -182,7 +182,6 @@ class RawData:
         )
 
     def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
-        """Return the contributions of a joint rule, one for each input."""
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):

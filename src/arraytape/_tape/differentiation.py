@@ -56,7 +56,6 @@ def compute_gradient(
     unconnected_gradients: UnconnectedGradients | str,
     nan: str,
 ) -> Any:
-    """Return the gradients of ``GradientTape.gradient``."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is ZERO
     guard = guards(nan)

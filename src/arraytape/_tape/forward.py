@@ -57,7 +57,6 @@ class ForwardPass(BaseRecorder):
 
     # --- recording ------------------------------------------------------------------------------
     def begin_forward(self) -> None:
-        """Record in this thread from here on."""
         try:
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known

@@ -146,7 +146,6 @@ class GuardedPass(BackwardPass):
     def by_rule_of_op(
         self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Pass counts on by the rule, as it passes cotangents."""
         counts = self.masks.as_counts(active, g)
         for pull in plan.pulls:
             parts = self.applied(plan, pull, g, record, lifted)
@@ -244,7 +243,6 @@ class GuardedPass(BackwardPass):
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return the first probe's results by the name of the input."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

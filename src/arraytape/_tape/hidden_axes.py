@@ -114,7 +114,6 @@ def sum_over_surplus(contribution: Array, shape: tuple[int, ...]) -> Array:
 
 
 def surplus_of(contribution: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the hidden axes over which ``sum_over_surplus`` sums."""
     data = contribution._data
     return raw.surplus(data, shape) if type(data) is raw.Batched else ()
 

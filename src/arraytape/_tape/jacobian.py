@@ -55,7 +55,6 @@ def compute_batch_jacobian(
     source: Any,
     unconnected_gradients: UnconnectedGradients | str,
 ) -> Any:
-    """Return the Jacobian of ``GradientTape.batch_jacobian``."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "batch_jacobian", "target")

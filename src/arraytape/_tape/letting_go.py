@@ -200,7 +200,6 @@ class LettingGo:
         )
 
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
-        """Run the guarded pass from the start of a segment to the end."""
         tell_once()
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)

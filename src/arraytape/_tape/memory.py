@@ -107,7 +107,6 @@ def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counte
 
 
 def kept_in(records: Iterable[Record]) -> Iterator[Any]:
-    """Yield the arrays in records, once for each place."""
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):

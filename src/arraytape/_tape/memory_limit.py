@@ -31,7 +31,6 @@ class MemoryLimit:
         self.restart()
 
     def restart(self) -> None:
-        """Begin to count anew: the tape has dropped its records."""
         self.buffers = Buffers()
         self.keepers: dict[tuple[str, str], int] = {}
 

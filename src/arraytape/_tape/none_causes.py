@@ -26,7 +26,6 @@ PUBLIC = {
 
 
 def public_op_name(name: str) -> str:
-    """Return the name by which users know an op."""
     op = REGISTRY.get(name)
     return PUBLIC.get(name, op.name if op else name)
 
@@ -177,7 +176,6 @@ def target_not_recorded(request: Request) -> str:
 
 
 def why_not_recorded(request: Request, time: int, where: str) -> str:
-    """Return why a tape has no record of an op that ran at a time."""
     recording = request.recording
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:

@@ -162,7 +162,6 @@ class Checks:
         self.restart_checks()
 
     def restart_checks(self) -> None:
-        """Forget what was noted: the tape starts its records anew."""
         self.lines: dict[int, str] = {}
         self.finite: set[int] = set()
 

@@ -34,7 +34,6 @@ class Profile:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what was noted: the tape records anew."""
         self.places.by_id.clear()
         self.lines: dict[int, Line] = {}
         self.backward: dict[int, float] = {}
@@ -59,6 +58,5 @@ class Profile:
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:
-        """Add the time of a record's rules."""
         tid = results_of(record)[0]
         self.backward[tid] = self.backward.get(tid, 0.0) + seconds

@@ -30,12 +30,8 @@ FIRST = 64  # so many records tell whether bytes are to be counted on,
 SMALL = 2**14  # which they are not where they are fewer than these for each
 
 
-def nothing(at: Any, record: Record) -> None:
-    """Pass nothing on: the record was freed."""
-
-
 # In the place of a record that goes: another thread may go through the list at this moment.
-GONE: Record = (Structural("gone", nothing, lambda at, record: []).number, 0, 0)
+GONE: Record = (Structural("gone", lambda at, record: None, lambda at, record: []).number, 0, 0)
 
 
 def references_to_id(ids: tuple[int, ...], place: int) -> int:
@@ -72,7 +68,6 @@ class Sweeping:
             recording.record = recording.records.append
 
     def sweep(self, recording: Recording) -> None:
-        """Free the records that no gradient can ask for."""
         if recording.shared:  # workers may be about to record
             recording.record = recording.records.append
             return

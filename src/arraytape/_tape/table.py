@@ -104,7 +104,6 @@ def table(recording: Recording, by: str) -> Summary:
 
 
 def lines_of(recording: Recording) -> dict[int, Line]:
-    """Return a line for each record, without places and times."""
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
         found = buffers.new_in([record])

@@ -58,7 +58,7 @@ class Tangents:
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
         """Set the tangent of a root's new value, from a record of a write."""
-        old, path = write.old, write.path
+        old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
         if some is None:
@@ -67,26 +67,15 @@ class Tangents:
         if held is None:
             dtype = plain(write.root_dtype)
             whole = at.xp.zeros(write.root_shape, dtype=dtype, device=some.device)
-        elif self._own.get(id(held)) == old and can_write_in_place(
-            held, t, (key := write_key(write), path)
-        ):
-            self._before[old] = (
-                write.new,
-                path,
-                key,
-                at.copy_data(walk_path(held, path, at.xp)[key]),
-            )
+        elif self._own.get(id(held)) == old and can_write_in_place(held, t, (key, path)):
+            part = at.copy_data(walk_path(held, path, at.xp)[key])
+            self._before[old] = write.new, path, key, part
             del self._held[old], self._own[id(held)]
             whole = held
         else:
             whole = at.copy_data(held)
         whole = write_into_tangent(write, whole, t, at)
         self._held[write.new], self._own[id(whole)] = whole, write.new
-
-
-def write_key(write: PutRecord | AddRecord) -> Any:
-    """Return the key of a write at the end of its path."""
-    return ... if isinstance(write, AddRecord) else write.key
 
 
 def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:

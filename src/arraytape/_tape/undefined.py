@@ -22,7 +22,6 @@ DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-
 
 
 def is_nan(data: RawArray | None) -> bool:
-    """Return True if an Array, or raw data, holds a NaN."""
     if data is None:
         return False
     raw = raw_of(data)

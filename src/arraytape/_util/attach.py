@@ -42,6 +42,5 @@ def read_only_property(
 
 
 def attach(cls: type, methods: Mapping[str, Any]) -> None:
-    """Give ``cls`` these functions and properties, by name."""
     for name, function in methods.items():
         setattr(cls, name, function)

@@ -162,11 +162,7 @@ def by_names(settings: dict[str, Any]) -> None:
     np.seterr(**settings)
 
 
-def settings_by_name(**settings: Any) -> dict[str, Any]:
-    return settings
-
-
 if VARIABLE is None or MADE_OF is None:
-    error_state, set_error_state, state_of = np.geterr, by_names, settings_by_name
+    error_state, set_error_state, state_of = np.geterr, by_names, dict
 else:
     error_state, set_error_state, state_of = VARIABLE.get, VARIABLE.set, MADE_OF

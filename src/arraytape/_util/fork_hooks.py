@@ -54,7 +54,6 @@ def wait_for_imports() -> None:
 
 
 def let_imports_begin() -> None:
-    """Let imports begin again after a fork, in parent and child."""
     with suppress(RuntimeError):  # not held
         _imp.release_lock()
 

@@ -152,7 +152,7 @@ class Builder:
         buffers = Buffers()
         for record in shown:
             found = buffers.new_in([record])
-            buffers.count(found)
+            buffers.add_sizes(found)
             results = results_of(record)
             # A result that has a node already: it is watched from here on.
             inputs = {maker[tid] for tid in (*inputs_of(record), *results) if tid in maker}
