@@ -64,9 +64,8 @@ class RawArray(HasLayout, Protocol):
 
 
 RawOperand: TypeAlias = RawArray | complex  # an operand of a RawArray: complex takes int and float
-ResultCotangents: TypeAlias = (
-    RawArray | tuple[RawArray | None, ...]
-)  # of an op's results, one or several
+# The cotangents of an op's results, one or several; None: of one that nothing depends on.
+ResultCotangents: TypeAlias = RawArray | tuple[RawArray | None, ...]
 Index: TypeAlias = (
     "int | slice | EllipsisType | RawArray | Sequence[Index] | None"  # a key of x[key]
 )
