@@ -66,9 +66,7 @@ class RawArray(HasLayout, Protocol):
 RawOperand: TypeAlias = RawArray | complex  # an operand of a RawArray: complex takes int and float
 # The cotangents of an op's results, one or several; None: of one that nothing depends on.
 ResultCotangents: TypeAlias = RawArray | tuple[RawArray | None, ...]
-Index: TypeAlias = (
-    "int | slice | EllipsisType | RawArray | Sequence[Index] | None"  # a key of x[key]
-)
+Index: TypeAlias = "int | slice | EllipsisType | RawArray | Sequence[Index] | None"  # of x[key]
 
 
 class Namespace(Protocol):
