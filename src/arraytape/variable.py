@@ -289,11 +289,11 @@ def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
     try:
         change()
     except BaseException:
-        put_back(kept)
+        restore_values(kept)
         raise
 
 
-def put_back(kept: Iterable[tuple[Variable, Any]]) -> None:
+def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:
     """Give Variables back data that they held; data is never written to, so it is unchanged."""
     for variable, data in kept:
         variable._data = data

@@ -8,7 +8,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, Variable
 from arraytape._tape.buffers import kept_bytes
-from arraytape._tape.texts import format_bytes
+from arraytape._tape.table_text import format_bytes
 from arraytape.testing import storages
 
 X = np.linspace(0.5, 2.0, 100)

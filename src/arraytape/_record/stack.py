@@ -28,7 +28,7 @@ active = STACK.get  # -> (thread id, recorders); the hot path compares the id it
 # Open recorders by id, to report values to that are used in a thread without a recorder.
 OPEN: dict[int, ref[Recorder]] = {}
 # A new value id, or the time of an event among these; 0 is the id of no value.  Each is an int object of
-# its own, which Python's small ints are not: by the references to it ``_tape.sweeping`` knows whether
+# its own, which Python's small ints are not: the references to it tell ``_tape.dead_records`` whether
 # anything may ask for the value.
 new_tid = itertools.count(1 << 12).__next__
 # The tapes that record, or have ended and were not asked for a gradient yet, by id: see ``_array.cuts``.

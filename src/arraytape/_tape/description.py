@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._record.stack import recorders
 from .buffers import kept_bytes
 from .recording import Recording
-from .texts import count_noun, format_bytes
+from .table_text import count_noun, format_bytes
 
 
 def description(recording: Recording | None) -> str:

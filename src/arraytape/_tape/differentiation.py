@@ -28,18 +28,18 @@ from .arguments import (
     seeds_of,
     unconnected,
 )
-from .attended import attended_backward
 from .backward import BackwardPass, backward
 from .blockwise import backward_by_blocks
 from .constants import records_left
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
 from .guard import GuardedPass, tell_once
-from .letting_go import LettingGo, keeps_much, may_let_go
 from .missing_rules import check_rules
 from .recording import Recording
-from .strays import warn_of_strays
+from .releasing import ReleasingPass, keeps_much, may_release_records
+from .stepwise import stepwise_backward
 from .undefined import warn_of_undefined
+from .unfollowed import warn_of_unfollowed
 
 if TYPE_CHECKING:
     from .._exits.lacks import Lacks
@@ -89,17 +89,19 @@ class Differentiation:
         if AWAITED:  # ops without records are noted for this tape no longer
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
-        strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
+        unwatched: dict[
+            int, int
+        ] = {}  # tids for what is not followed: a target may be its own source
         watched = recording.watched
         self.places = [
             (entry.source, entry.path)
             if (entry := watched.get(id(x))) is not None
-            else self.locate_source(x, strays)
+            else self.locate_source(x, unwatched)
             for x in asked
         ]
         tids = [tid for tid, _ in self.places]
         self.starts = [
-            recording.tid_of(x, current_value=True) or strays.get(id(x), 0) for x in targets
+            recording.tid_of(x, current_value=True) or unwatched.get(id(x), 0) for x in targets
         ]
         if recording.has_missing_rules:
             check_rules(recording.records, self.starts, tids)
@@ -111,11 +113,11 @@ class Differentiation:
 
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
-    def locate_source(self, x: Array, strays: dict[int, int]) -> Place:
+    def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
         """Return the id of a source that is not watched, and the path from there to the source."""
         tid = self.recording.tid_of(x)
         if not tid:
-            tid = strays[id(x)] = strays.get(id(x)) or new_tid()
+            tid = unwatched[id(x)] = unwatched.get(id(x)) or new_tid()
         return tid, ()
 
     # --- passes -----------------------------------------------------------------------------------
@@ -130,9 +132,9 @@ class Differentiation:
         first = seeds[0]._data
         storage, recorded = storage_of(first), watched()
         here = storage.at(first)
-        if here is HERE and not recorded and not self.recording.attended():
+        if here is HERE and not recorded and not self.recording.needs_stepwise():
             return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
-        with here, active(REPLAY) if recorded or self.recording.attended() else HERE:
+        with here, active(REPLAY) if recorded or self.recording.needs_stepwise() else HERE:
             return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
 
     def find_gradients(
@@ -173,8 +175,8 @@ class Differentiation:
 
     def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         self.seed(pass_, seeds)
-        if self.recording.attended():
-            attended_backward(pass_, self.recording)
+        if self.recording.needs_stepwise():
+            stepwise_backward(pass_, self.recording)
         else:
             records = self.recording.records
             careful = self.recording.careful or needs_care(seeds)
@@ -202,7 +204,7 @@ class Differentiation:
         Not if a target is watched: a message may need the records, as source and target may be swapped.
         """
         recording = self.recording
-        if recording.persistent or not keeps_much(recording) or not may_let_go(recording):
+        if recording.persistent or not keeps_much(recording) or not may_release_records(recording):
             return False
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
@@ -210,7 +212,7 @@ class Differentiation:
         """Return the gradients of a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
+        pass_ = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
             guard
         )
         found = self.collect_gradients(pass_)
@@ -260,7 +262,7 @@ class Differentiation:
         else:
             return list(found)
         if not zero:
-            self.warn_of_strays(found)
+            self.warn_of_unfollowed_sources(found)
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, shapes, strict=True)
         return [
@@ -283,13 +285,13 @@ class Differentiation:
         never = doubts is not None
         lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
-    def warn_of_strays(self, found: Sequence[Any]) -> None:
+    def warn_of_unfollowed_sources(self, found: Sequence[Any]) -> None:
         """Warn of sources that have no gradient by mistake; exits are reported by ``report_lacks``."""
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
         alone = all(g is None for g in found)
-        warn_of_strays(self.recording, lost, self.targets, self.starts, alone)
+        warn_of_unfollowed(self.recording, lost, self.targets, self.starts, alone)
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:

@@ -11,7 +11,7 @@ from .._record.plan import Record, plan_of
 from .._storage.storage import STORAGES
 from .buffers import SMALL, Buffers, owner_of_memory, parts_of_record
 from .recording import Recording
-from .texts import align_table, format_bytes
+from .table_text import align_table, format_bytes
 
 
 class Kept(NamedTuple):

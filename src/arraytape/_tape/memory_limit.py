@@ -8,7 +8,7 @@ from .._util.errors import describe, see, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
 from .buffers import Buffers
-from .texts import format_bytes
+from .table_text import format_bytes
 
 
 class MemoryLimit:

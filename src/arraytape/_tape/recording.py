@@ -43,12 +43,12 @@ from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, u
 from .._util.locks import reentrant_lock
 from .._util.places import frame_that_counts
 from .buffers import LARGE, is_large_data
+from .dead_records import collecting_record
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
 from .record_places import line_of_frame
-from .sweeping import sweeping
 
 if TYPE_CHECKING:
     from .._exits.lacks import Doubt
@@ -258,7 +258,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
         elif self.watches_large and not self.shared:
-            self.record = sweeping(self)
+            self.record = collecting_record(self)
         else:
             self.record = self.records.append
         self.packed = self.packed or self.packing is not None
@@ -275,7 +275,7 @@ class Recording(BaseRecorder, SeesAssignments):
             packing.recordings.append(self)
         self.choose_record()
 
-    def attended(self) -> bool:
+    def needs_stepwise(self) -> bool:
         """Return True if the backward pass is stepwise: timed, seen by hooks, or with packed records."""
         return self.packed or bool(self.hooks) or self.profile is not None
 

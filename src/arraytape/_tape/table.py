@@ -12,7 +12,7 @@ from .buffers import Buffers
 from .profile import Line
 from .record_places import NOWHERE
 from .recording import Recording
-from .texts import align_table, format_bytes
+from .table_text import align_table, format_bytes
 
 
 class Row(NamedTuple):

@@ -25,7 +25,7 @@ from .._tape.none_causes import (
     was_assigned,
     why_unconnected,
 )
-from .._tape.strays import follows, why_not_followed
+from .._tape.unfollowed import follows, why_not_followed
 from ..variable import Variable
 from .facts import Facts, made_of
 from .line_recorder import Step

@@ -13,9 +13,9 @@ import numpy as np
 
 from .._array.array import Array, namespace
 from .._record.stack import Paused, recorders
-from .._tape.attended import Group, Member
 from .._tape.packing import PACKING, Pack, Packing, Unpack
 from .._tape.recording import Hook, Recording
+from .._tape.stepwise import Group, Member
 from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import describe, entrance, user_line

@@ -17,7 +17,7 @@ from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
 from .._tape.record_places import NOWHERE, Place
 from .._tape.recording import Recording
-from .._tape.texts import format_bytes
+from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # characters of a line in a box

@@ -42,7 +42,7 @@ def references_to_id(ids: tuple[int, ...], place: int) -> int:
 ALONE = references_to_id((0, int("1" * 12)), 1)  # of what a tuple alone refers to
 
 
-class Sweeping:
+class DeadRecordCollector:
     """The ``record`` of a recording that watches a large array.
 
     swept : how many records were checked.  young, old : the bytes kept since then, and before.  full :
@@ -63,11 +63,11 @@ class Sweeping:
         self.young += bytes_in(record)
         self.seen += 1
         if self.young >= YOUNG:
-            self.sweep(recording)
+            self.collect_dead(recording)
         elif self.seen == FIRST and self.young + self.old < FIRST * SMALL:
             recording.record = recording.records.append
 
-    def sweep(self, recording: Recording) -> None:
+    def collect_dead(self, recording: Recording) -> None:
         if recording.shared:  # workers may be about to record
             recording.record = recording.records.append
             return
@@ -118,6 +118,6 @@ def bytes_in(record: Record) -> int:
     return total
 
 
-def sweeping(recording: Recording) -> Callable[[Record], Any]:
+def collecting_record(recording: Recording) -> Callable[[Record], Any]:
     """Return a function that takes the records of a recording that watches a large array."""
-    return Sweeping(recording).collect_and_record
+    return DeadRecordCollector(recording).collect_and_record

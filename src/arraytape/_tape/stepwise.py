@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .._util.protocols import RawArray
 
 
-def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
+def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
     """Go through the records as ``backward`` does; time them, call hooks, unpack kept data."""
     groups = groups_of(recording.hooks.values())
     for group in groups:

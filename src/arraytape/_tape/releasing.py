@@ -59,7 +59,7 @@ def keeps_much(recording: Recording) -> bool:
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
 
 
-def may_let_go(recording: Recording) -> bool:
+def may_release_records(recording: Recording) -> bool:
     """Return True if nothing but a backward pass will ask for the records of a one-shot tape.
 
     A trace keeps all data anyway, and its program would contain all checks on the way.
@@ -72,7 +72,7 @@ def may_let_go(recording: Recording) -> bool:
         or recording.journal is not None
         or recording.numerics is not None
         or recording.observers
-        or recording.attended()
+        or recording.needs_stepwise()
     )
 
 
@@ -102,7 +102,7 @@ class Hollow:
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
 
-class LettingGo:
+class ReleasingPass:
     """A backward pass over records that it takes off the tape.
 
     pass_ : the plain pass, with its seeds.  passed : the records that a guarded rerun would go through

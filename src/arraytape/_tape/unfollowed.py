@@ -93,7 +93,7 @@ def first_targets(
     return {tid: leaves[i][0] for tid, i in first.items() if tid != leaves[i][1]}
 
 
-def warn_of_strays(
+def warn_of_unfollowed(
     recording: Recording, asked: Sequence[tuple[Array, int]], targets: Sequence[Array],
     starts: Sequence[int], alone: bool,
 ) -> None:  # fmt: skip
