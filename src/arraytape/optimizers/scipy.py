@@ -19,7 +19,7 @@ from .._util.options import unwrap_option
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import with_doubts
 from ..functional.verify import Again, inner
-from ..variable import Variable, detached, put_back, together
+from ..variable import Variable, detached, restore_values, together
 from .bounds import bounds_of
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -120,7 +120,7 @@ def minimize_scipy(
         start = flat(problem.leaves)
         result = minimize(function, start, jac=slope or None, method=method, **options)
     finally:
-        put_back(kept)
+        restore_values(kept)
     result.x = problem.nested(result.x)
     if isinstance(getattr(result, "jac", None), np.ndarray):
         result.jac = problem.nested(result.jac)
