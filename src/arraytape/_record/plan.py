@@ -78,9 +78,9 @@ class Reading:
 class Pull(NamedTuple):
     """A plan's call of one rule; all fields but the rule are places in a record.
 
-    at : the id of the input.  only : the one kept value that the rule takes, 0 if it takes others. asks
-    : the rule's arguments after the cotangent, 0 for the namespace.  fit : the shape and dtype of the
-    input to which the contribution is summed and cast; None if neither is needed.
+    at : the id of the input.  only : the one kept value that the rule takes, 0 if it takes others.
+    asks : the rule's arguments after the cotangent, 0 for the namespace.  fit : the shape and dtype of
+    the input to which the contribution is summed and cast; None if neither is needed.
     """
 
     at: int

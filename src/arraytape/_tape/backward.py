@@ -182,12 +182,9 @@ class BackwardPass:
             found = self.data.apply(plan, pull, g, record)
             for tid, part in contributions(plan, pull, record, found):
                 if part is not None and tid in self.followed:
+                    shared = is_shared(plan, part, g)
                     with self.data.on_device_of(part) if plan.op.moves else HERE:
-                        (
-                            self.lend_contribution
-                            if is_shared(plan, part, g)
-                            else self.add_contribution
-                        )(tid, part)
+                        (self.lend_contribution if shared else self.add_contribution)(tid, part)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """Add an element read's cotangent to the part of the input that was read."""

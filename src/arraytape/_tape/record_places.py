@@ -21,7 +21,7 @@ class Place(NamedTuple):
     """The source location of a record.
 
     line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : its
-    file. caller : the same, outside installed packages.  function : the function that ran there, with
+    file.  caller : the same, outside installed packages.  function : the function that ran there, with
     the class of its ``self``.  modules : the names of the Modules that were running, outermost first.
     scope : these names; without any, the function, or that through which the user's code called an
     installed package.

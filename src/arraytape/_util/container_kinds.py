@@ -21,9 +21,10 @@ CACHED = 1000  # classes; a program may make them without end
 class Kind(NamedTuple):
     """The functions that take containers of one kind apart and put them together.
 
-    flatten : takes a container, returns (parts, rest). unflatten : takes (rest, parts), the parts by
-    the same names or in the same order, returns a container. always : whether the container is made
-    anew if all parts are what they were. declared : the line that registered the kind.
+    flatten : takes a container, returns (parts, rest).
+    unflatten : takes (rest, parts), parts by the same names or in the same order; returns a container.
+    always : whether the container is made anew if all parts are what they were.
+    declared : the line that registered the kind.
     """
 
     flatten: Callable[[Any], tuple[Parts, Any]]
