@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ._util.protocols import Index, RawArray
 
 
-UNNAMED = "Variable"  # the name of one that was given none
-REPLACING = reentrant_lock()  # of a Variable's data, when it was computed of what the Variable held
+UNNAMED = "Variable"  # the name of a Variable that was given none
+REPLACING = reentrant_lock()  # held while data that was computed from a Variable's replaces it
 
 
 class Variable(Array):

@@ -33,7 +33,7 @@ PINNED = 8  # foreign code shares this data for good: records keep a copy at onc
 IS_VIEW = 16  # an alias of part of another Array, its root
 EXPORTED = 32  # foreign code shares this data for as long as an export lives; see ``exports``
 
-# What generated code and writes ask of several bits at once.
+# Masks of several bits, which generated code and writes test.
 FOREIGN = PINNED | EXPORTED  # foreign code may see a write to this data, and may write to it
 ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code see this memory: write into it
 ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record has this data already, and nothing is left to do
@@ -256,7 +256,7 @@ class Array(ForeignNames):
         return self._data.shape[0]  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
-        # Attached by views, overridden by what has state:
+        # Attached by views, overridden by Variable:
         def _sync(self) -> int: ...
         def _snapshot(self) -> Array: ...
         def _ensure_id(self) -> int: ...
@@ -418,7 +418,7 @@ class Array(ForeignNames):
         def real(self, value: Operand) -> None: ...
 
 
-# What to do in the place of ``x.shape = ...`` and its like.
+# What to do in place of ``x.shape = ...`` and the like.
 FIXED = {
     "device": "use x = x.to_device(device)",
     "dtype": "use x = xp.astype(x, dtype), or x.view(dtype) for the same bytes",

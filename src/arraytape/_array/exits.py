@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .._util.protocols import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# By its address, data that stop_gradient gave: its numbers are meant to come back as constants.
+# Data that stop_gradient returned, by its address: its numbers are meant to come back as constants.
 STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 # Not recorded, only noticed with (plan, entries, result): constants entered inside the call that made
 # the result.
@@ -87,4 +87,4 @@ class LeftRecord(NamedTuple):
     value: int
     how: str  # "float()"
     stack: Stack
-    data: Callable[[], Any]  # what left, if it is there still
+    data: Callable[[], Any]  # returns the data that left, or None if it was freed

@@ -103,7 +103,7 @@ def released(root: Array) -> None:
     """Note that a root's last export is freed: if unwritten, the root takes its old memory again."""
     kept = root._exports.kept_copy(root._data)
     if kept is not None:
-        root._state |= KEPT  # first: what records share must never be without it
+        root._state |= KEPT  # first: memory that records share must never be without it
         root._data = kept
     root._state &= ~EXPORTED
 
@@ -115,7 +115,7 @@ def revoke(root: Array) -> None:
     """
     with MOVING:
         if not root._state & EXPORTED:
-            return  # another thread was here first
+            return  # another thread has revoked them
         exports = [*root._exports.live]
         for export in exports:
             if not export.firm:

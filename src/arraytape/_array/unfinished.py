@@ -20,7 +20,7 @@ from .views import location
 if TYPE_CHECKING:
     from .._util.protocols import RawArray
 
-# What NumPy, and any storage, raises before it writes: of a key, a shape or a dtype that does not fit.
+# Errors of a key, a shape or a dtype that does not fit: NumPy, and any storage, raises before it writes.
 REFUSALS = (IndexError, TypeError, ValueError)
 
 

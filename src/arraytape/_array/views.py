@@ -85,8 +85,8 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     if type(x) is not Array:
         x = x._snapshot()
     if x._tid < 0:
-        refresh(x)  # no read of x itself: what is read is the view
-    if x._state & SCALAR:  # NumPy's scalars give themselves, or new ones, in most places
+        refresh(x)  # not a read of x: the view is read
+    if x._state & SCALAR:  # most views of NumPy's scalars are the scalar, or a new one
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
             return x
         if kind is REAL or kind is IMAG:
@@ -377,7 +377,7 @@ def make_exclusive(x: Array) -> Any:
     if root._state & KEPT:
         with MOVING:
             if root._state & KEPT:
-                # While KEPT is set other threads wait here, and it goes with the memory in one step.
+                # While KEPT is set other threads wait here; it is cleared with the memory in one step.
                 copy = storage_of(root._data).copy(root._data)
                 root._data = copy
                 root._state &= ~KEPT

@@ -302,7 +302,7 @@ def register(op: Op) -> Op:
 
     A statement of arraytape may run again: an interruption may have ended the import of its chapter.
     """
-    found = REGISTRY.data.setdefault(op.name, op)  # without a look for chapters
+    found = REGISTRY.data.setdefault(op.name, op)  # ``data``, so that no chapter is imported
     if found is not op and op.declared == found.declared and op.declared.startswith(ROOMS):
         REGISTRY[op.name] = op
     elif found is not op:

@@ -141,7 +141,7 @@ class Plan:
         if op.joint and (needs_fit or op.checked):
             self.fits = tuple(tuple(slots.slot_for(what, x) for x in op.inputs) for what in LAYOUT)
         keep_for_forward_mode(op, needs_fit, slots)
-        # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
+        # No user's rule, one result: the loop of ``backward`` takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [plan_step(pull) for pull in self.pulls]
         self.reading: Pull | None = None
@@ -158,7 +158,7 @@ class Plan:
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
         self.hold = tuple((values[f"handle {x}"], values[x]) for x in data)
         self.saved = tuple([kept[name] for name in op.saves if name in kept])
-        # Where the data is, where its tid or tids are, and which of these it is.
+        # The place of the data, the place of its id or ids, and the number among these.
         self.lifts = tuple(
             (kept[x], 2 + op.inputs.index(x), 0) if x in op.inputs
             else (kept[x], 1, op.outputs.index(x))
@@ -330,7 +330,7 @@ class Structural:
 
 
 PLANS: list[Plan | Structural] = []  # by number
-STEPS: list[list[Step] | None] = []  # by number; None where the loop must not hurry
+STEPS: list[list[Step] | None] = []  # by number; None: take the general form
 PLANNING = reentrant_lock()  # ops are planned at their first calls, perhaps in several threads
 
 

@@ -184,7 +184,7 @@ def references_to_recorders(items: tuple[Any, ...]) -> list[int]:
     return [getrefcount(one) for one in items]
 
 
-(ALONE,) = references_to_recorders((object(),))  # of what a tuple alone refers to
+(ALONE,) = references_to_recorders((object(),))  # the count if only a tuple refers to it
 
 
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:

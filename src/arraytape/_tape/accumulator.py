@@ -72,7 +72,7 @@ class ForwardAccumulator(OfThisProcess, Block):
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:
-            self._pass.end_forward()  # that was interrupted
+            self._pass.end_forward()  # its block was interrupted
         if self._pass.followed is not UNFOLLOWED:
             raise ValueError(f"this ForwardAccumulator is already active [at {user_line()}]")
         if not self._started:

@@ -218,7 +218,7 @@ class BackwardPass:
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
-        with active(REPLAY):  # it works on values of vmaps that have ended
+        with active(REPLAY):  # the rule works on values of vmaps that have ended
             found = gradients(cotangents)
         for tid, part in zip(tids, found, strict=True):
             if part is not None and tid in self.followed:
@@ -299,7 +299,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                                 part = data.xp.sum(part, axis=0) if lifts else reduce(part, 0)
                         else:
                             part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
-                    elif type(raw) is Batched and lifts:  # its dtype does not say so
+                    elif type(raw) is Batched and lifts:  # an Array's dtype does not show it
                         part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:

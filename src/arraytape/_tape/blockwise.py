@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 HostArray: TypeAlias = ndarray[Any, Any]
 BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
-HUGE = 2**22  # bytes of a cotangent that is beyond it
+HUGE = 2**22  # bytes of a cotangent that is beyond that cache
 # Where a process gives freed memory back at once, as workers of Dask do, all arrays that malloc maps by
-# themselves (of 128 KiB or more) are dear, and those of blocks must not be among them.
+# themselves (of 128 KiB or more) are slow to get, and those of blocks must not be among them.
 SMALL_BLOCK = 2**13
 LARGE = 2**18
 
@@ -78,7 +78,7 @@ def references_to_item(box: list[Any]) -> int:
     return getrefcount(box[0])
 
 
-ALONE = references_to_item([object()])  # of what a list alone refers to
+ALONE = references_to_item([object()])  # the count of an item to which only a list refers
 
 
 def is_own(g: HostArray) -> bool:
@@ -183,7 +183,9 @@ class Cut(NamedTuple):
     ) -> Cut | None:
         """Return the cut of these; None if the rule would get other arguments than whole arrays give."""
         shape, dtype = fit
-        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # it may use a shape
+        if (
+            any(type(item) is tuple for item in kept) or dtype is not g.dtype
+        ):  # a rule may use a shape
             return None
         if type(held) is not ndarray or held.shape != shape or held.dtype is not dtype:
             held = None
@@ -230,7 +232,7 @@ class Cut(NamedTuple):
             here = slice(start, start + step)
             part = g[here]
             block = rule(part, *[x[here] if c else x for x, c in zip(kept, cut, strict=True)])
-            # A rule that is no plain line of operators shows it at once.
+            # The first block shows whether a rule is a plain line of operators.
             if start == 0 and (type(block) is not ndarray or block.shape != part.shape):
                 return False
             if start == 0 and block.dtype is not g.dtype:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._util.protocols import RawArray
 
 LARGE = 2**18  # bytes of an array that is freed before its tape
-# What a record holds beside data: it takes no memory to speak of.
+# Types of a record's items beside data: their memory is not counted.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
@@ -77,7 +77,7 @@ def parts_of_record(item: Any) -> Sequence[Any] | None:
         return item
     if isinstance(item, Packed):
         return (item.data,)
-    if isinstance(item, Array):  # what a user's function packed
+    if isinstance(item, Array):  # the result of a user's ``pack``
         return (item._data,)
     if type(item) is Batched:
         return item._data, item.diagonal  # ``data`` would make the diagonal dense

@@ -157,7 +157,7 @@ class RawData:
     def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
         """Return a rule's contribution in its input's shape and dtype; a list if it is joint."""
         if plan.op.checked:
-            with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
+            with raw.active(raw.REPLAY):  # the rule may call ops on values of vmaps that have ended
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
             part = self.call_rule(plan, pull, g, record)
@@ -239,7 +239,7 @@ class ArrayData(RawData):
         return data
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        empty = type(key) is tuple and not key  # see add_at: of a 0-d Array, () names itself
+        empty = type(key) is tuple and not key  # see add_at_key: of a 0-d Array, () names itself
         return makes_a_view(key) and not empty
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
@@ -270,7 +270,7 @@ class ArrayData(RawData):
             return record
         items = list(record)
         for place in plan.saved:
-            # As a raw operand it would be foreign data, of which the outer record keeps a copy.
+            # As a raw operand a mask would be foreign data, of which the outer record keeps a copy.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:

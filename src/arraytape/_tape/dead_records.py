@@ -25,12 +25,12 @@ from .._record.plan import Record, Structural
 if TYPE_CHECKING:
     from .recording import Recording
 
-YOUNG = 2**25  # bytes that are recorded between two looks
-FIRST = 64  # so many records tell whether bytes are to be counted on,
-SMALL = 2**14  # which they are not where they are fewer than these for each
+YOUNG = 2**25  # bytes that are recorded between two collections
+FIRST = 64  # records after which counting bytes ends,
+SMALL = 2**14  # if they kept fewer bytes than this, each
 
 
-# In the place of a record that goes: another thread may go through the list at this moment.
+# The stand-in for a freed record: another thread may go through the list at this moment.
 GONE: Record = (Structural("gone", lambda at, record: None, lambda at, record: []).number, 0, 0)
 
 
@@ -39,7 +39,7 @@ def references_to_id(ids: tuple[int, ...], place: int) -> int:
     return getrefcount(ids[place])
 
 
-ALONE = references_to_id((0, int("1" * 12)), 1)  # of what a tuple alone refers to
+ALONE = references_to_id((0, int("1" * 12)), 1)  # the count of an id to which only a tuple refers
 
 
 class DeadRecordCollector:
@@ -57,7 +57,7 @@ class DeadRecordCollector:
     def collect_and_record(self, record: Record) -> None:
         """Keep a record; free dead ones each time ``YOUNG`` bytes are new."""
         recording = self.recording()
-        if recording is None:  # the tape went with this record
+        if recording is None:  # the tape was freed with this record
             return
         recording.records.append(record)
         self.young += bytes_in(record)

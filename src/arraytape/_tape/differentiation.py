@@ -86,12 +86,12 @@ class Differentiation:
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # ops without records are noted for this tape no longer
+        if AWAITED:  # ops without records need no longer be noted for this tape
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[
             int, int
-        ] = {}  # tids for what is not followed: a target may be its own source
+        ] = {}  # new ids for sources that are not followed: a target may be one
         watched = recording.watched
         self.places = [
             (entry.source, entry.path)

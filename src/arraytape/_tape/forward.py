@@ -75,7 +75,7 @@ class ForwardPass(BaseRecorder):
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._ensure_id()
         held = self.tangents.get(tid)
-        # A view is followed through its root; what several primals share moves by all of them.
+        # A view is followed through its root; memory that primals share gets the sum of their tangents.
         whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(t._data))
         self.tangents[tid] = add_through(whole, path, t, at)
@@ -210,7 +210,7 @@ class ForwardPass(BaseRecorder):
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
-            if axis_ids_of(parameters.values()):  # by another key for each example
+            if axis_ids_of(parameters.values()):  # a key differs between examples
                 given = with_hidden_axes(given, *parameters.values())
         else:
             x, device = op.inputs[0], self.some_tangent(record).device
@@ -285,7 +285,7 @@ class ForwardPass(BaseRecorder):
         """Return tangents of results from a user's rule; None for each if the rule has no transpose."""
         try:
             return self.transpose_rule(cotangents, pull_back)
-        except MissingRule as error:  # said when it matters
+        except MissingRule as error:  # raised when a derivative needs it
             self.missing |= dict.fromkeys(outs, error)
             return [None] * len(cotangents)
 

@@ -89,7 +89,7 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        if not plan.unfolds:  # else into records that carry activity themselves
+        if not plan.unfolds:  # records that it unfolds into carry activity themselves
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)
         super().pull_structural(plan, record)
@@ -167,7 +167,7 @@ class GuardedPass(BackwardPass):
     ) -> Iterator[Contribution]:
         """Keep activity where it is; sum it over broadcast axes as the contribution is."""
         for pull in plan.pulls:
-            # Before it is summed, where inactive elements would meet active ones.
+            # Mask before the sum, in which inactive elements would meet active ones.
             part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
             if pull.fit is not None:
                 shape, dtype = (record[place] for place in pull.fit)

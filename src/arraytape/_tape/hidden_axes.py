@@ -75,7 +75,7 @@ summed = of_hidden_axes(
         [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
     ),
 )(raw.summed)
-spread = of_hidden_axes(lambda g: g)(raw.spread)  # the engine sums what the input lacked
+spread = of_hidden_axes(lambda g: g)(raw.spread)  # the pass sums over axes that the input lacked
 
 
 def unbatched(x: Array, axis_id: int, size: int) -> Any:

@@ -119,4 +119,4 @@ def references_to_value(box: dict[int, Any], key: int) -> int:
     return getrefcount(box[key])
 
 
-ALONE = references_to_value({0: object()}, 0)  # of what a dict alone refers to
+ALONE = references_to_value({0: object()}, 0)  # the count of a value to which only a dict refers

@@ -18,7 +18,7 @@ from .._util.errors import layout_text
 from .arguments import differentiable
 from .recording import Pause, Recording
 
-# What an op that is a part of another one is called by users.
+# Users' names of ops that are a part of another one.
 PUBLIC = {
     "cast": "astype", "discretized": "astype", "setitem": "a write",
     "in-place add": "an in-place addition", "view": "a view",

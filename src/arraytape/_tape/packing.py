@@ -85,7 +85,7 @@ class Packing:
         return found
 
 
-# That of the innermost block of ``saved_data`` in this thread and task.
+# The Packing of the innermost block of ``saved_data`` in this thread and task.
 PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=None)
 
 

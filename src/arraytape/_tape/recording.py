@@ -62,8 +62,8 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-# Two threads must not both find a tape free; not on the op path.  Reentrant, as what is finalised within
-# may leave a tape, and a function of ``sys.setprofile`` that is interrupted may leave it locked.
+# Two threads must not both find a tape free; not on the op path.  Reentrant, as an object finalised
+# within may leave a tape, and an interrupted function of ``sys.setprofile`` may leave it locked.
 ENTERING = reentrant_lock()
 
 
@@ -186,13 +186,13 @@ class Recording(BaseRecorder, SeesAssignments):
         self.persistent, self.one_shot = persistent, not persistent
         self.listed = True  # an attribute of its own is found faster than the class's
         self.exits = exits if exits is None else mode_of(exits)
-        # Of a function form: what there is to say of exits.  Zeros in place of what left are an error.
+        # Set by function forms: doubts about exits.  Zeros in place of values that left are an error.
         self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
         self.open = False  # its own block
-        self.block: Callable[[], Any] | None = None  # gives None once that is over
+        self.block: Callable[[], Any] | None = None  # returns None once its own block is over
         self.home = 0  # the thread of its own block
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self.frames: list[int] = []  # those of the functions in which blocks are open
@@ -209,11 +209,11 @@ class Recording(BaseRecorder, SeesAssignments):
         self.forget_records()
 
     def forget_records(self) -> None:
-        # Until it is done: a tape that is interrupted here refuses to be asked, and forgets again.
+        # Set until all is done: a tape that is interrupted here raises when asked, and forgets again.
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
-        # What few tapes have is a constant until they do: objects that are tracked take time.
+        # Sets that few tapes need are a constant at first: objects that the collector tracks cost time.
         self.variables: tuple[Any, ...] = ()  # the Variables among them
         self.implied: set[int] = NOTHING  # roots of which only a view is watched
         self.journal: Journal | None = None  # from the first exit on
@@ -235,7 +235,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = False
 
     def release_records(self) -> None:
-        self.used_up = True  # first: what is gone in part must not be asked
+        self.used_up = True  # first: a tape without some of its records must raise when asked
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
 
@@ -286,7 +286,7 @@ class Recording(BaseRecorder, SeesAssignments):
         block : returns None once the ``with`` statement is over, whether or not it was left.
         """
         if self.active and self.block is not None and self.block() is None:
-            self.leave_block()  # that was interrupted
+            self.leave_block()  # its end was interrupted
         with ENTERING:
             if self.active:
                 raise ValueError(
@@ -511,7 +511,7 @@ class Recording(BaseRecorder, SeesAssignments):
         """Return the id and path of the gradient of a watched Array whose root has records already."""
         if not path and tid not in self.implied:
             return tid, path
-        # What was recorded of the root counts for other sources, not for what is watched from now on.
+        # Earlier records of the root count for other sources, not for the one watched from now on.
         watched, shape = new_tid(), root.shape
         self.views_read = self.views_read or ViewsRead()
         self.views_read.read_views(self.records)

@@ -137,7 +137,9 @@ class ReleasingPass:
         return self.pass_
 
     def take_record(self) -> Record:
-        self.recording.used_up = True  # first: what is gone in part must not be asked
+        self.recording.used_up = (
+            True  # first: a tape without some of its records must raise when asked
+        )
         return self.records.pop()
 
     def pass_record_back(self, record: Record) -> None:
@@ -176,7 +178,7 @@ class ReleasingPass:
         """Go through records that keep ``size`` bytes; on a NaN, return a finished guarded pass."""
         pass_, records = self.pass_, self.records
         before = {tid: g for tid, g in pass_.cotangents.items() if g is not None}
-        pass_.borrowed.update(before)  # what a rerun starts with is not written to
+        pass_.borrowed.update(before)  # a rerun starts with them, so they are not written to
         segment: list[Record] = []
         start, kept = len(records), 0
         while start and kept < size:

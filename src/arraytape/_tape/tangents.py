@@ -24,7 +24,7 @@ class Tangents:
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
         self._own: dict[int, int] = {}  # id of an Array that nothing else refers to -> its tid
-        # tid -> the tid after the write, and where it was, with what was there before
+        # tid -> the tid after the write, path and key of the write, and the part that it replaced
         self._before: dict[int, tuple[int, Path, Any, Array]] = {}
 
     def __contains__(self, tid: object) -> bool:
@@ -40,7 +40,7 @@ class Tangents:
 
     def __setitem__(self, tid: int, tangent: Array) -> None:
         root, _ = location(tangent)
-        self._own.pop(id(root), None)  # under two names from now on
+        self._own.pop(id(root), None)  # it has two ids from now on
         self._held[tid] = tangent
 
     def _restored(self, tid: int) -> Array:
@@ -101,7 +101,7 @@ def write_into_tangent(
     key, lost = write.key, write.lost
     if lost is None or t is None:
         return write_through(whole, path, key, 0.0 if t is None else t, at)
-    # Elements named twice: which write lasted is known, and not for the tangent to decide.
+    # Elements named twice: ``lost`` says which write lasted; the order of tangents must not.
     whole = write_through(whole, path, key, 0.0, at)
     if t.ndim > lost.ndim:  # a write drops leading axes of length 1
         t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])

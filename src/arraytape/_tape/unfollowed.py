@@ -105,7 +105,7 @@ def warn_of_unfollowed(
     swapped = first_targets(recording, targets, starts) if asked else {}
     for x, tid in asked:
         if not differentiable(x):
-            continue  # said before
+            continue  # ``arrays_of`` has warned
         why = why_not_followed(recording, x, alikes)
         if not why and tid in swapped:
             why = swapped_words(x, swapped[tid])

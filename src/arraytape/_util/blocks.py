@@ -99,7 +99,7 @@ class Setting(Context, Generic[T]):
 
     def _end(self) -> None:
         if self.token is not None:
-            with suppress(RuntimeError):  # it was done already
+            with suppress(RuntimeError):  # it was reset already
                 self.variable.reset(self.token)
         elif hasattr(self, "before") and self.variable.get() is self.value:
             self.variable.set(*self.before)

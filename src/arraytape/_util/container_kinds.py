@@ -57,7 +57,7 @@ def _like_list(structure: list[Any], parts: list[Any]) -> Any:
 
 
 def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
-    return tuple.__new__(type(structure), parts)  # a subclass's constructor is its own affair
+    return tuple.__new__(type(structure), parts)  # a subclass's constructor may take anything
 
 
 def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
@@ -65,7 +65,7 @@ def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
-        same_kind: Any = copy_container(structure)  # what its constructor takes is its own affair
+        same_kind: Any = copy_container(structure)  # its constructor may take anything
         same_kind.update(parts)
         return same_kind
     try:

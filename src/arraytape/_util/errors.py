@@ -275,7 +275,7 @@ def short_repr(value: Any) -> str:
         return object.__repr__(value)
 
 
-# Of what a storage says, the words that tell which section of docs/errors.md has the way out.
+# Words in a storage's message, and the section of docs/errors.md that helps.
 SECTIONS = (
     ("broadcast", "shapes-do-not-fit"),
     ("core dimension", "shapes-do-not-fit"),

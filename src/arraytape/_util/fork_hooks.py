@@ -28,7 +28,7 @@ def being_imported() -> list[str]:
 
 def is_held(lock: Any) -> bool:
     """Return True if another thread holds the lock of a module, or is taking it."""
-    if lock is None:  # it went meanwhile
+    if lock is None:  # it was freed meanwhile
         return False
     if getattr(lock, "owner", None) not in (None, get_ident()):
         return True
