@@ -183,9 +183,7 @@ class Cut(NamedTuple):
     ) -> Cut | None:
         """Return the cut of these; None if the rule would get other arguments than whole arrays give."""
         shape, dtype = fit
-        if (
-            any(type(item) is tuple for item in kept) or dtype is not g.dtype
-        ):  # a rule may use a shape
+        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # a rule may use it
             return None
         if type(held) is not ndarray or held.shape != shape or held.dtype is not dtype:
             held = None

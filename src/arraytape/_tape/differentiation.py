@@ -89,9 +89,7 @@ class Differentiation:
         if AWAITED:  # ops without records need no longer be noted for this tape
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
-        unwatched: dict[
-            int, int
-        ] = {}  # new ids for sources that are not followed: a target may be one
+        unwatched: dict[int, int] = {}  # new ids of sources that are not followed
         watched = recording.watched
         self.places = [
             (entry.source, entry.path)

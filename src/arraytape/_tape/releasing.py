@@ -137,9 +137,7 @@ class ReleasingPass:
         return self.pass_
 
     def take_record(self) -> Record:
-        self.recording.used_up = (
-            True  # first: a tape without some of its records must raise when asked
-        )
+        self.recording.used_up = True  # first: it must raise when asked without this record
         return self.records.pop()
 
     def pass_record_back(self, record: Record) -> None:
