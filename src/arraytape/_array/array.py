@@ -461,7 +461,7 @@ class Picked(View):
         return None
 
     @src.setter
-    def src(self, data: Any) -> None:
+    def src(self, data: RawArray) -> None:
         pass
 
 

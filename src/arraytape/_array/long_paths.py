@@ -6,9 +6,12 @@ Steps are joined where one can do the work of several: keys and permutations, re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
+
+if TYPE_CHECKING:
+    from .._util.protocols import Index
 
 LONG = 8  # steps; a path of more is made short
 Axis = tuple[int, range] | None  # an axis of the root, the places along it; None: a new one
@@ -25,7 +28,7 @@ class Box:
         self.axes: list[Axis] = [(i, range(n)) for i, n in enumerate(shape)]
         self.fixed: dict[int, int] = {}
 
-    def narrow_to(self, key: Any) -> bool:
+    def narrow_to(self, key: Index) -> bool:
         """Narrow the part by a key; return False for a key that a Box cannot express."""
         found: list[Axis] = []
         fixed = dict(self.fixed)
@@ -48,7 +51,7 @@ class Box:
         self.axes, self.fixed = found, fixed
         return True
 
-    def written_out(self, key: Any) -> list[Any]:
+    def written_out(self, key: Index) -> list[Any]:
         """Return the parts of a key, one for each axis, and None for new axes."""
         parts = list(key) if type(key) is tuple else [key]
         named = sum(part is not None and part is not Ellipsis for part in parts)

@@ -289,7 +289,7 @@ def _registered_kind(
         parts, rest = answer
         return dict(parts) if isinstance(parts, Mapping) else tuple(parts), rest
 
-    def checked_unflatten(rest: Any, parts: Any) -> Any:
+    def checked_unflatten(rest: Any, parts: Parts) -> Any:
         made = unflatten(rest, parts if isinstance(parts, dict) else tuple(parts))
         if not isinstance(made, cls):
             raise TypeError(

@@ -37,12 +37,12 @@ class ForeignName:
 
         return f"Not here: {counterpart(self.name, 'Array')}."
 
-    def __get__(self, x: Any, cls: type) -> NoReturn:
+    def __get__(self, x: ForeignNames | None, cls: type) -> NoReturn:
         kind = f"type object {cls.__name__!r}" if x is None else f"{cls.__name__!r} object"
         message = f"{kind} has no attribute {self.name!r}"
         raise unknown_name(message, self.name, cls if x is None else x, "Array")
 
-    def __set__(self, x: Any, value: Any) -> NoReturn:
+    def __set__(self, x: ForeignNames, value: Any) -> NoReturn:
         self.__get__(x, type(x))
 
 

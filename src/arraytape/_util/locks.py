@@ -26,12 +26,11 @@ LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
 
 
 def reentrant_lock() -> Any:
-    """Return a lock that its thread may take again, even if an interruption has left it taken."""
-    return renewed(RLock())
+    """Return a lock that its thread may take again, even if an interruption has left it taken.
 
-
-def renewed(made: Any) -> Any:
-    """Register a lock, so that it is free in a forked child; return it."""
+    In a forked child the lock is free, whichever thread held it in the parent.
+    """
+    made = RLock()
     LOCKS.add(made)
     return made
 
