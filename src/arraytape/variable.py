@@ -78,7 +78,7 @@ class Variable(Array):
         initial_value: Operand,
         trainable: bool = True,
         name: str | None = None,
-        dtype: npt.DTypeLike = None,
+        dtype: npt.DTypeLike | None = None,
     ) -> None:
         if not isinstance(trainable, bool | np.bool_):
             raise TypeError(

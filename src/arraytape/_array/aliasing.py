@@ -232,7 +232,7 @@ def pull_watch(at: Cotangents, record: Record) -> None:
     at.add_contribution(watched, at.data.xp.asarray(walk_path(g, path, at.data.xp), copy=True))
 
 
-def region_of(buffer: RawArray, path: Path, key: Index, xp: Namespace) -> Any:
+def region_of(buffer: RawArray, path: Path, key: Any, xp: Namespace) -> Any:
     """Return ``walk_path(buffer, path)[key]``; for a batched mask in the shape of the masked part."""
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):

@@ -71,7 +71,7 @@ class Cotangents(Protocol):
     def take_in_hand(self, tid: int) -> Any: ...
     def add_contribution(self, tid: int, contribution: RawArray) -> None: ...
     def lend_contribution(self, tid: int, contribution: RawArray) -> None: ...
-    def give_buffer(self, tid: int, buffer: RawArray) -> None: ...
+    def give_buffer(self, tid: int, buffer: Any) -> None: ...
 
 
 def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
@@ -92,7 +92,7 @@ def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
     return getattr(xp, f"{kind}_view")(data, argument)
 
 
-def walk_path(data: RawArray, path: Path, xp: Namespace) -> Any:
+def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
     """Return the part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
@@ -157,7 +157,7 @@ def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Pla
     axis, length = argument
     count = g.shape[axis - 1]
     for start in range(length):
-        key = (..., slice(start, start + count), *(slice(None),) * (-axis - 1))
+        key: Any = (..., slice(start, start + count), *(slice(None),) * (-axis - 1))
         whole = at.put(whole, key, whole[key] + g[..., start])
     return whole
 

@@ -332,7 +332,7 @@ def data_in_layout(x: Array) -> Any:
     return walk_path(one, tuple(path), storage_of(one).xp)
 
 
-def first_of(key: Index) -> Any:
+def first_of(key: Any) -> Any:
     """Return a key with 0 in place of each index that differs between examples."""
     if type(key) is tuple:
         return tuple([first_of(part) for part in key])

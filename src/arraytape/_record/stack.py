@@ -13,12 +13,17 @@ from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import ref
 
 from .._util.blocks import Context, Setting
 from .._util.errors import see, user_line
 from .plan import Plan, Record, Structural
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
@@ -126,11 +131,11 @@ class BaseRecorder(OfThisProcess):
 class SeesAssignments:
     """A recorder that is notified before a Variable's value is replaced while it is on the stack."""
 
-    def assigned(self, variable: Any, value: Any, /) -> None:
+    def assigned(self, variable: Any, value: RawArray | npt.ArrayLike, /) -> None:
         """Take note before the value is replaced; value : the assigned one, or an operand of it."""
 
 
-def tell_assigned(variable: Any, value: Any) -> None:
+def tell_assigned(variable: Any, value: RawArray | npt.ArrayLike) -> None:
     """Notify the recorders that ask for it that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):

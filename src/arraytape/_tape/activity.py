@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .._array.array import Array
 from .._record.plan import Plan, Record
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 ALL: Any = "all"  # in place of a mask of ones
+Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"  # of results; ALL is a str
 
 
 class ActivityData(RawData):
@@ -67,7 +68,7 @@ class ActivityData(RawData):
                 return ALL
             return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
-    def as_counts(self, active: Any, g: ResultCotangents) -> Any:
+    def as_counts(self, active: Any, g: Any) -> Any:
         """Return a mask as an array in the shape of its cotangent; of several results, a tuple."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
@@ -87,7 +88,7 @@ class ActivityData(RawData):
             line = line + 1j * (2.0 + xp.sin(1.3 * angles + start))
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
-    def generic_cotangent(self, active: Any, g: ResultCotangents) -> Any:
+    def generic_cotangent(self, active: Any, g: Any) -> Any:
         """Return generic values in the shape of a cotangent, 0 where nothing is active."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
@@ -139,7 +140,7 @@ class Probe(NamedTuple):
 
 
 def probe(
-    data: ActivityData, plan: Plan, active: Any, g: ResultCotangents, record: Record
+    data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
 ) -> Probe | None:
     """Run a record's rules on generic values; return None if a rule rejects them."""
     xp = data.xp

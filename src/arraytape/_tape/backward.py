@@ -141,7 +141,7 @@ class BackwardPass:
         else:
             cotangents[tid] = held + contribution
 
-    def lend_contribution(self, tid: int, contribution: RawArray) -> None:
+    def lend_contribution(self, tid: int, contribution: Any) -> None:
         """Add a contribution to whose memory something else refers."""
         if self.cotangents.get(tid) is None:
             self.cotangents[tid] = contribution

@@ -256,7 +256,7 @@ def has_axes(item: Any) -> bool:
     return type(item) is ndarray and item.ndim > 0
 
 
-def lies(x: HostArray, order: str) -> bool:
+def lies(x: HostArray, order: Literal["C", "F"]) -> bool:
     """Return True if the elements of an array lie in memory in this order without gaps, or are one."""
     return bool(x.flags[order]) or not any(x.strides)
 

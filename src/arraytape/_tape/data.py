@@ -108,7 +108,7 @@ class RawData:
         return record
 
     # --- hidden axes ------------------------------------------------------------------------------
-    def sum_surplus_axes(self, contribution: RawArray, shape: tuple[int, ...]) -> Any:
+    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
         """Sum a contribution over the hidden axes that its input lacked when it was recorded.
 
         Hidden axes that are open where the pass was asked for stay.

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
 from .._util.errors import user_line
-from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
+from .activity import ALL, ActivityData, ActivityPass, Masks, Probe, probe, raw_of
 from .backward import BackwardPass, contributions, is_shared
 from .cusps import selects
 from .data import RawData
@@ -127,7 +127,7 @@ class GuardedPass(BackwardPass):
                     self.add_contribution(tid, self.only(mask, part))
 
     def contributions(
-        self, plan: Plan, g: ResultCotangents, active: Any, record: Record
+        self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
         """Return the contributions of a record's rules, by the strategy that suits its op."""
         op, lifted = plan.op, self.data.lift(plan, record)
@@ -144,7 +144,7 @@ class GuardedPass(BackwardPass):
 
     # --- the four strategies: ``lifted`` is the record as the pass's own rules see it ---------------
     def by_rule_of_op(
-        self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         counts = self.masks.as_counts(active, g)
         for pull in plan.pulls:
@@ -176,7 +176,7 @@ class GuardedPass(BackwardPass):
             yield Contribution(record[pull.at], part, self.masks.as_mask(counts))
 
     def by_probing(
-        self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         """Probe the rules; replace kept NaN and infinities that reach nothing active.
 

@@ -51,6 +51,8 @@ from .profile import Profile
 from .record_places import line_of_frame
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .._exits.lacks import Doubt
     from .._util.protocols import RawArray
     from .tape import GradientTape
@@ -442,7 +444,7 @@ class Recording(BaseRecorder, SeesAssignments):
         for leaf in found:
             self.follow(leaf, since)
 
-    def assigned(self, variable: Any, value: Any, /) -> None:
+    def assigned(self, variable: Any, value: RawArray | npt.ArrayLike, /) -> None:
         """Note that a Variable gets a value: a gradient ends there."""
         tid = value._current_id() if isinstance(value, Array) else 0
         if tid:

@@ -119,7 +119,7 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
             activate(pass_, tid, pass_.cotangents[tid])
 
 
-def replaced_cotangent(g: Array, found: Any) -> Array:
+def replaced_cotangent(g: Array, found: Array | None) -> Array:
     """Return what a hook returned, or g if that is None; raise ValueError if it does not fit."""
     if found is None:
         return g

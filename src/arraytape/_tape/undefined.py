@@ -28,7 +28,9 @@ def is_nan(data: RawArray | None) -> bool:
     return storage_of(raw).has_nan(raw)
 
 
-def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray) -> None:
+def note_undefined(
+    notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray | None
+) -> None:
     """Note an op whose rule gave NaN of numbers, in words for the warning.
 
     given : the rule's arguments, None for absent ones.  found : its result.

@@ -60,7 +60,7 @@ def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
     return tuple.__new__(type(structure), parts)  # a subclass's constructor may take anything
 
 
-def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
+def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
     """Return a mapping of the same kind; a dict if that cannot be made."""
     if type(structure) is dict:
         return parts

@@ -139,7 +139,7 @@ def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tupl
         return [(out, (shape if plan.op.per_element else None, plan.kept_value(record, "dtype")))]
     if shape is None or dtype is None or np.prod(shape, dtype=float) > PROBED:
         return []
-    return [(out, attempt(shape, dtype, lambda x: function(x, **plan.parameters(record))))]
+    return [(out, attempt(shape, dtype, lambda x: function(x, **plan.kept_parameters(record))))]
 
 
 def attempt(shape: Any, dtype: Any, function: Any) -> Layout:
