@@ -35,7 +35,7 @@ def note_undefined(
 
     given : the rule's arguments, None for absent ones.  found : its result.
     """
-    if is_nan(found) and not any(map(is_nan, given)):
+    if found is not None and is_nan(found) and not any(map(is_nan, given)):
         notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")
 
 
