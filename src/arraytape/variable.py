@@ -300,7 +300,6 @@ def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:
 
 
 def own_data(x: Array) -> Any:
-    """Return the data of an Array in memory of its own."""
     data = detached(x)._data
     return storage_of(data).copy(data)
 

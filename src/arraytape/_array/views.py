@@ -363,7 +363,6 @@ def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
 
 
 def root_of(x: Array) -> Array:
-    """Return the Array in whose memory x lies: x, unless it is a view."""
     return x._view.root if x._state & IS_VIEW else x
 
 

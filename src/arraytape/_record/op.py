@@ -212,7 +212,6 @@ class Op:
         return self.kind in ("elementwise", "linear", "primitive")
 
     def give_rules(self, rules: Sequence[Rule | Unknown | None] | None, joint: Rule | None) -> None:
-        """Set the VJP rules, and check the names they ask for."""
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
                 f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"

@@ -187,7 +187,6 @@ class Plan:
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
-        """Return a record with other values under some names."""
         by_place = {self.positions[name]: value for name, value in values.items()}
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 

@@ -59,7 +59,6 @@ class BackwardPass:
         self.lend_contribution(tid, seed)
 
     def passes(self) -> list[BackwardPass]:
-        """Return this pass and those that run beside it."""
         return [self]
 
     # --- cotangents: taken when the loop reaches their record, added up before ---------------------
@@ -122,7 +121,6 @@ class BackwardPass:
         return held
 
     def give_buffer(self, tid: int, buffer: RawArray) -> None:
-        """Hand in a buffer that was taken, or made, for this id."""
         self.borrowed.discard(tid)
         held = self.cotangents.get(tid)
         self.cotangents[tid] = buffer if held is None else iadd(buffer, held)
@@ -166,7 +164,6 @@ class BackwardPass:
                 return
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        """Pass cotangents back through a record that is no op's."""
         plan.pull_cotangents(self, record)
 
     def pull_op(self, plan: Plan, record: Record) -> None:

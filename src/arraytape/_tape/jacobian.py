@@ -158,7 +158,6 @@ def largest_of(records: Iterable[Record]) -> int | None:
 
 
 def lacks_batched_form(error: BaseException | None) -> bool:
-    """Return True if an error comes from something that has no batched form."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None

@@ -279,7 +279,6 @@ def not_trainable(request: Request) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 

@@ -90,7 +90,6 @@ PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=No
 
 
 def unpack_record(item: Any) -> Any:
-    """Return a record, or an item of one, with its arrays."""
     if type(item) is Packed:
         return item.unpack_array()
     if type(item) in (tuple, list) and holds_packed(item):

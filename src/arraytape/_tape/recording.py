@@ -365,7 +365,6 @@ class Recording(BaseRecorder, SeesAssignments):
             self.rest()
 
     def enter_worker(self, worker: Worker) -> None:
-        """Record in this thread, too: see ``GradientTape.in_this_thread``."""
         with ENTERING:
             if not self.active:
                 raise RuntimeError(
@@ -393,7 +392,6 @@ class Recording(BaseRecorder, SeesAssignments):
         return Stopped(self, user_frame())
 
     def reset(self) -> None:
-        """Drop all records and all that is watched, and go on recording if the tape was."""
         self.forget_records()
         self.reset_at = user_line()
 
@@ -427,7 +425,6 @@ class Recording(BaseRecorder, SeesAssignments):
         return next(place for place in places if tid in results_of(self.records[place]))
 
     def watch_nesting(self, x: Any) -> None:
-        """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
         if not self.active:
             raise RuntimeError(
                 f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
@@ -580,7 +577,6 @@ class Recording(BaseRecorder, SeesAssignments):
         return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
-        """Drop the records of a one-shot tape: a derivative was given."""
         if not self.persistent:
             if self.active:
                 self.close_everywhere()

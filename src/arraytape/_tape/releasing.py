@@ -244,7 +244,6 @@ def hollowed(record: Record) -> Record:
 
 
 def refill_record(record: Record) -> Record:
-    """Return a record with ones in the place of freed arrays."""
     return tuple([item.ones_in_place() if type(item) is Hollow else item for item in record])
 
 

@@ -132,7 +132,6 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
 
 
 def activate(pass_: GuardedPass, tid: int, g: RawArray) -> None:
-    """Mark elements that a hook made other than 0 as active."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(tid)
     if mask is not None and mask is not ALL:

@@ -38,7 +38,6 @@ class Exit:
 
 
 def end_block(block: Block, *error: object) -> None:
-    """End a block, as a ``with`` statement does."""
     block._end()
     block._opened = block._held = None
 

@@ -34,7 +34,6 @@ class Kind(NamedTuple):
 
 
 def copy_container(structure: T) -> Any:
-    """Return a shallow copy; imports ``copy`` when it is needed."""
     import copy
 
     return copy.copy(structure)

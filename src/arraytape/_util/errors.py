@@ -217,7 +217,6 @@ def layout_text(value: HasLayout) -> str:
 
 
 def describes_array(value: Any) -> bool:
-    """Return True if a value has an array's dtype and shape."""
     try:
         return isinstance(value.shape, tuple) and value.dtype is not None
     except Exception:  # no such attributes, or those of a hostile object

@@ -145,7 +145,6 @@ def one_of_its_kind(stack: Stack) -> Stack:
 
 
 def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
-    """Return a stack up to the innermost of these frames."""
     for i, place in enumerate(stack):
         if place.frame in frames:
             return stack[: i + 1]
