@@ -37,7 +37,7 @@ import arraytape as xp
 
 from ._array.array import Array
 from ._util import nest
-from ._util.errors import describe, layout, see, user_line
+from ._util.errors import describe, layout_text, see, user_line
 from .module import Module, named, walk
 from .variable import Variable, detached, together
 
@@ -196,7 +196,8 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
-        f"{name!r} is {layout(values[name])}, the Variable {variable.name!r} {layout(variable)}"
+        f"{name!r} is {layout_text(values[name])}, the Variable {variable.name!r} "
+        f"{layout_text(variable)}"
         for name, variable in variables.items()
         if name in values
         and (values[name].shape, values[name].dtype) != (variable.shape, variable.dtype)
@@ -220,7 +221,7 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
     """Return the Variables of a Module or a nesting by path, shared ones once."""
     if not isinstance(state, Module):
-        if not isinstance(nest.parts_of(state), dict):
+        if not isinstance(nest.parts_of_nesting(state), dict):
             raise TypeError(
                 f"{caller}: takes a Module or a dict or dataclass of Modules and Variables, got "
                 f"{describe(state)} [at {user_line()}]"

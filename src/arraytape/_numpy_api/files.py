@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.exits import leave
+from .._array.exits import leave_tapes
 from .numpy_arguments import host_values
 
 
@@ -24,7 +24,7 @@ def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., An
         if not isinstance(x, Array):
             return x
         if leaves:
-            leave(x, how)
+            leave_tapes(x, how)
         return host_values(x)
 
     def call_on_host_data(*args: Any, **options: Any) -> Any:

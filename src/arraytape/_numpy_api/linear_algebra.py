@@ -16,7 +16,7 @@ from .._array.views import current, in_order
 from .._define.define_op import stop_gradient
 from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import storage_of
-from .._util.errors import describe, refuse, shown, stacklevel, user_line
+from .._util.errors import describe, raise_documented, short_repr, stacklevel, user_line
 from .._util.versions import NUMPY
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
@@ -117,7 +117,7 @@ def dot(a: ArrayLike, b: ArrayLike) -> Array:
             return in_order(matmul(a, b), "C")
         return dot_of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
     except Exception as error:
-        refuse(error, "dot", a, b)
+        raise_documented(error, "dot", a, b)
 
 
 def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
@@ -228,7 +228,7 @@ def from_triangle(name: str, a: ArrayLike, UPLO: str) -> Array:
     """Return Hermitian matrices whose lower triangle, which our ops read, is the one UPLO names."""
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueError(
-            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {shown(UPLO)} [at {user_line()}]"
+            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {short_repr(UPLO)} [at {user_line()}]"
         )
     a = array_of(a)
     return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
@@ -238,7 +238,7 @@ def numpy_qr(a: ArrayLike, mode: Literal["reduced", "complete", "r"] = "reduced"
     """Return ``numpy.linalg.qr``; with mode="r" R alone."""
     if mode not in ("reduced", "complete", "r"):
         raise TypeError(
-            f"np.linalg.qr of Arrays has no mode={shown(mode)}, only 'reduced', 'complete' and 'r' "
+            f"np.linalg.qr of Arrays has no mode={short_repr(mode)}, only 'reduced', 'complete' and 'r' "
             f"[at {user_line()}]"
         )
     a = array_of(a)
@@ -308,7 +308,7 @@ def norm(x: ArrayLike, ord: Order = None, axis: Axis = None, keepdims: bool = Fa
     if len(places) == 1:
         if isinstance(ord, str):
             raise ValueError(
-                f"np.linalg.norm: a vector has no {shown(ord)} norm [at {user_line()}]"
+                f"np.linalg.norm: a vector has no {short_repr(ord)} norm [at {user_line()}]"
             )
         return linalg.vector_norm(
             x, axis=places[0], ord=2 if ord is None else ord, keepdims=keepdims

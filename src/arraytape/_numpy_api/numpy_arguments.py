@@ -15,7 +15,7 @@ from .._define.operands import first_array
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.batched.indexing import each_one
 from .._storage.storage import STORAGES, storage_of
-from .._util.errors import describe, failure, refuse, shown, stacklevel, user_line
+from .._util.errors import describe, failure, raise_documented, short_repr, stacklevel, user_line
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype, reinterpreted
 from ..ops.elementwise_functions import positive, real
@@ -101,7 +101,7 @@ def arrays_like_first(*values: Any) -> list[Any]:
         try:
             host = np.array(value, np.result_type(home.dtype, value) if weak else None)
         except Exception as error:  # lists of unequal lengths, or in themselves
-            refuse(error, "asarray", value)
+            raise_documented(error, "asarray", value)
         return asarray_like(home, host)
 
     return [
@@ -205,7 +205,7 @@ def check_fits(out: Array, result: Array, casting: Casting) -> None:
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={shown(casting)} [at {user_line()}]"
+            f"casting={short_repr(casting)} [at {user_line()}]"
         )
 
 
@@ -235,7 +235,7 @@ def cast_checked(name: str, x: Array, dtype: DType, casting: Casting) -> Array:
         raise failure(f"{name}({describe(x)}, dtype={describe(dtype)})", error) from error
     if not fits:
         raise TypeError(
-            f"{name}: {describe(x)} is no {dtype} by casting={shown(casting)} [at {user_line()}]"
+            f"{name}: {describe(x)} is no {dtype} by casting={short_repr(casting)} [at {user_line()}]"
         )
     return astype(x, dtype, copy=False)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
-from .._array.views import in_order, layout_of, order_of, with_axes_in_memory
-from .._util.errors import describe, explain, failure, shown, user_line
+from .._array.views import data_in_layout, in_order, order_of, with_axes_in_memory
+from .._util.errors import describe, explain, failure, short_repr, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
@@ -287,7 +287,7 @@ def in_memory_order(x: Array) -> Array:
 
     Axes of stride 0 keep their positions, as in ``numpy.nditer``.
     """
-    strides = getattr(layout_of(x), "strides", None)  # other storages have no layout to follow
+    strides = getattr(data_in_layout(x), "strides", None)  # other storages have no layout to follow
     if strides is None:
         return x
     inner: list[int] = []  # the innermost axis first
@@ -329,7 +329,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
         a = in_memory_order(a)
     elif order != "C":
         raise ValueError(
-            f"ravel: no order {shown(order)}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
+            f"ravel: no order {short_repr(order)}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
         )
     return reshape(a, (-1,), copy=None if not a.size or "C" in order_of(a) else True)
 
@@ -342,7 +342,7 @@ def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) 
         return reshape(x, shape, copy=copy)
     if order != "F":
         raise ValueError(
-            f"reshape: no order {shown(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
+            f"reshape: no order {short_repr(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
         )
     turned = permute_dims(x, tuple(reversed(range(x.ndim))))
     found = reshape(turned, tuple(reversed(shape)), copy=copy)
@@ -386,7 +386,7 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
 
 def as_in(made: Array, a: Array) -> Array:
     """Return new data of another shape with its axes in memory in the order of those of ``a``."""
-    strides = getattr(layout_of(a), "strides", None)
+    strides = getattr(data_in_layout(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
     order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
-from .._array.views import current, laid_out, writable_copy
+from .._array.views import current, lay_out_like, writable_copy
 from .._define.operands import has_own_operators, is_of_dask, list_beside, no_array
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.attach import UFUNCS_FOR
 from .._util.blocks import Quiet
-from .._util.errors import failure, refuse, see, user_line
+from .._util.errors import failure, raise_documented, see, user_line
 from .._util.options import unwrap_option
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
@@ -194,7 +194,9 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     try:
         return with_options(ufunc, method, inputs, options)
     except Exception as error:
-        refuse(error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options)
+        raise_documented(
+            error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options
+        )
 
 
 def with_options(
@@ -273,7 +275,7 @@ def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
     flags: Any = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
     kinds = [*[x.dtype for x in arrays], y.dtype]
     like = np.nditer([*arrays, None], ["zerosize_ok"], flags, kinds).operands[-1]
-    return laid_out(y, asarray_like(y, like))
+    return lay_out_like(y, asarray_like(y, like))
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
@@ -419,7 +421,7 @@ def array_function(
             return result if same else type(result)(parts)
         return as_numpys(function, result, args, kwargs)
     except Exception as error:
-        refuse(error, f"np.{function.__name__}", *args, **kwargs)
+        raise_documented(error, f"np.{function.__name__}", *args, **kwargs)
 
 
 def as_numpys(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like, wrap
-from .._array.views import current, laid_out
+from .._array.views import current, lay_out_like
 from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import storage_of
-from .._util.errors import describe, refuse, shown, user_line
+from .._util.errors import describe, raise_documented, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
@@ -117,7 +117,9 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
         try:  # no ``entrance`` names the method in errors, since most calls end above
             return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
         except Exception as error:
-            refuse(error, name, a, **{key: x for key, x in given.items() if x is not None})
+            raise_documented(
+                error, name, a, **{key: x for key, x in given.items() if x is not None}
+            )
 
     def composed(
         a: ArrayLike, axis: Axis, dtype: DType, keepdims: bool, initial: ArrayLike | None = None,
@@ -207,7 +209,7 @@ def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
-    return laid_out(total / count, total)
+    return lay_out_like(total / count, total)
 
 
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
@@ -332,7 +334,7 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
     def call_without_nan(a: ArrayLike, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
         if a.dtype.kind in "fc":
-            a = laid_out(searching.where(elementwise.isnan(a), instead, a), a)
+            a = lay_out_like(searching.where(elementwise.isnan(a), instead, a), a)
         return function(a, axis=axis, **options)
 
     return call_without_nan
@@ -404,7 +406,7 @@ def numpy_sort(
     x, at = on_axis("sort", array_of(a), axis)
     if not descending:
         return sort(x, axis=at)
-    return laid_out(take_along_axis(x, places_in_order(x, at, True), axis=at), x)
+    return lay_out_like(take_along_axis(x, places_in_order(x, at, True), axis=at), x)
 
 
 def places_in_order(x: Array, axis: int, descending: bool) -> Array:
@@ -430,14 +432,15 @@ def check_order(
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(
-            f"np.{name}: kind={shown(kind)} or stable= and descending=, not both [at {user_line()}]"
+            f"np.{name}: kind={short_repr(kind)} or stable= and descending=, not both [at {user_line()}]"
         )
 
 
 def without_fields(order: str | Sequence[str] | None) -> None:
     if order is not None:
         raise ValueError(
-            f"Cannot specify order when the array has no fields: order={shown(order)} [at {user_line()}]"
+            f"Cannot specify order when the array has no fields: order={short_repr(order)} [at "
+            f"{user_line()}]"
         )
 
 

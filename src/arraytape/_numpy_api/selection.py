@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array, asarray_like
-from .._array.paths import PICK, Path, walk
-from .._array.views import current, in_order, laid_out, location, order_of, with_axes_in_memory
+from .._array.paths import PICK, Path, walk_path
+from .._array.views import current, in_order, lay_out_like, location, order_of, with_axes_in_memory
 from .._define.operands import first_array
 from .._storage import numpy_namespace
 from .._storage.storage import storage_of
-from .._util.errors import describe, failure, refuse, shown, user_line
+from .._util.errors import describe, failure, raise_documented, short_repr, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take, take_along_axis
@@ -102,13 +102,13 @@ def numpy_clip(
     try:
         wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
     except Exception as error:
-        refuse(error, "clip", a, min, max)
+        raise_documented(error, "clip", a, min, max)
     y = elementwise.clip(cast_checked("np.clip", a, wanted, casting), min, max)
     # NumPy's result has the layout of the array, unless a bound has as many axes.
     small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
     if not y.ndim:
         return mark_as_scalar(y)
-    return laid_out(y, a) if small and order_of(a) else y
+    return lay_out_like(y, a) if small and order_of(a) else y
 
 
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
@@ -158,7 +158,9 @@ def within(indices: ArrayLike, n: int, mode: str) -> Any:
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {shown(mode)})")
+        raise ValueError(
+            f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {short_repr(mode)})"
+        )
     if isinstance(indices, list) and not indices:  # as an array it would be one of floats
         return indices
     indices = array_of(indices)
@@ -227,7 +229,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     places: Any = np.arange(root.size).reshape(root.shape)
     if root.dtype.kind == "c":
         places = places + 1j * (places + root.size)
-    return np.array_equal(*[walk(places, path, numpy_namespace) for _, path in (place, other)])
+    return np.array_equal(*[walk_path(places, path, numpy_namespace) for _, path in (place, other)])
 
 
 def put_where(x: Array, mask: ArrayLike, value: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.views import in_order
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
@@ -26,12 +26,14 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
     n, m = a.size, v.size
     starts = {"valid": (m - 1, n), "same": ((m - 1) // 2, (m - 1) // 2 + n), "full": (0, n + m - 1)}
     if not isinstance(mode, str | int):
-        raise TypeError(f"convolve: mode must be a string, got {shown(mode)} [at {user_line()}]")
+        raise TypeError(
+            f"convolve: mode must be a string, got {short_repr(mode)} [at {user_line()}]"
+        )
     if mode in (0, 1, 2):  # NumPy's numbers for them
         mode = [*starts][mode]
     if mode not in starts:
         raise ValueError(
-            f"convolve: mode must be one of {[*starts]}, got {shown(mode)} [at {user_line()}]"
+            f"convolve: mode must be one of {[*starts]}, got {short_repr(mode)} [at {user_line()}]"
         )
     edge = zeros_like(v[1:])
     # Row k holds the elements of the padded a that element k of the result is summed from.

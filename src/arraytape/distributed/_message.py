@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.array import KEPT, Array, wrap
 from .._array.exits import followers
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import storage_of
 from .._util import nest
@@ -73,7 +73,7 @@ def taken_apart(params: Sequence[Any]) -> Leaves:
                 given.setdefault(id(leaf), place)
             leaf = place
         filled.append(leaf)
-    skeleton = tuple(nest.pack(list(params), filled))
+    skeleton = tuple(nest.pack_nesting(list(params), filled))
     return Leaves(found, skeleton, given | of_modules)
 
 
@@ -103,7 +103,7 @@ class Message:
         data = [current(x)[1] for x in leaves]
         self.axis_ids = tuple(sorted({n for one in data for n in axis_ids_of((one,))}))
         self.axes = [axis_ids_of((one,)) for one in data]
-        self.values = [as_plain(keep(x)) for x in leaves]
+        self.values = [as_plain(keep_data(x)) for x in leaves]
         self.about = [
             (x.name, x.trainable) if isinstance(x, Variable) else None for x in parts.found
         ]
@@ -133,7 +133,7 @@ class Message:
             leaves[leaf.index] if isinstance(leaf, Place) else leaf
             for leaf in nest.leaves(list(params))
         ]
-        return f, tuple(nest.pack(list(params), filled)), leaves
+        return f, tuple(nest.pack_nesting(list(params), filled)), leaves
 
 
 def as_plain(data: Any) -> Any:
@@ -143,7 +143,7 @@ def as_plain(data: Any) -> Any:
 
 def block_as_arrays(block: Any) -> Any:
     """Convert the arrays and dataframes in a block to Arrays, as f gets them."""
-    return nest.pack(block, [block_as_array(leaf) for leaf in nest.leaves(block)])
+    return nest.pack_nesting(block, [block_as_array(leaf) for leaf in nest.leaves(block)])
 
 
 def block_as_array(block: Any) -> Any:

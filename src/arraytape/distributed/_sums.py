@@ -326,7 +326,7 @@ def run_sum(
     if not message.axis_ids:
         return part
     results = [wrap(Batched(current(y)[1], message.axis_ids)) for y in nest.leaves(part.y)]
-    return part._replace(y=nest.pack(part.y, results))
+    return part._replace(y=nest.pack_nesting(part.y, results))
 
 
 # --- parameters ---------------------------------------------------------------------------------------
@@ -350,14 +350,14 @@ def choose_sources(
             [places[id(v)] for v in p.trainable_variables] if isinstance(p, Module) else p
             for p in parts
         ]
-        trees.append(nest.pack([skeleton[n]], shape)[0])
+        trees.append(nest.pack_nesting([skeleton[n]], shape)[0])
     wanted = nest.leaves(trees)
     for leaf in wanted:
         x = leaves[leaf.index] if isinstance(leaf, Place) else leaf
         if not isinstance(x, Array) or not differentiable(x):
             raise TypeError(
                 f"value_and_grad: only floating-point Arrays and Modules have gradients, got "
-                f"{describe(x)}{nest.place_of(leaf, trees)} [at {user_line()}]"
+                f"{describe(x)}{nest.place_in_nesting(leaf, trees)} [at {user_line()}]"
             )
     if not wanted:
         raise ValueError(
@@ -368,7 +368,7 @@ def choose_sources(
 
     def pack_gradients(found: Sequence[Array]) -> Any:
         by_place = dict(zip(at, found, strict=True))
-        packed = nest.pack(trees, [by_place[leaf.index] for leaf in wanted])
+        packed = nest.pack_nesting(trees, [by_place[leaf.index] for leaf in wanted])
         return packed[0] if isinstance(argnums, int) else tuple(packed)
 
     return leaves, at, pack_gradients

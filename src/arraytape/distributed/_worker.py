@@ -131,12 +131,12 @@ def results_of(name: str, y: Any) -> Any:
         ):
             raise TypeError(
                 f"{name}: the function must give Arrays and numbers, which can be summed, got "
-                f"{describe(leaf)}{nest.place_of(leaf, y)}"
+                f"{describe(leaf)}{nest.place_in_nesting(leaf, y)}"
             )
         leaves.append(
             widen_integers(leaf if isinstance(leaf, Array) else namespace().asarray(leaf))
         )
-    return nest.pack(y, leaves)
+    return nest.pack_nesting(y, leaves)
 
 
 def widen_integers(x: Array) -> Array:
@@ -254,7 +254,7 @@ def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
     Without a copy one value could be two variables of nested derivatives.
     """
     fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
-    given = nest.pack(list(params), fresh)
+    given = nest.pack_nesting(list(params), fresh)
     return given, parameter_leaves(given)
 
 
@@ -272,7 +272,7 @@ def add_parts(name: str, parts: Sequence[Part]) -> Part:
                 raise differ(name, first, part, f"shapes {a.shape} and {b.shape}")
             if {a.dtype.kind, b.dtype.kind} == {"c", "f"}:
                 raise differ(name, first, part, f"dtypes {a.dtype} and {b.dtype}")
-    y = nest.pack(first.y, sums(columns))
+    y = nest.pack_nesting(first.y, sums(columns))
     if any(part.slopes is None for part in parts):
         return Part(y, None, first.first)
     rows = [part.slopes or [] for part in parts]

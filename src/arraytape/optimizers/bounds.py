@@ -35,9 +35,9 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
 
 def is_of_vector(bounds: Any, x0: Any, leaves: Sequence[Array]) -> bool:
     """Return True if bounds are SciPy's for the vector: a sequence with a pair for each element."""
-    if nest.parts_of(x0) is not None:
+    if nest.parts_of_nesting(x0) is not None:
         elements = sum(x.size for x in leaves)
-        parts = nest.parts_of(bounds)
+        parts = nest.parts_of_nesting(bounds)
         return (
             len(leaves) < elements
             and isinstance(parts, list | tuple)
@@ -81,12 +81,12 @@ def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
 
 def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
     """Return the bounds of each part of x0; raise ValueError with the path where nestings differ."""
-    parts = nest.parts_of(x0)
+    parts = nest.parts_of_nesting(x0)
     if parts is None:
         return [bounds]
     if bounds is None:
         return [None] * len(nest.leaves(x0))
-    given = nest.parts_of(bounds)
+    given = nest.parts_of_nesting(bounds)
     by_name = isinstance(parts, dict)
     names = list(parts) if by_name else list(range(len(parts)))
     known = isinstance(given, dict) == by_name and given is not None

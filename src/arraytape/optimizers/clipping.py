@@ -228,4 +228,4 @@ def move_beside(x: Any, beside: Any) -> Any:
 def map_gradients(function: Callable[[Any], Any], gradients: Any) -> Any:
     """Replace each Array in a nesting by the function's result; None stays None."""
     leaves = nest.leaves(gradients)
-    return nest.pack(gradients, [None if g is None else function(g) for g in leaves])
+    return nest.pack_nesting(gradients, [None if g is None else function(g) for g in leaves])

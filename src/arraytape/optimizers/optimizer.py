@@ -14,7 +14,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._array.views import peek
 from .._util import nest
-from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, entrance, layout_text, see, stacklevel, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
@@ -353,7 +353,7 @@ class Optimizer(Module):
                 f"{describe(pair)} [at {user_line()}]"
             )
         gradients, variables = pair
-        if nest.parts_of(variables) is None:
+        if nest.parts_of_nesting(variables) is None:
             return [self._checked_pair(gradients, variables)]
         parts = nest.leaves_like(variables, gradients, f"{self.name}: gradients")
         found = zip(parts, nest.leaves(variables), strict=True)
@@ -394,7 +394,7 @@ def takes_arrays(update: Update) -> Update:
 
 def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
     """Return the Variables of an iterable or a nesting; raise TypeError for anything else in it."""
-    nested = nest.parts_of(given) is not None
+    nested = nest.parts_of_nesting(given) is not None
     found = nest.leaves(given if nested else list(given))
     for variable in found:
         if not isinstance(variable, Variable):
@@ -429,7 +429,7 @@ def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
     """Cast a gradient to its Variable's dtype, unrecorded; raise ValueError where it does not fit."""
     real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not real_for_real:
-        value = layout(variable)
+        value = layout_text(variable)
         raise ValueError(
             f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
             f"[at {user_line()}]"

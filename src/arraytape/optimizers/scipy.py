@@ -20,7 +20,7 @@ from .._util.options import unwrap_option
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import with_doubts
 from ..functional.verify import Again, inner
-from ..variable import Variable, detached, put_back, together
+from ..variable import Variable, detached, restore_values, together
 from .bounds import bounds_of
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -116,7 +116,7 @@ def minimize_scipy(
         start = join_as_doubles(problem.leaves)
         result = minimize(function, start, jac=slope or None, method=method, **options)
     finally:
-        put_back(kept)
+        restore_values(kept)
     result.x = problem.nested(result.x)
     if isinstance(getattr(result, "jac", None), np.ndarray):
         result.jac = problem.nested(result.jac)
@@ -181,7 +181,7 @@ class LBFGS:
             raise TypeError(
                 f"LBFGS: the loss must be a function, got {describe(loss)} [at {user_line()}]"
             )
-        nested = nest.parts_of(variables) is not None
+        nested = nest.parts_of_nesting(variables) is not None
         if not nested and not isinstance(variables, Iterable):
             raise TypeError(
                 f"LBFGS: takes several Variables, got {describe(variables)} [at {user_line()}]"
@@ -243,7 +243,7 @@ class Problem:
         return np.asarray(columns).T
 
     def nested(self, v: Vector) -> Any:
-        return nest.pack(self.nest, self._parts(v))
+        return nest.pack_nesting(self.nest, self._parts(v))
 
     def put_variables(self, values: Sequence[Array]) -> None:
         for x, value in zip(self.leaves, values, strict=True):
@@ -255,7 +255,9 @@ class Problem:
         parts = self._parts(v)
         self.put_variables(parts)
         pairs = zip(self.leaves, parts, strict=True)
-        return nest.pack(self.nest, [x if isinstance(x, Variable) else part for x, part in pairs])
+        return nest.pack_nesting(
+            self.nest, [x if isinstance(x, Variable) else part for x, part in pairs]
+        )
 
     def _parts(self, v: Vector) -> list[Array]:
         parts, start = [], 0
@@ -375,7 +377,7 @@ def leaf_of(x: Any, x0: Any) -> Array:
     """Convert a leaf of x0, an Array, NumPy array or number, to a floating-point Array."""
     if x is None or isinstance(x, str):
         raise TypeError(
-            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_of(x, x0)} "
+            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_in_nesting(x, x0)} "
             f"[at {user_line()}]"
         )
     given = x if isinstance(x, Array) else xp.asarray(x)
@@ -383,7 +385,8 @@ def leaf_of(x: Any, x0: Any) -> Array:
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0{nest.place_of(x, x0)} has no gradient; give it a "
+            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; "
+            "give it a "
             f"floating-point dtype [at {user_line()}]"
         )
     return given

@@ -17,7 +17,7 @@ from .._array.array import Array, wrap
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .checking import check_gradients
 
 PAIR = "check_gradients: a test returns (f, inputs), or a list of such pairs, got {}"
@@ -105,7 +105,9 @@ class Calls:
         if not any(is_floating_leaf(x) for x in nest.leaves(list(bound.arguments.values()))):
             return None
         for name, value in bound.arguments.items():
-            bound.arguments[name] = nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
+            bound.arguments[name] = nest.pack_nesting(
+                value, [snapshot(x) for x in nest.leaves(value)]
+            )
         return Call(f, bound, user_line())
 
     def check_kept_calls(self, options: dict[str, Any]) -> None:
@@ -162,7 +164,7 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
 
     def call_with_varied(*values: Any) -> Any:
         fresh = {
-            name: nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
+            name: nest.pack_nesting(value, [snapshot(x) for x in nest.leaves(value)])
             for name, value in arguments.items()
             if name not in varied
         }
@@ -200,7 +202,7 @@ def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[0])):
-            raise TypeError(PAIR.format(shown(pair)))
+            raise TypeError(PAIR.format(short_repr(pair)))
         f, inputs = pair
         if differentiates:
             compare(f, inputs, options)

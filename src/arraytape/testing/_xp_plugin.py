@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .._array.array import namespace
-from .._util.errors import shown
+from .._util.errors import short_repr
 from ._called import Calls, check_returned
 from .xp_backends import NAMES, STRICT, available, on
 
@@ -87,11 +87,11 @@ def obey_marks(item: pytest.Item, name: str) -> None:
 def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
     """Return True if a mark is about this backend; fail the test if the mark's arguments are wrong."""
     if unknown := {*mark.kwargs} - {*CHOICES, "exceptions"} - others:
-        raise failure(f"{mark.name} takes no {shown(min(unknown))}")
+        raise failure(f"{mark.name} takes no {short_repr(min(unknown))}")
     exceptions = mark.kwargs.get("exceptions", ())
     if wrong := [one for one in (*mark.args, *exceptions) if one not in NAMES]:
         raise failure(
-            f"{mark.name}: there is no backend {shown(wrong[0])}; there are {', '.join(NAMES)}"
+            f"{mark.name}: there is no backend {short_repr(wrong[0])}; there are {', '.join(NAMES)}"
         )
     chosen = [CHOICES[key] for key in CHOICES if mark.kwargs.get(key)]
     if not mark.args and not chosen:
@@ -146,7 +146,7 @@ def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
         if mark.args:
             raise failure("check_gradients takes functions by of=, as in of=library.f")
         if unknown := {*mark.kwargs} - OPTIONS:
-            raise failure(f"check_gradients takes no {shown(min(unknown))}")
+            raise failure(f"check_gradients takes no {short_repr(min(unknown))}")
         options = {**mark.kwargs, **options}
         named = mark.kwargs.get("of", ())
         functions += named if isinstance(named, list | tuple) else [named]

@@ -17,7 +17,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._util import nest
 from .._util.blocks import Quiet
-from .._util.errors import TapeWarning, describe, entrance, shown, user_line
+from .._util.errors import TapeWarning, describe, entrance, short_repr, user_line
 from .derivatives import (
     as_tested_array,
     curvature,
@@ -126,7 +126,8 @@ def modes_of(modes: Sequence[str]) -> list[str]:
     """Return the short names of the modes; raise ValueError for others, and for none."""
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
         raise ValueError(
-            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {shown(modes)}; 'forward' "
+            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {short_repr(modes)}; "
+            "'forward' "
             f"and 'reverse' say the same [at {user_line()}]"
         )
     return [MODES[mode] for mode in modes]
@@ -138,9 +139,9 @@ def orders_of(order: Any) -> set[int]:
     wanted = set(order) if several else {1, 2} if order == 2 else {order}
     if not wanted or not wanted <= {1, 2}:
         raise ValueError(
-            f"check_gradients: order is 1 or 2, got {shown(order)} or (1, 2) [at {user_line()}]"
+            f"check_gradients: order is 1 or 2, got {short_repr(order)} or (1, 2) [at {user_line()}]"
             if several
-            else f"check_gradients: order is 1 or 2, got {shown(order)} [at {user_line()}]"
+            else f"check_gradients: order is 1 or 2, got {short_repr(order)} [at {user_line()}]"
         )
     return wanted
 
@@ -200,7 +201,7 @@ class Problem:
         leaves = list(self.leaves)
         for place, x in zip(self.places, arrays, strict=True):
             leaves[place] = x
-        y = self.f(*nest.pack(list(self.arguments), leaves))
+        y = self.f(*nest.pack_nesting(list(self.arguments), leaves))
         self.answer = y
         found = []
         for leaf in nest.leaves(y):

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import namespace
-from .._util.errors import entrance, shown, user_line
+from .._util.errors import entrance, short_repr, user_line
 from . import storages
 from ._watching import watching
 
@@ -99,7 +99,7 @@ def on(name: str) -> AbstractContextManager[Any]:
     if name not in NAMES:
         known = ", ".join(map(repr, NAMES))
         raise ValueError(
-            f"xp_backends.on: there is no backend {shown(name)}, but {known} [at {user_line()}]"
+            f"xp_backends.on: there is no backend {short_repr(name)}, but {known} [at {user_line()}]"
         )
     if name == STRICT and not find_spec(STRICT):
         raise ImportError(
