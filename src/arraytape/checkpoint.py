@@ -37,7 +37,7 @@ import arraytape as xp
 
 from ._array.array import Array
 from ._util import nest
-from ._util.errors import describe, layout, see, user_line
+from ._util.errors import describe, layout_text, see, user_line
 from .module import Module, named, walk
 from .variable import Variable, detached, together
 
@@ -50,14 +50,13 @@ __all__ = ["load", "save"]
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
     return sorted(__all__)
 
 
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours
-VERSION = 3  # 1: the checksum covered the data alone; 2: a second entry and padding told of damage
+VERSION = 3  # 1: the checksum covered the data alone; 2: a second entry and padding marked damage
 
 
 def save(path: PathLike, state: Any) -> None:
@@ -66,21 +65,20 @@ def save(path: PathLike, state: Any) -> None:
     Parameters
     ----------
     path : str or path
-        The file: replaced as a whole, when the new one is complete and was read back; until then, and
-        when anything fails, an older one stays as it is.  The new one has its mode, and its owner where
-        the system allows it; through a symbolic link the file that it leads to is replaced.
+        The file.  An older file is replaced when the new one is complete and was read back; when
+        anything fails, the older file stays.  The new file gets the mode of the older one, and its owner
+        where the system allows that.  A symbolic link is followed.
     state : Module, or nesting of Modules and Variables
-        Whose Variables to write: a Module, or a dict, a dataclass or what else has parts with names,
-        such as ``{"model": model, "optimizer": optimizer}``.  Names in the file are paths of
-        attributes, as in ``Module.named_variables``.
+        The Variables to write: a Module, or a dict or dataclass of Modules and Variables, such as
+        ``{"model": model, "optimizer": optimizer}``.  Names in the file are paths of attributes, as in
+        ``Module.named_variables``.
 
     Raises
     ------
     ImportError
         When safetensors is not installed.
     TypeError, ValueError
-        When ``state`` is something else, or holds no Variable (yet: layers make theirs on the first
-        call).
+        When ``state`` is something else, or holds no Variable (layers make theirs on the first call).
     OSError
         When the file cannot be written, is no regular file, or does not hold what was written.
 
@@ -116,38 +114,37 @@ def save(path: PathLike, state: Any) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-        if not holds(temporary, values):
+        if not holds_values(temporary, values):
             raise OSError(
                 f"save: the file for {str(path)!r} does not hold what was written "
                 f"[at {user_line()}]"
             )
 
 
-def holds(path: Path, values: Mapping[str, Host]) -> bool:
-    """Tell whether a file gives these values when it is read."""
+def holds_values(path: Path, values: Mapping[str, Host]) -> bool:
     try:
-        written = read(path)
+        written = read_arrays_of(path)
     except ValueError:  # it is damaged
         return False
-    return all(same(value, written.get(name)) for name, value in values.items())
+    return all(same_bits(value, written.get(name)) for name, value in values.items())
 
 
 def load(path: PathLike, state: Any = None) -> dict[str, Array]:
-    """Read a checkpoint, and assign its values to the Variables of the same names.
+    """Load a checkpoint, and assign its values to the Variables of the same names.
 
     Parameters
     ----------
     path : str or path
         A file written by ``save``, or another safetensors file.
     state : Module, or nesting of Modules and Variables, optional
-        What ``save`` was given, or its like: with the same names, shapes and dtypes.  Layers have to
-        have their Variables already, from a first call, and optimizers theirs, from ``build``.  By
-        default nothing is assigned.
+        The Variables to assign to: a state like that which was saved, with the same names, shapes and
+        dtypes.  Layers must have their Variables from a first call, and optimizers theirs from
+        ``build``.  By default nothing is assigned.
 
     Returns
     -------
     dict of str to Array
-        What the file holds, by name.
+        The Arrays in the file, by name.
 
     Raises
     ------
@@ -176,41 +173,42 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     (['model.kernel', 'model.bias'], True)
     """
     package()
-    values = read(as_path("load", path))
+    values = read_arrays_of(as_path("load", path))
     if state is None:
         return {name: xp.asarray(value) for name, value in values.items()}
     variables = variables_of("load", state)
-    check(str(path), values, variables)
+    check_fit(str(path), values, variables)
     read_arrays = {
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
     }
 
-    def assign() -> None:
+    def assign_values() -> None:
         for name, variable in variables.items():
             variable.assign(read_arrays[name])
 
-    together([*variables.values()], assign)
+    together([*variables.values()], assign_values)
     return read_arrays
 
 
-def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
-    """Raise a ValueError that lists all in which file and Variables differ."""
+def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
+    """Raise ValueError with all differences, if names, shapes or dtypes of file and Variables differ."""
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
-        f"{name!r} is {layout(values[name])}, the Variable {variable.name!r} {layout(variable)}"
+        f"{name!r} is {layout_text(values[name])}, the Variable {variable.name!r} "
+        f"{layout_text(variable)}"
         for name, variable in variables.items()
         if name in values
         and (values[name].shape, values[name].dtype) != (variable.shape, variable.dtype)
     ]
     found = []
     if missing:
-        found.append(f"the file lacks {listed(missing)}")
+        found.append(f"the file lacks {quote_names(missing)}")
     if extra:
         found.append(
-            f"the file has {listed(extra)} besides (layers make their Variables on their first call, "
-            "optimizers in build())"
+            f"the file has {quote_names(extra)} besides (layers make their Variables on their first "
+            "call, optimizers in build())"
         )
     found += wrong[:5] + ([f"and {len(wrong) - 5} more"] if len(wrong) > 5 else [])
     if found:
@@ -223,7 +221,7 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
     """Return the Variables of a Module or a nesting by path, shared ones once."""
     if not isinstance(state, Module):
-        if not isinstance(nest.parts_of(state), dict):
+        if not isinstance(nest.parts_of_nesting(state), dict):
             raise TypeError(
                 f"{caller}: takes a Module or a dict or dataclass of Modules and Variables, got "
                 f"{describe(state)} [at {user_line()}]"
@@ -260,17 +258,16 @@ def decode(value: Host, dtype: str) -> Host:
     return pairs.view(np.dtype(dtype)).reshape(value.shape[:-1])
 
 
-def same(value: Host, other: Host | None) -> bool:
-    """Tell whether two arrays are the same bit for bit, NaN included."""
+def same_bits(value: Host, other: Host | None) -> bool:
     if other is None or (value.shape, value.dtype) != (other.shape, other.dtype):
         return False
     return value.tobytes() == other.tobytes()
 
 
 def digest(values: Mapping[str, Host], stated: Any = None) -> str:
-    """Return a checksum over names, dtypes, shapes and data, which the format itself has not.
+    """Return a checksum over names, dtypes, shapes and data, which the format lacks.
 
-    stated : what else it covers; nothing in version 1 of the files.
+    stated : further data that the checksum covers; None in version 1 of the files.
     """
     total = hashlib.sha256()
     if stated is not None:
@@ -283,8 +280,8 @@ def digest(values: Mapping[str, Host], stated: Any = None) -> str:
 
 
 # --- reading ------------------------------------------------------------------------------------
-def read(path: Path) -> dict[str, Host]:
-    """Return the arrays of a file; ValueError when it is damaged or something else."""
+def read_arrays_of(path: Path) -> dict[str, Host]:
+    """Return the arrays of a file; raise ValueError if it is damaged or no safetensors file."""
     safetensors = package()
     content = path.read_bytes()
     try:
@@ -292,7 +289,7 @@ def read(path: Path) -> dict[str, Host]:
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
         check_dtypes(values)
-    except Exception as error:  # its own, or a KeyError for a dtype that NumPy has not
+    except Exception as error:  # safetensors' own, or a KeyError for a dtype that NumPy lacks
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
@@ -306,7 +303,7 @@ def read(path: Path) -> dict[str, Host]:
 
 
 def decoded(values: Mapping[str, Host], ours: Mapping[str, Any]) -> dict[str, Host]:
-    """Return the arrays as they were saved; raise when the checksum of our entry is not theirs."""
+    """Return the arrays as they were saved; raise ValueError if the checksum of our entry is wrong."""
     version, pairs, expected = ours["version"], ours["complex"], ours["sha256"]
     if version not in range(1, VERSION + 1):
         raise ValueError(f"version {version}; this is arraytape {xp.__version__}")
@@ -320,7 +317,6 @@ def decoded(values: Mapping[str, Host], ours: Mapping[str, Any]) -> dict[str, Ho
 
 
 def check_dtypes(values: Mapping[str, Host]) -> None:
-    """Raise a ValueError for a dtype that no Array can have, such as bfloat16."""
     for name, value in values.items():
         if value.dtype.kind not in "biufc":
             raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
@@ -328,7 +324,6 @@ def check_dtypes(values: Mapping[str, Host]) -> None:
 
 # --- files --------------------------------------------------------------------------------------
 def as_path(caller: str, path: Any) -> Path:
-    """Make a path of an argument; TypeError for what is none."""
     try:
         return Path(path)
     except TypeError as error:
@@ -338,7 +333,7 @@ def as_path(caller: str, path: Any) -> Path:
 
 
 def existing(caller: str, path: Any) -> Path:
-    """Follow symbolic links to a file; OSError for what is there and is no file."""
+    """Follow symbolic links to a file, which need not exist; raise OSError if it is no regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     with contextlib.suppress(FileNotFoundError):
         mode = found.stat().st_mode  # raises, too, for links in a circle
@@ -350,10 +345,10 @@ def existing(caller: str, path: Any) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
-    """Give a file under a temporary name, renamed to ``path`` when all went well, else removed.
+    """Open a file under a temporary name; rename it to ``path`` if the block succeeds, else remove it.
 
-    It is locked for as long as its process lives; what a process that was killed left behind, without
-    a lock, is removed by the next save.
+    The file is locked while its process lives.  A file that a killed process left behind has no lock,
+    so the next save removes it.
     """
     remove_stale(path)
     tried: list[Path] = []
@@ -368,38 +363,37 @@ def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
             sync_folder(path.parent)
     finally:
         try:
-            remove(tried)
+            remove_files(tried)
         except BaseException:  # an interruption
-            remove(tried)
+            remove_files(tried)
             raise
 
 
-def remove(files: Sequence[Path]) -> None:
-    """Remove files that are there."""
+def remove_files(files: Sequence[Path]) -> None:
     for file in files:
         file.unlink(missing_ok=True)
 
 
 def new_beside(path: Path, tried: list[Path]) -> tuple[Path, Any]:
-    """Open a new file beside ``path`` under a name of its own, locked where there are locks.
+    """Open a new file in the folder of ``path`` under a random name, locked if the system has locks.
 
-    tried : gets each name before there is a file of it.
+    tried : each name is appended before its file is made.
     """
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         tried.append(temporary)
-        # Nobody else may read it until it has the mode of what it replaces.
+        # Nobody else may read the file until it has the mode of the file that it replaces.
         mode = 0o600 if path.exists() else 0o666
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(temporary, flags, mode), "w+b")
-        # Another save may have taken it for a stale one before it was locked.
+        # Another save may have removed it as a stale file before it was locked.
         if locked(file) is not False and temporary.exists():
             return temporary, file
         file.close()
 
 
 def locked(file: Any) -> bool | None:
-    """Try to lock a file: tell whether it worked, or None where the system has no locks."""
+    """Try to lock a file; return True if it worked, None if the system has no locks."""
     if fcntl is None:
         return None
     try:
@@ -410,9 +404,9 @@ def locked(file: Any) -> bool | None:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove temporary files for ``path`` whose processes are gone: those that are not locked."""
+    """Remove the temporary files for ``path`` that are not locked: their processes are gone."""
     for other in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 12}.tmp"):
-        with contextlib.suppress(OSError):  # removed by somebody else, not ours to open
+        with contextlib.suppress(OSError):  # another process removed it, or we may not open it
             if fcntl is None:
                 other.unlink()
                 continue
@@ -422,7 +416,7 @@ def remove_stale(path: Path) -> None:
 
 
 def as_owned(path: Path, file: int) -> None:
-    """Give a new file the mode, and where the system allows it the owner, of what it replaces."""
+    """Give a new file the mode, and if the system allows it the owner, of the file that it replaces."""
     if fcntl is None or not path.exists():
         return
     old, mode = path.stat(), stat.S_IMODE(path.stat().st_mode)
@@ -432,12 +426,11 @@ def as_owned(path: Path, file: int) -> None:
             os.fchown(file, old.st_uid, old.st_gid)
         except OSError:
             if old.st_gid != new.st_gid:
-                mode &= 0o707  # what its group may do, another one may not
+                mode &= 0o707  # the rights of the old group are not for another group
     os.fchmod(file, mode)
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the new name written to the disk, where the system can sync a folder."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -447,7 +440,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def package() -> ModuleType:
-    """Import safetensors; an ImportError says how to get it."""
     try:
         import safetensors.numpy
     except ImportError as error:
@@ -457,7 +449,6 @@ def package() -> ModuleType:
     return safetensors
 
 
-def listed(names: list[str]) -> str:
-    """Write names for a message: the first of them, and how many more."""
+def quote_names(names: list[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(map(repr, names[:5])) + more

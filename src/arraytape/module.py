@@ -201,7 +201,7 @@ def leaves_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
         seen[id(value)] = value
         yield path, value
         return
-    parts = nest.parts_of(value)
+    parts = nest.parts_of_nesting(value)
     if parts is None:
         return
     seen[id(value)] = value
@@ -275,7 +275,7 @@ def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
     if isinstance(value, Variable | Module):
         yield path, value
         return
-    parts = nest.parts_of(value)
+    parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in seen:  # a list may hold itself
         return
     seen[id(value)] = value
@@ -310,7 +310,7 @@ def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -
 
 def shape_of(result: Any) -> str:
     """The shapes of a nesting of arrays as a text."""
-    parts = nest.parts_of(result)
+    parts = nest.parts_of_nesting(result)
     if parts is None:
         return str(tuple(result.shape)) if hasattr(result, "shape") else type(result).__name__
     if isinstance(parts, dict):

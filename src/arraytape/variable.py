@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._array.array import KEPT, Array, wrap
-from ._array.views import keep, peek, recorded_copy
+from ._array.views import keep_data, peek, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.mode_stack import MODES, meet
 from ._record.stack import new_tid, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
-from ._util.errors import describe, layout, user_line
+from ._util.errors import describe, layout_text, user_line
 from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
-UNNAMED = "Variable"  # the name of one that was given none
-REPLACING = reentrant_lock()  # of a Variable's data, when it was computed of what the Variable held
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ._array.array import Operand
+    from ._util.protocols import Index, RawArray
+
+
+UNNAMED = "Variable"  # the name of a Variable that was given none
+REPLACING = reentrant_lock()  # held while data that was computed from a Variable's replaces it
 
 
 class Variable(Array):
@@ -64,11 +71,15 @@ class Variable(Array):
     ('v', True, '')
     """
 
-    # _tid is -2 for ever, so that every read asks ``_sync``.
+    # _tid is always -2, so that every read asks ``_sync``.
     __slots__ = ("_identity", "_name", "_path", "_trainable")
 
     def __init__(
-        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+        self,
+        initial_value: Operand,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: npt.DTypeLike | None = None,
     ) -> None:
         if not isinstance(trainable, bool | np.bool_):
             raise TypeError(
@@ -89,12 +100,12 @@ class Variable(Array):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Return the name in messages."""
         return self._name
 
     @property
     def path(self) -> str:
-        """Its path in the Module that listed it last, such as ``"layers.0.kernel"``; "" in none.
+        """Return the path in the Module that listed the Variable last: ``"layers.0.kernel"``, or "".
 
         Messages give it beside the name.
         """
@@ -102,13 +113,13 @@ class Variable(Array):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it unasked."""
+        """Return True if tapes watch the Variable unasked."""
         return self._trainable
 
     _has_state = True
 
     def _sync(self) -> int:
-        """The id of this Variable's value, after the recorders were told that it is read."""
+        """Return the id of the Variable's value, after notifying the recorders that it is read."""
         for recorder in recorders():
             recorder.accessed(self)
         return self._identity
@@ -121,7 +132,7 @@ class Variable(Array):
         Array
             The value that the Variable holds now; tapes that follow the Variable follow it.
         """
-        snapshot = recorded_copy(self, keep(self))
+        snapshot = recorded_copy(self, keep_data(self))
         snapshot._state = KEPT
         return snapshot
 
@@ -133,7 +144,7 @@ class Variable(Array):
     _ensure_id = _current_id
 
     # --- state ------------------------------------------------------------------------------------
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: Operand) -> Variable:
         """Replace the value, unrecorded.
 
         Parameters
@@ -161,7 +172,7 @@ class Variable(Array):
             self._data = data
         return self
 
-    def assign_add(self, value: Any) -> Variable:
+    def assign_add(self, value: Operand) -> Variable:
         """Add to the value, unrecorded.
 
         Parameters
@@ -181,7 +192,7 @@ class Variable(Array):
         """
         return self._update(operator.add, value)
 
-    def assign_sub(self, value: Any) -> Variable:
+    def assign_sub(self, value: Operand) -> Variable:
         """Subtract from the value, unrecorded.
 
         Parameters
@@ -201,7 +212,7 @@ class Variable(Array):
         """
         return self._update(operator.sub, value)
 
-    def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
+    def _update(self, function: Callable[[Any, Any], Any], value: Operand) -> Variable:
         plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
         other = value if plain else detached(self._host_data(value))
         while True:
@@ -210,8 +221,8 @@ class Variable(Array):
             if self._replace(before, own_data(given), value):
                 return self
 
-    def _replace(self, before: Any, data: Any, value: Any) -> bool:
-        """Replace the data unless another thread has: then what was computed of it does not hold."""
+    def _replace(self, before: RawArray, data: RawArray, value: Operand) -> bool:
+        """Replace the data and return True, unless another thread has replaced ``before`` meanwhile."""
         tell_assigned(self, value)
         with REPLACING:
             if self._data is not before:
@@ -220,14 +231,14 @@ class Variable(Array):
             return True
 
     def _fitting(self, given: Array) -> Array:
-        """A new value, once it has the Variable's shape, dtype and device."""
+        """Return a new value; raise ValueError if shape, dtype or device differ."""
         alike = given.dtype == self.dtype and given.device == self.device
         if given.shape != self.shape or not alike:
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
         return given
 
-    def _host_data(self, value: Any) -> Array:
-        """A value as an Array, host data in the Variable's dtype where their own kind is no greater."""
+    def _host_data(self, value: Operand) -> Array:
+        """Return a value as an Array; host data in the Variable's dtype unless their kind is greater."""
         if isinstance(value, Array):
             return value
         given = asarray(value, device=self.device)
@@ -238,7 +249,7 @@ class Variable(Array):
         except OverflowError as error:  # an integer that the dtype cannot hold
             raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
 
-    def __setitem__(self, key: Any, value: Any, /) -> None:
+    def __setitem__(self, key: Index, value: Operand, /) -> None:
         given = detached(value) if isinstance(value, Array) else value
         while True:
             before = peek(self)
@@ -251,7 +262,7 @@ class Variable(Array):
     def __copy__(self) -> Variable:
         return Variable(detached(self), self._trainable, self._name)
 
-    def __deepcopy__(self, memo: Any) -> Variable:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -266,32 +277,31 @@ class Variable(Array):
         name = repr(self._name)
         if self._path not in ("", self._name):
             name = repr(self._path) if self._name == UNNAMED else f"{name} (at {self._path!r})"
-        return f"the Variable {name}, {layout(self)} [at {user_line()}]"
+        return f"the Variable {name}, {layout_text(self)} [at {user_line()}]"
 
 
 def detached(x: Array) -> Array:
-    """The data of an Array under a handle that no tape follows."""
+    """Return the data of an Array under a handle that no tape follows."""
     return wrap(peek(x if isinstance(x, Variable) else asarray(x)), 0, KEPT)
 
 
 def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
-    """Change Variables all together: when ``change`` raises, they hold what they held."""
+    """Change Variables all together: if ``change`` raises, they hold their former values."""
     kept = [(variable, peek(variable)) for variable in variables]
     try:
         change()
     except BaseException:
-        put_back(kept)
+        restore_values(kept)
         raise
 
 
-def put_back(kept: Iterable[tuple[Variable, Any]]) -> None:
-    """Give Variables data that they held; it is never written to, so it is what it was."""
+def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:
+    """Give Variables back data that they held; data is never written to, so it is unchanged."""
     for variable, data in kept:
         variable._data = data
 
 
 def own_data(x: Array) -> Any:
-    """The data of an Array in memory of its own."""
     data = detached(x)._data
     return storage_of(data).copy(data)
 
@@ -315,16 +325,16 @@ ValueError
     When shape or dtype would change."""
 
 
-def in_place(name: str) -> Callable[[Variable, Any], Variable]:
+def make_in_place_method(name: str) -> Callable[[Variable, Any], Variable]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def method(self: Variable, value: Any) -> Variable:
+    def assign_in_place(self: Variable, value: Operand) -> Variable:
         return self._update(function, value)
 
-    method.__name__ = method.__qualname__ = f"__i{name}__"
-    method.__doc__ = IN_PLACE.format(symbol=SYMBOLS[name], op=BINARY[name])
-    return method
+    assign_in_place.__name__ = assign_in_place.__qualname__ = f"__i{name}__"
+    assign_in_place.__doc__ = IN_PLACE.format(symbol=SYMBOLS[name], op=BINARY[name])
+    return assign_in_place
 
 
 for _name in BINARY:
-    setattr(Variable, f"__i{_name}__", in_place(_name))
+    setattr(Variable, f"__i{_name}__", make_in_place_method(_name))

@@ -10,7 +10,7 @@ import arraytape as xp
 from arraytape import GradientTape
 from arraytape._array import aliasing, array, exits
 from arraytape._array.aliasing import ADD, PUT, VIEW, AddRecord, PutRecord, ViewRecord
-from arraytape._array.views import keep
+from arraytape._array.views import keep_data
 from arraytape._exits.messages import last_exit
 
 RULES = {
@@ -119,7 +119,7 @@ def test_the_fast_path_gives_what_the_rule_gives_but_for_the_order_of_sums(
             found, _ = gradients(lines, dtype, wanted_too)
             with monkeypatch.context() as patch:
                 for plan, (rule, _) in RULES.items():
-                    patch.setattr(plan, "pull", rule)
+                    patch.setattr(plan, "pull_cotangents", rule)
                 expected, kinds = gradients(lines, dtype, wanted_too)
             for plan in RULES:
                 used[plan] += plan.number in kinds
@@ -236,7 +236,7 @@ def test_the_named_masks_say_what_the_bits_say():
 @pytest.mark.parametrize("state", range(array.KEEP_IS_A_MARK))
 def test_below_the_bound_to_keep_is_to_set_kept(state):
     x = array.wrap(np.ones(3), 0, state)
-    assert keep(x) is x._data
+    assert keep_data(x) is x._data
     assert x._state == state | array.KEPT
 
 

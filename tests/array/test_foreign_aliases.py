@@ -15,7 +15,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._array.views import keep
+from arraytape._array.views import keep_data
 from arraytape.testing import storages
 
 LAYOUTS = {
@@ -54,7 +54,7 @@ def matrix():
 
 def shares_with_records(x):
     """Whether a record would keep the memory of x itself."""
-    return keep(x) is x._data
+    return keep_data(x) is x._data
 
 
 # --- a value that nobody follows -------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_a_read_only_array_stays_so():
     source = np.arange(3.0)
     source.flags.writeable = False
     for x in (xp.asarray(source, copy=False), xp.broadcast_to(xp.asarray([1.0]), (3,))):
-        keep(x)
+        keep_data(x)
         a = np.asarray(x)
         assert not a.flags.writeable
         with pytest.raises(ValueError, match="WRITEABLE"):
@@ -132,7 +132,7 @@ def test_a_read_only_array_stays_so():
 def test_an_alias_of_what_is_broadcast_sees_writes_to_its_root():
     x = xp.asarray([1.0])
     a = np.asarray(xp.broadcast_to(x, (3,)))
-    keep(x)
+    keep_data(x)
     x[0] = 5.0
     assert a.tolist() == [5.0, 5.0, 5.0]
 
@@ -210,7 +210,7 @@ def test_records_keep_copies_until_the_last_buffer_is_gone(buffer):
     x = matrix()
     held = BUFFERS[buffer](np.asarray(x))
     assert not shares_with_records(x)
-    assert keep(x[:2]) is not x[:2]._data
+    assert keep_data(x[:2]) is not x[:2]._data
     del held
     gc.collect()
     assert shares_with_records(x)
@@ -247,22 +247,22 @@ def test_memory_that_came_from_outside_is_kept_by_copy_for_good():
 def test_what_only_reads_does_not_make_records_keep_more(order, dtype):
     """A constant of which NumPy's functions ask the values again and again is kept once."""
     x = xp.asarray(np.ones((100, 4), dtype, order=order))
-    kept = [keep(x)]
+    kept = [keep_data(x)]
     for _ in range(3):
         a = np.asarray(x)
-        kept.append(keep(x))
-        kept.append(keep(x))
+        kept.append(keep_data(x))
+        kept.append(keep_data(x))
         del a
-        kept.append(keep(x))
+        kept.append(keep_data(x))
         assert shares_with_records(x)
     assert len({id(data) for data in kept}) == 1
 
 
 def test_a_write_that_changes_no_value_but_its_sign_is_seen():
     x = xp.zeros(3)
-    first = keep(x)
+    first = keep_data(x)
     np.asarray(x)[0] = -0.0
-    second = keep(x)
+    second = keep_data(x)
     assert np.signbit(second).tolist() == [True, False, False]
     assert not np.signbit(first).any()
 
@@ -270,12 +270,12 @@ def test_a_write_that_changes_no_value_but_its_sign_is_seen():
 def test_views_follow_their_root_back():
     """When nothing was written, a root that moved has its old memory again."""
     x = matrix()
-    keep(x)
+    keep_data(x)
     part = x[1:]
     a = np.asarray(x)
     part[0, 0] = float(part[0, 0])
     del a
-    keep(x)
+    keep_data(x)
     part[0, 0] = 50.0
     assert x[1, 0] == 50.0
     x[1, 1] = 60.0
@@ -293,7 +293,7 @@ def test_threads_that_read_one_array_share_its_memory():
     try:
         for _ in range(100):
             x, together = matrix(), threading.Barrier(4)
-            first = keep(x)
+            first = keep_data(x)
             with ThreadPoolExecutor(4) as pool:
                 found = [*pool.map(read, [x] * 4, [together] * 4)]
             assert all(np.may_share_memory(a, x) for a in found)

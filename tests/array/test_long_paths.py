@@ -7,7 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape._array.long_paths import LONG, shortened
-from arraytape._array.paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, walk
+from arraytape._array.paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, walk_path
 from arraytape._storage import numpy_namespace
 
 
@@ -60,9 +60,9 @@ def test_a_shortened_path_leads_to_the_same_elements(block):
         for _ in range(rng.randint(1, 12)):
             step = drawn_step(rng, data)
             if step is not None and data.ndim < 6:
-                data, path = walk(data, (step,), numpy_namespace), (*path, step)
+                data, path = walk_path(data, (step,), numpy_namespace), (*path, step)
         short = shortened(path, shape)
-        found = walk(root, short, numpy_namespace)
+        found = walk_path(root, short, numpy_namespace)
         joined += len(short) < len(path)
         np.testing.assert_array_equal(found, data, err_msg=f"seed {seed}: {path} -> {short}")
         assert short, seed  # no steps at all would be a copy

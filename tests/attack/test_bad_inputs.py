@@ -14,7 +14,7 @@ import arraytape as xp
 from arraytape import diagnose, interop, nn, optimizers, testing
 from arraytape._record.op import REGISTRY
 from arraytape._record.stack import recorders
-from arraytape._util.errors import describe, shown
+from arraytape._util.errors import describe, short_repr
 
 from .bad_inputs import ATTACK, CASES
 from .bad_values import VALUES
@@ -275,7 +275,7 @@ def test_in_a_context_of_interop_the_line_is_the_users(call):
 @pytest.mark.parametrize("name", VALUES)
 def test_whatever_an_argument_is_a_message_can_show_it(name):
     value = VALUES[name]()
-    assert 0 < len(shown(value)) < 300
+    assert 0 < len(short_repr(value)) < 300
     assert 0 < len(describe(value)) < 300
 
 

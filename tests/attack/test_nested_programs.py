@@ -53,8 +53,8 @@ def test_a_fault_is_found_and_cut_down_to_a_script(monkeypatch):
             self._own[id(held)] = record.old
         write(self, record)
 
-    monkeypatch.setattr(_tape.tangents.Tangents, "write", careless)
-    monkeypatch.setattr(_tape.tangents.ArrayData, "copied", lambda self, x: x)
+    monkeypatch.setattr(_tape.tangents.Tangents, "apply_write", careless)
+    monkeypatch.setattr(_tape.tangents.ArrayData, "copy_data", lambda self, x: x)
     with pytest.raises(AssertionError, match=r"(?s)program .*import Given") as found:
         list(map(replay, range(200)))
     monkeypatch.undo()

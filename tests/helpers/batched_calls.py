@@ -52,7 +52,7 @@ class TableCase:
     def run(self, *arrays):
         fresh = iter(arrays)
         found = [next(fresh) if is_ours(x) else x for x in self.leaves]
-        args, keywords = nest.pack(self.given, found)
+        args, keywords = nest.pack_nesting(self.given, found)
         return results_of(self.function(*args, **keywords))
 
 

@@ -37,7 +37,7 @@ class Case:
         def plain(*arrays):
             fresh = iter(arrays)
             found = [next(fresh) if one else x for one, x in zip(ours, leaves, strict=True)]
-            args, keywords = nest.pack(given, found)
+            args, keywords = nest.pack_nesting(given, found)
             return outputs(function(*args, **keywords))
 
         def step(*arrays):

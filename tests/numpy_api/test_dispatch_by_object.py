@@ -59,7 +59,7 @@ def test_a_function_of_another_place_runs_no_op_of_its_name(name, function):
     if function in protocols.COUNTERPARTS:
         return  # answered by its own implementation, tested by value
     with pytest.raises(TypeError, match="no recorded counterpart"):
-        protocols.op_of(function)
+        protocols.op_of_numpy_function(function)
 
 
 def test_every_function_with_an_op_is_the_object_at_its_path():
@@ -68,7 +68,7 @@ def test_every_function_with_an_op_is_the_object_at_its_path():
             if not hasattr(function, "_implementation") or isinstance(function, np.ufunc):
                 continue
             try:
-                ours = protocols.op_of(function)
+                ours = protocols.op_of_numpy_function(function)
             except TypeError:
                 continue
             own = protocols.FUNCTIONS.get(function.__name__, function.__name__)
@@ -81,7 +81,7 @@ def test_a_function_with_a_known_name_is_refused():
         return a
 
     with pytest.raises(TypeError, match="sum has no recorded counterpart"):
-        protocols.call(sum, xp.asarray([1.0]))
+        protocols.call_numpy_function(sum, xp.asarray([1.0]))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64", "complex64"])

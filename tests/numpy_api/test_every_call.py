@@ -141,7 +141,7 @@ def test_gradients_are_right_to_second_order(name, i):
         given = dict(zip(places, xs, strict=True))
         arrays = [given[j] + 0.0 if j in given else xp.asarray(x) for j, x in enumerate(data)]
         arrays = [symmetric(x) for x in arrays] if call.symmetric else arrays
-        found = [*one_by_one.arrays_in((run(name, call, arrays),))]
+        found = [*one_by_one.iterate_arrays((run(name, call, arrays),))]
         return testing.total([y for y in found if y.dtype.kind in "fc"])
 
     with quiet():

@@ -51,7 +51,7 @@ def listed(x, how):
 def with_a_list(function, args, keywords, at, how, writes=False):
     """The result with one argument as a list (or none, without ``how``), and all gradients."""
     args, keywords = nested((args, keywords), lambda x: xp.asarray(x, copy=True))
-    sources = [x for x in one_by_one.arrays_in((args, keywords)) if x.dtype.kind in "fc"]
+    sources = [x for x in one_by_one.iterate_arrays((args, keywords)) if x.dtype.kind in "fc"]
     with xp.GradientTape() as tape:
         tape.watch(sources)
         given = [listed(x, how) if how and i == at else x for i, x in enumerate(args)]
@@ -59,14 +59,16 @@ def with_a_list(function, args, keywords, at, how, writes=False):
             given[0] = xp.asarray(given[0], copy=True)
         found = function(*given, **keywords)
         found = given[0] if writes else found
-        floats = [y for y in one_by_one.arrays_in((found,)) if y.dtype.kind in "fc"]
+        floats = [y for y in one_by_one.iterate_arrays((found,)) if y.dtype.kind in "fc"]
         loss = testing.total(floats)
     return found, tape.gradient(loss, sources) if floats and sources else []
 
 
 def compare(found, reference):
     """Results and gradients with a list, and without."""
-    for y, other in zip(*(one_by_one.arrays_in((x[0],)) for x in (found, reference)), strict=True):
+    for y, other in zip(
+        *(one_by_one.iterate_arrays((x[0],)) for x in (found, reference)), strict=True
+    ):
         assert y.dtype == other.dtype
         assert near(np.asarray(y), np.asarray(other), 8.0)
     for g, other in zip(found[1], reference[1], strict=True):

@@ -109,7 +109,7 @@ def test_the_gradient_is_the_tapes():
     near(value, scipy.optimize.rosen(x))
     near(gradient, scipy.optimize.rosen_der(x))
     near(problem.hessian(x), scipy.optimize.rosen_hess(x), atol=1e-12)
-    near(problem.product(x, x), scipy.optimize.rosen_hess_prod(x, x), 1e-10)
+    near(problem.hessian_product(x, x), scipy.optimize.rosen_hess_prod(x, x), 1e-10)
 
 
 def test_lbfgs_changes_variables_that_the_loss_reads():

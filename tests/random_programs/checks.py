@@ -183,8 +183,10 @@ def at_a_tip(tape):
     """Whether a program takes the absolute value of a complex 0, which has no curvature: it is NaN."""
     for record in tape._recording.records:
         plan = plan_of(record)
-        if isinstance(plan, Plan) and plan.op.name == "abs" and plan.keeps("x"):
-            data = np.asarray(getattr(plan.kept(record, "x"), "memory", plan.kept(record, "x")))
+        if isinstance(plan, Plan) and plan.op.name == "abs" and plan.keeps_value("x"):
+            data = np.asarray(
+                getattr(plan.kept_value(record, "x"), "memory", plan.kept_value(record, "x"))
+            )
             if data.dtype.kind == "c" and not data.all():
                 return True
     return False

@@ -36,7 +36,7 @@ def interrupted(monkeypatch):
 def test_a_named_tape_that_was_interrupted_on_leaving_is_left_and_can_be_entered(interrupted, near):
     x, tape = xp.asarray(3.0), GradientTape()
     with pytest.raises(KeyboardInterrupt) as info, tape:  # which keeps the traceback
-        interrupted(Recording, "leave")
+        interrupted(Recording, "leave_block")
     assert recorders() == ()
     assert not tape._recording.followed
     with tape:
@@ -47,13 +47,13 @@ def test_a_named_tape_that_was_interrupted_on_leaving_is_left_and_can_be_entered
 
 
 def test_a_tape_that_was_interrupted_at_the_end_of_entering_is_left(monkeypatch):
-    tape, enter = GradientTape(), Recording.enter
+    tape, enter = GradientTape(), Recording.enter_block
 
     def entered(recording, *arguments):
         enter(recording, *arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Recording, "enter", entered)
+    monkeypatch.setattr(Recording, "enter_block", entered)
     with pytest.raises(KeyboardInterrupt), tape:
         pass
     assert recorders() == ()
@@ -66,7 +66,7 @@ def test_the_block_inside_ends_before_the_one_around(interrupted):
     outer, inner = GradientTape(), GradientTape()
     with outer:
         with pytest.raises(KeyboardInterrupt), inner, inner.stop_recording():
-            interrupted(Recording, "leave")
+            interrupted(Recording, "leave_block")
         assert recorders() == (outer._recording,)
     assert recorders() == ()
 
@@ -166,7 +166,7 @@ def test_a_quiet_block_holds_also_where_numpy_gives_its_settings_by_names_alone(
     before = np.geterr()
     monkeypatch.setattr(blocks, "error_state", np.geterr)
     monkeypatch.setattr(blocks, "set_error_state", blocks.by_names)
-    monkeypatch.setattr(blocks, "state_of", blocks.named)
+    monkeypatch.setattr(blocks, "state_of", dict)
     with blocks.Quiet():
         assert set(np.geterr().values()) == {"ignore"}
         with blocks.Quiet(over="raise"):

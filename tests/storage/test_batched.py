@@ -45,7 +45,7 @@ def both(tape, y, sources):
     request = differentiation.Differentiation(tape._recording, [y], sources)
     rows = math.prod(y.shape)
     at_once = jacobian.at_once(request, y, rows, 1, rows)
-    by_rows = jacobian.by_rows(request, rows, lambda i: jacobian.unit(y, i, 1))
+    by_rows = jacobian.by_rows(request, rows, lambda i: jacobian.unit_seed(y, i, 1))
     return zip(at_once, by_rows, strict=True)
 
 
@@ -205,13 +205,13 @@ def test_hessians_of_programs_by_one_pass_and_by_rows(name, monkeypatch):
 
 def count_passes(monkeypatch):
     passes = []
-    run = differentiation.Differentiation.run
+    run = differentiation.Differentiation.run_pass
 
     def counted(*arguments, **keywords):
         passes.append(1)
         return run(*arguments, **keywords)
 
-    monkeypatch.setattr(differentiation.Differentiation, "run", counted)
+    monkeypatch.setattr(differentiation.Differentiation, "run_pass", counted)
     return passes
 
 

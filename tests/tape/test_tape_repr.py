@@ -8,7 +8,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, Variable
 from arraytape._tape.buffers import kept_bytes
-from arraytape._tape.texts import as_text
+from arraytape._tape.table_text import format_bytes
 from arraytape.testing import storages
 
 X = np.linspace(0.5, 2.0, 100)
@@ -156,7 +156,7 @@ def test_the_bytes_are_those_of_the_values_that_rules_ask_for():
     ],
 )
 def test_sizes_in_words(size, said):
-    assert as_text(size) == said
+    assert format_bytes(size) == said
 
 
 # --- it does nothing else ----------------------------------------------------------------------------

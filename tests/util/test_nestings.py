@@ -143,7 +143,7 @@ def test_what_is_an_array_a_module_or_a_class_is_not_taken_apart():
         b"ab",
     ):
         assert nest.leaves([leaf])[0] is leaf
-        assert nest.parts_of(leaf) is None
+        assert nest.parts_of_nesting(leaf) is None
     assert list(layer.named_variables()) == ["w"]
 
 
@@ -275,13 +275,13 @@ MANY = settings(FEW, max_examples=100)
 def test_any_nesting_survives_being_taken_apart(structure):
     found = nest.leaves(structure)
     assert all(isinstance(leaf, int) for leaf in found)
-    packed = nest.pack(structure, list(range(100, 100 + len(found))))
+    packed = nest.pack_nesting(structure, list(range(100, 100 + len(found))))
     assert tree_of(packed) == tree_of(structure)
     assert nest.leaves(packed) == list(range(100, 100 + len(found)))
     assert nest.leaves_like(structure, packed, "it") == nest.leaves(packed)
     paths = [path for path, _, _ in nest.located(structure)]
     assert len({*paths}) == len(paths) == len(found)
-    again = nest.pack(packed, found)
+    again = nest.pack_nesting(packed, found)
     assert nest.leaves(again) == found
     for other in (copy.deepcopy(packed), pickle.loads(pickle.dumps(packed))):
         assert tree_of(other) == tree_of(structure)
@@ -298,10 +298,12 @@ def weighted(arrays):
 @given(NESTINGS)
 def test_any_nesting_goes_through_vmap(structure):
     flat = [np.full((2, n), float(i)) for i, n in enumerate(nest.leaves(structure))]
-    given = nest.pack(structure, [xp.asarray(x) for x in flat])
+    given = nest.pack_nesting(structure, [xp.asarray(x) for x in flat])
     if not flat:
         return
-    found = xp.vmap(lambda part: nest.pack(part, [2.0 * x for x in nest.leaves(part)]))(given)
+    found = xp.vmap(lambda part: nest.pack_nesting(part, [2.0 * x for x in nest.leaves(part)]))(
+        given
+    )
     assert tree_of(found) == tree_of(structure)
     for y, x in zip(nest.leaves(found), flat, strict=True):
         assert values(y) == (2.0 * x).tolist()
@@ -323,7 +325,7 @@ def test_gradients_of_any_nesting_are_those_of_its_leaves(structure):
             assert (g is None) == (wanted is None)
             assert g is None or values(g) == values(wanted)
 
-    arrays = nest.pack(structure, [xp.asarray(x) for x in numbers])
+    arrays = nest.pack_nesting(structure, [xp.asarray(x) for x in numbers])
     with GradientTape(persistent=True) as tape:
         tape.watch(arrays)
         y = weighted(nest.leaves(arrays))

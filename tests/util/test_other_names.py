@@ -79,7 +79,7 @@ def test_what_is_said_to_be_recorded_has_a_counterpart(name):
     assert (
         function in protocols.COUNTERPARTS
         or function in protocols.UFUNCS
-        or protocols.op_of(function)
+        or protocols.op_of_numpy_function(function)
     )
 
 

@@ -105,7 +105,7 @@ def is_in(function: Any) -> bool:
     if function in protocols.FACTS or function in protocols.COUNTERPARTS:
         return True
     try:
-        protocols.op_of(function)
+        protocols.op_of_numpy_function(function)
     except TypeError:
         return False
     return True

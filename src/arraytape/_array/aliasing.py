@@ -23,7 +23,7 @@ tests hold the two together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy import integer, ndarray, zeros
 
@@ -39,11 +39,17 @@ from .paths import (
     Path,
     add_through,
     dtype_at_root,
-    inverse,
+    inverse_permutation,
     unwalked,
-    walk,
+    walk_path,
     write_through,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .._util.protocols import Index, Namespace, RawArray
+    from .array import Array
 
 
 # --- records ------------------------------------------------------------------------------------------
@@ -89,15 +95,14 @@ class AddRecord(NamedTuple):
 
 
 def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Record:
-    """A record of a view's value: see ``ViewRecord``."""
     return (VIEW.number, view, root, shape, path)
 
 
 class ViewsRead:
-    """The views among a growing list of records that were read, by the root's value; no copies of it.
+    """The views of each root's value in a growing list of records; of the records no copies are kept.
 
-    Each record is looked at once.  Views of one place along the first axis are found by that place, so
-    that a loop over rows need not look at the other rows.
+    Each record is read once.  Views of one place along the first axis are found by that place, so that
+    a loop over rows need not compare a row with all others.
     """
 
     def __init__(self) -> None:
@@ -105,19 +110,18 @@ class ViewsRead:
         self.found: dict[tuple[int, int | None], dict[int, Path]] = {}
         self.roots: dict[int, dict[int | None, None]] = {}  # the places of each root's views
 
-    def update(self, records: Sequence[Record]) -> None:
-        """Look at the records that are new."""
+    def read_views(self, records: Sequence[Record]) -> None:
         for record in records[self.seen :]:
             if record[0] == VIEW.number and record[4]:
                 _, view, root, shape, path = record
-                place = place_of(path, shape)
+                place = place_along_first_axis(path, shape)
                 self.found.setdefault((root, place), {})[view] = path
                 self.roots.setdefault(root, {})[place] = None
         self.seen = len(records)
 
-    def beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
-        """The views of a root's value that may share elements with what lies at a path, with paths."""
-        place = place_of(path, shape)
+    def views_beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
+        """Return recorded views of ``root`` that may overlap the part at ``path``, with their paths."""
+        place = place_along_first_axis(path, shape)
         places = self.roots.get(root, {}) if place is None else (place, None)
         found: dict[int, Path] = {}
         for one in places:
@@ -125,8 +129,8 @@ class ViewsRead:
         return found
 
 
-def place_of(path: Path, shape: tuple[int, ...]) -> int | None:
-    """The one place along the first axis of a root at which a part lies; None where there are more."""
+def place_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
+    """Return the one place along the first axis of a root where a part lies; None if there are more."""
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
     if kind is not GETITEM or not shape or not isinstance(part, int | integer | slice):
@@ -138,109 +142,108 @@ def place_of(path: Path, shape: tuple[int, ...]) -> int | None:
 
 
 def put_record(
-    *, new: int, old: int, value: int, path: Path, key: Any, shape: tuple[int, ...], dtype: Any,
-    lost: Any, root_shape: tuple[int, ...], root_dtype: Any,
+    *, new: int, old: int, value: int, path: Path, key: Index, shape: tuple[int, ...],
+    dtype: np.dtype[Any], lost: RawArray | None, root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
 ) -> Record:  # fmt: skip
-    """A record of ``x[key] = value``: see ``PutRecord``."""
     return (PUT.number, new, old, value, path, key, shape, dtype, lost, root_shape, root_dtype)
 
 
 def add_record(
-    *, new: int, old: int, value: int, path: Path, sign: int, shape: tuple[int, ...], dtype: Any,
-    root_shape: tuple[int, ...], root_dtype: Any,
+    *, new: int, old: int, value: int, path: Path, sign: int, shape: tuple[int, ...],
+    dtype: np.dtype[Any], root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
 ) -> Record:  # fmt: skip
-    """A record of ``x += value`` or, with sign -1, ``x -= value``: see ``AddRecord``."""
+    """Return a record of ``x += value`` or, with sign -1, ``x -= value``: see ``AddRecord``."""
     return (ADD.number, new, old, value, path, sign, shape, dtype, root_shape, root_dtype)
 
 
 def watch_record(
     *, seen: int, watched: int, shape: tuple[int, ...], path_to_seen: Path, path: Path
 ) -> Record:
-    """A record of a value that is watched from here on, as ``seen`` has it."""
+    """Return a record of a value that is watched from here on, as ``seen`` has it."""
     return (WATCH.number, seen, watched, shape, path_to_seen, path)
 
 
 def write_of(record: Record) -> PutRecord | AddRecord:
-    """A record of a write, to read by name."""
     return AddRecord(*record) if record[0] == ADD.number else PutRecord(*record)
 
 
 # --- the rules ----------------------------------------------------------------------------------------
 def pull_view(at: Cotangents, record: Record) -> None:
-    """VIEW: the cotangent of a view adds to its region of the root's."""
+    """Add the cotangent of a view to its region of the root's."""
     _, view, root, shape, path = record
-    g = at.take(view)
+    g = at.take_cotangent(view)
     if g is None or root not in at.followed:
         return
     kinds = [kind for kind, _ in path]
     if WHOLE.issuperset(kinds):  # every element of the root: no buffer is needed
-        at.lend(root, unwalked(g, path, shape, at))
+        at.lend_contribution(root, unwalked(g, path, shape, at.data))
         return
     if PICK in kinds:  # from a root that may be the same for all examples
-        zeros = at.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
-        whole = add_through(at.widened(zeros, g), path, g, at)
-        at.add(root, at.fit(whole, shape, whole.dtype))
+        zeros = at.data.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
+        whole = add_through(at.data.widen_buffer(zeros, g), path, g, at.data)
+        at.add_contribution(root, at.data.fit_contribution(whole, shape, whole.dtype))
         return
-    buffer = at.gathered(root)
+    buffer = at.take_buffer(root)
     if buffer is None:
         dtype = dtype_at_root(path, g.dtype)
-        buffer = at.xp.zeros(shape, dtype=dtype, device=g.device)
-    at.give(root, add_through(at.widened(buffer, g), path, g, at))
+        buffer = at.data.xp.zeros(shape, dtype=dtype, device=g.device)
+    at.give_buffer(root, add_through(at.data.widen_buffer(buffer, g), path, g, at.data))
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """PUT: the written region's cotangent goes to the value, what is left to the old root."""
+    """Pass the written region's cotangent to the value, and the rest to the old root."""
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
-    buffer = at.take_owned(new)
+    data, buffer = at.data, at.take_owned(new)
     if buffer is None:
         return
     if value in at.followed:
-        region = at.xp.asarray(region_of(buffer, path, key, at), copy=True)
+        region = data.xp.asarray(region_of(buffer, path, key, data.xp), copy=True)
         if lost is not None:
-            region = at.xp.where(lost, 0.0, region)
-        at.add(value, at.fit(region, shape, dtype))
+            region = data.xp.where(lost, 0.0, region)
+        at.add_contribution(value, data.fit_contribution(region, shape, dtype))
     if old in at.followed:
-        at.give(old, write_through(buffer, path, key, 0, at))
+        at.give_buffer(old, write_through(buffer, path, key, 0, data))
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """ADD: the cotangent passes on to the old root as it is, its region to what was added there."""
+    """Pass the cotangent to the old root as it is, and its region to the added value."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
-    buffer = at.take_owned(new)
+    data, buffer = at.data, at.take_owned(new)
     if buffer is None:
         return
     if value in at.followed:
-        region = at.xp.asarray(walk(buffer, path, at.xp), copy=True)
-        at.add(value, at.fit(at.negated(region) if sign < 0 else region, shape, dtype))
+        region = data.xp.asarray(walk_path(buffer, path, data.xp), copy=True)
+        region = data.negated(region) if sign < 0 else region
+        at.add_contribution(value, data.fit_contribution(region, shape, dtype))
     if old in at.followed:
-        at.give(old, buffer)
+        at.give_buffer(old, buffer)
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """WATCH: what has come together for ``seen`` counts for what is watched, and stays where it is."""
+    """Add the contributions to ``seen`` so far to what is watched; they stay where they are."""
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)
     if g is None:
         return
     if path_to_seen:
         dtype = dtype_at_root(path_to_seen, g.dtype)
-        zeros = at.xp.zeros(shape, dtype=dtype, device=g.device)
-        g = add_through(at.widened(zeros, g), path_to_seen, g, at)
-    at.add(watched, at.xp.asarray(walk(g, path, at.xp), copy=True))
+        zeros = at.data.xp.zeros(shape, dtype=dtype, device=g.device)
+        g = add_through(at.data.widen_buffer(zeros, g), path_to_seen, g, at.data)
+    at.add_contribution(watched, at.data.xp.asarray(walk_path(g, path, at.data.xp), copy=True))
 
 
-def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
-    """``walk(buffer, path)[key]``, for a batched mask in the shape of the part that it chooses from."""
-    part = walk(buffer, path, at.xp)
+def region_of(buffer: RawArray, path: Path, key: Any, xp: Namespace) -> Any:
+    """Return ``walk_path(buffer, path)[key]``; for a batched mask in the shape of the masked part."""
+    part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
         # One value was written to all that the mask names: the sum over them follows from its shape.
-        return at.xp.where(key, part, 0.0)
+        return xp.where(key, part, 0.0)
     return part[key]
 
 
 # --- the fast paths -----------------------------------------------------------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
-    """``pull_view`` of a view by one index, or of a transposed one."""
+    """Do the work of ``pull_view`` for a view by one index, or a transposed one."""
     _, view, root, shape, path = record
     g = at.cotangents.get(view)
     if g is None:
@@ -251,97 +254,93 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
             buffer = at.in_hand(root)
             if buffer is None and root not in at.cotangents:
                 buffer = zeros(shape, g.dtype)
-                at.give(root, buffer)
+                at.give_buffer(root, buffer)
             if buffer is not None:
-                at.take(view)
+                at.take_cotangent(view)
                 part = buffer[argument]
                 part += g
                 return
         elif kind is PERMUTE:
-            at.lend(root, at.take(view).transpose(inverse(argument)))
+            at.lend_contribution(
+                root, at.take_cotangent(view).transpose(inverse_permutation(argument))
+            )
             return
     pull_view(at, record)
 
 
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
-    """``pull_put`` by a key that makes a view of the buffer at hand: one index for reading and zeros."""
+    """Do the work of ``pull_put`` for a key that makes a view of the buffer at hand: index it once."""
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_in_hand(new)
     if buffer is None:
         pull_put(at, record)
         return
-    part = (walk(buffer, path, at.xp) if path else buffer)[key]
+    part = (walk_path(buffer, path, at.data.xp) if path else buffer)[key]
     if type(part) is not ndarray or part.base is not buffer:
-        at.give(new, buffer)
+        at.give_buffer(new, buffer)
         pull_put(at, record)
         return
     if value in at.followed:
         region = part.copy()
         fits = region.shape == shape and region.dtype is dtype
-        at.add(value, region if fits else at.fit(region, shape, dtype))
+        region = region if fits else at.data.fit_contribution(region, shape, dtype)
+        at.add_contribution(value, region)
     if old in at.followed:
         part[...] = 0.0
-        at.give(old, buffer)
+        at.give_buffer(old, buffer)
 
 
 def pull_add_in_place(at: Cotangents, record: Record) -> None:
-    """``pull_add`` to a part of the buffer at hand, or to the whole root: a sum as any other."""
+    """Do the work of ``pull_add`` for a part of the buffer at hand, or for the whole root."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:
-        g = at.take(new)
+        g = at.take_cotangent(new)
         if g is None:
             return
         if value in at.followed:
-            part = at.negated(g) if sign < 0 else g
+            part = at.data.negated(g) if sign < 0 else g
             if part.shape != shape or part.dtype is not dtype or type(part) is not ndarray:
-                part = at.fit(part, shape, dtype)
-            (at.lend if part is g else at.add)(value, part)
+                part = at.data.fit_contribution(part, shape, dtype)
+            (at.lend_contribution if part is g else at.add_contribution)(value, part)
         if old in at.followed:
-            at.lend(old, g)  # the old and the added value share one cotangent: nothing is copied
+            at.lend_contribution(old, g)  # both share one cotangent: nothing is copied
         return
     buffer = at.take_in_hand(new)
     if buffer is None:
         pull_add(at, record)
         return
     if value in at.followed:
-        part = walk(buffer, path, at.xp).copy()
+        part = walk_path(buffer, path, at.data.xp).copy()
         if sign < 0:
-            part = at.negated(part)
+            part = at.data.negated(part)
         if part.shape != shape or part.dtype is not dtype:
-            part = at.fit(part, shape, dtype)
-        at.add(value, part)
+            part = at.data.fit_contribution(part, shape, dtype)
+        at.add_contribution(value, part)
     if old in at.followed:
-        at.give(old, buffer)
+        at.give_buffer(old, buffer)
 
 
 # --- forward mode -------------------------------------------------------------------------------------
 class Tangents(Protocol):
-    """What forward mode offers to the records of aliasing."""
+    """The part of forward mode that the records of views and writes use."""
 
     def tangent(self, tid: int, /) -> Any: ...
-    def part(self, tangent: Any, path: Path, /) -> Any: ...
-    def write(self, write: PutRecord | AddRecord, /) -> None: ...
+    def tangent_part(self, tangent: Array, path: Path, /) -> Any: ...
+    def write_tangent(self, write: PutRecord | AddRecord, /) -> None: ...
 
 
 def push_view(at: Tangents, record: Record) -> list[Any]:
-    """VIEW: the tangent of a view is its part of the root's."""
     view = ViewRecord(*record)
     whole = at.tangent(view.root)
-    return [None if whole is None else at.part(whole, view.path)]
+    return [None if whole is None else at.tangent_part(whole, view.path)]
 
 
 def push_write(at: Tangents, record: Record) -> list[Any]:
-    """PUT and ADD: the root's tangent changes where it was written to."""
-    at.write(write_of(record))
+    at.write_tangent(write_of(record))
     return [None]
-
-
-def push_watch(at: Tangents, record: Record) -> list[Any]:
-    """WATCH: ``seen`` keeps its tangent."""
-    return [at.tangent(record[1])]
 
 
 VIEW = Structural("view", pull_view_in_place, push_view)
 PUT = Structural("setitem", pull_put_in_place, push_write, inputs=slice(2, 4))
 ADD = Structural("in-place add", pull_add_in_place, push_write, inputs=slice(2, 4))
-WATCH = Structural("watch", pull_watch, push_watch)
+WATCH = Structural("watch", pull_watch, lambda at, record: [at.tangent(record[1])])

@@ -1,13 +1,13 @@
-"""Cuts: ops that took a value which a tape follows, or is to follow later, and that no tape recorded.
+"""Cuts: ops that no tape recorded, though they took a value that a tape follows or may follow later.
 
 While a tape records, or has ended and was not asked for a gradient, an op without a record leaves a
-``Cut``: with its results, if it took values with ids; else with its operands, which may be watched late,
-as long as the tape follows nothing at all.  Results get ids, so that what is computed of them is noted,
-too.  From cuts a tape tells why a gradient is None.  Nothing is noted while no tape is awaited.
+``Cut``: at its results, if it took values with ids; else at its operands, which may be watched late, as
+long as the tape follows nothing at all.  Results get ids, so that ops on them are noted, too.  Cuts tell
+why a gradient is None.  Nothing is noted while no tape is awaited.
 
 Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
-``RATE`` more each second, about 1% of its time.  When these are used up no tape is awaited any more,
-until one is entered after a while.  What goes wrong in a loop does so in its first rounds.
+``RATE`` more each second, about 1% of its time.  Once these are used up no tape is awaited, until one is
+entered after a while.  A mistake in a loop shows in its first rounds.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ LEAST = 30  # ops that may be noted, where a tape is awaited
 class Cut(NamedTuple):
     """An op that no tape recorded.
 
-    time : on the scale of value ids.  name : of the op.  tids : the ids of what it took; () for a cut at
-    an operand, which had no id yet.  code, instruction : the user's line.
+    time : on the scale of value ids.  name : of the op.  tids : the ids of the values that it took; ()
+    for a cut at an operand, which had no id yet.  code, instruction : the user's line.
     """
 
     time: int
@@ -42,8 +42,7 @@ class Cut(NamedTuple):
     instruction: int
 
     @property
-    def line(self) -> str:
-        """``file:line`` of the user's."""
+    def used_at(self) -> str:
         if self.code is None:
             return "an unknown line"
         return str(Place(self.code, self.instruction, 0, NO_NAMES))
@@ -70,7 +69,7 @@ def forget_gone() -> None:
 def note_cut(
     name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Leave a Cut at the results of an op without a record, or else at its operands."""
+    """Note a Cut at the results of an op without a record, or else at its operands."""
     left[0] -= 1
     if left[0] < 0:
         AWAITED.clear()

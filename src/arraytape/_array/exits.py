@@ -2,14 +2,14 @@
 
     LEFT  (plan, exit, value, how, stack, data)
 
-The record is that of an op without a result.  It costs nothing in the backward pass; ``_exits`` tells
-from it whether what left may have come back as a constant, and a message where that was.
+The record is that of an op without a result, and costs nothing in the backward pass.  From it ``_exits``
+finds out whether what left may have come back as a constant, and messages name its line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
 import numpy as np
@@ -17,12 +17,15 @@ import numpy as np
 from .._record.plan import Structural
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders, tell
 from .._util.errors import numpys_function
-from .._util.places import Stack, cut, stack_here
+from .._util.places import Stack, cut_stack, stack_here
 from .array import Array
 from .views import current
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# By its address, data that stop_gradient gave: its numbers are meant to come back as constants.
+# Data that stop_gradient returned, by its address: its numbers are meant to come back as constants.
 STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 # Not recorded, only noticed with (plan, entries, result): constants entered inside the call that made
 # the result.
@@ -30,13 +33,12 @@ ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [Non
 
 
 def followers(x: Array) -> list[Recorder]:
-    """The recorders of this thread that follow the value of ``x``."""
     tid = current(x)[0]
     return [recorder for recorder in recorders() if tid in recorder.followed] if tid else []
 
 
-def leave(x: Array, how: str) -> Any:
-    """The data of ``x`` for the world outside; recorders that follow it remember where and how."""
+def leave_tapes(x: Array, how: str) -> Any:
+    """Return the data of ``x`` for foreign code; recorders that follow ``x`` note the exit."""
     tid, data = current(x)
     if tid:
         stack = recorders()
@@ -49,13 +51,15 @@ def leave(x: Array, how: str) -> Any:
 
 
 def how_in_numpy(how: str) -> str:
-    """How a value leaves, with the function of NumPy's in which it does."""
+    """Return how a value leaves, with the function of NumPy's in which it does."""
     function = numpys_function()
     return f"{how} in NumPy's {function}" if function else how
 
 
-def tell_exit(recorders: Sequence[Recorder], tid: int, how: str, data: Any = None) -> None:
-    """Tell recorders that a value leaves here."""
+def tell_exit(
+    recorders: Sequence[Recorder], tid: int, how: str, data: RawArray | None = None
+) -> None:
+    """Hand recorders the record of an exit at the running line."""
     frames = [recorder.frames for recorder in recorders]
     pass_on_exit(recorders, tid, how, stack_here(*frames), weakly(data))
 
@@ -63,15 +67,15 @@ def tell_exit(recorders: Sequence[Recorder], tid: int, how: str, data: Any = Non
 def pass_on_exit(
     recorders: Sequence[Recorder], tid: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Tell recorders that a value left at ``stack``."""
+    """Hand recorders the record of an exit at ``stack``."""
     for recorder in recorders:
-        left = (LEFT.number, new_tid(), tid, how, cut(stack, recorder.frames), data)
+        left = (LEFT.number, new_tid(), tid, how, cut_stack(stack, recorder.frames), data)
         tell(recorder, left)
         recorder.notice(LEFT, left)
 
 
-def weakly(data: Any) -> Callable[[], Any]:
-    """A reference to data that does not keep it alive, where there can be one."""
+def weakly(data: RawArray | None) -> Callable[[], Any]:
+    """Return a weak reference to NumPy's data; for other data a function that returns None."""
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
 
@@ -83,4 +87,4 @@ class LeftRecord(NamedTuple):
     value: int
     how: str  # "float()"
     stack: Stack
-    data: Callable[[], Any]  # what left, if it is there still
+    data: Callable[[], Any]  # returns the data that left, or None if it was freed

@@ -1,19 +1,19 @@
 """Exports: memory of an Array that NumPy code shares, for as long as that code has it.
 
-What ``np.asarray(x)`` hands out has an ``Export`` as its base.  Base chains stop at an object that is
-no ndarray, so every view, memoryview and C buffer made of it keeps the Export alive, and the Array
-knows when the last of them is gone.  As long as an Export lives, the Array's memory does not move, and
-records keep a copy of it.  They share one copy until the value changes: else each record would copy
-a constant that a library holds, too, such as the points of a KDTree.
+The array that ``np.asarray(x)`` returns has an ``Export`` as its base.  Base chains stop at an object
+that is no ndarray, so every view, memoryview and C buffer made of it keeps the Export alive, and the
+Array knows when the last of them is freed.  As long as an Export lives, the Array's memory does not
+move, and records keep a copy of it.  They share one copy until the value changes: else each record
+would copy a constant that a library holds, too, such as the points of a KDTree.
 
 A recorded value must not change under its id.  When a tape begins to follow a value, its exports are
-revoked: what was handed out becomes read-only and the Array moves on to a copy.  A firm export, which
+revoked: the exported arrays become read-only, and the Array moves on to a copy.  A firm export, which
 was asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for writes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 import numpy as np
@@ -21,9 +21,12 @@ import numpy as np
 from .._storage.numpy_storage import NUMPY
 from .array import EXPORTED, KEPT, MOVING, PINNED, Array
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
 
 class Export:
-    """The base of one ndarray that was handed out; data: the Array's own."""
+    """The base of one exported ndarray; data: the Array's own."""
 
     __slots__ = ("__weakref__", "data", "firm", "handed_out")
 
@@ -35,13 +38,12 @@ class Export:
         return self.data.__array_interface__
 
     def hand_out(self) -> np.ndarray[Any, Any]:
-        """The ndarray to hand out; read-only where the data is."""
         array = np.asarray(self)
         self.handed_out = ref(array)
         return array
 
     def freeze(self) -> None:
-        """Make what was handed out read-only; what was made of it before stays as it is."""
+        """Make the exported ndarray read-only; arrays made of it before stay as they are."""
         array = self.handed_out()
         if array is not None:
             array.flags.writeable = False
@@ -50,7 +52,8 @@ class Export:
 class Exports:
     """The exports of a root.
 
-    last : a copy that records have of its data; while the values are the same, they need no other.
+    last : a weak reference to the copy of its data that records have; until the values change they need
+    no other.
     """
 
     __slots__ = ("last", "live")
@@ -59,22 +62,21 @@ class Exports:
         self.live: WeakSet[Export] = WeakSet()
         self.last: Any = lambda: None
 
-    def remember(self, data: Any) -> Any:
-        """What a record keeps of the root."""
+    def remember_copy(self, data: np.ndarray[Any, Any]) -> Any:
         self.last = ref(data)
         return data
 
-    def kept(self, data: Any) -> Any:
-        """The copy that records have of ``data``; None when there is none, or its values changed.
+    def kept_copy(self, data: np.ndarray[Any, Any]) -> Any:
+        """Return the copy that records have of ``data``; None if there is none, or the values changed.
 
-        A write by foreign code leaves no other trace than the values.
+        A write by foreign code shows in nothing but the values.
         """
         last = self.last()
         return last if last is not None and same_bits(last, data) else None
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays of one layout hold the same bits; False where a look would need a copy."""
+    """Return True if two arrays of one layout hold the same bits; False if that needs a copy."""
     if a.strides != b.strides or not a.size:
         return False
     flat = [x.ravel(order="K") for x in (a, b)]
@@ -85,23 +87,23 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Whether foreign code may see what is written to a root, or write to it."""
+    """Return True if foreign code may see writes to a root, or write to it."""
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
-def is_unwritten(root: Array, data: Any) -> bool:
-    """Whether a root still has this data, or has exported a copy of it that no code wrote to."""
+def is_unwritten(root: Array, data: RawArray) -> bool:
+    """Return True if a root still has this data, or has exported a copy of it to which no code wrote."""
     if root._data is data:
         return True
-    return bool(root._state & EXPORTED) and root._exports.kept(root._data) is data
+    return bool(root._state & EXPORTED) and root._exports.kept_copy(root._data) is data
 
 
 def released(root: Array) -> None:
-    """The last export of a root is gone: where nothing was written, it takes its old memory again."""
-    kept = root._exports.kept(root._data)
+    """Note that a root's last export is freed: if unwritten, the root takes its old memory again."""
+    kept = root._exports.kept_copy(root._data)
     if kept is not None:
-        root._state |= KEPT  # first: what records share must never be without it
+        root._state |= KEPT  # first: memory that records share must never be without it
         root._data = kept
     root._state &= ~EXPORTED
 
@@ -109,11 +111,11 @@ def released(root: Array) -> None:
 def revoke(root: Array) -> None:
     """Take the memory of a root from foreign code, since a tape is to follow its value.
 
-    What was handed out becomes read-only and keeps the present value; the root moves on to a copy.
+    The exported array becomes read-only and keeps the present value; the root moves on to a copy.
     """
     with MOVING:
         if not root._state & EXPORTED:
-            return  # another thread was here first
+            return  # another thread has revoked them
         exports = [*root._exports.live]
         for export in exports:
             if not export.firm:

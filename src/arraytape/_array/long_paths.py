@@ -1,25 +1,26 @@
-"""Long paths made short: a loop that takes a view of a view, ``x = x[1:]``, must not walk all of them.
+"""Long paths made short: a loop that takes a view of a view, ``x = x[1:]``, must not walk all steps.
 
-Steps join where one does what several did: keys and permutations, reshapes, broadcasts.
+Steps are joined where one can do the work of several: keys and permutations, reshapes, broadcasts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
 
+if TYPE_CHECKING:
+    from .._util.protocols import Index
+
 LONG = 8  # steps; a path of more is made short
-Axis = (
-    tuple[int, range] | None
-)  # an axis of the root's and the places along it; None: of length 1, new
+Axis = tuple[int, range] | None  # an axis of the root, the places along it; None: a new one
 
 
 class Box:
-    """A part of data by keys and permutations alone: which places along which axes, in which order.
+    """A part of data by keys and permutations alone: its places along each axis, and its order of axes.
 
-    axes : those of the part.  fixed : the place along each axis of the data that the part has not.
+    axes : those of the part.  fixed : the place along each axis of the data that the part lacks.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -27,8 +28,8 @@ class Box:
         self.axes: list[Axis] = [(i, range(n)) for i, n in enumerate(shape)]
         self.fixed: dict[int, int] = {}
 
-    def take(self, key: Any) -> bool:
-        """Narrow the part to its own part at a key; False for one that this cannot say."""
+    def narrow_to(self, key: Index) -> bool:
+        """Narrow the part by a key; return False for a key that a Box cannot express."""
         found: list[Axis] = []
         fixed = dict(self.fixed)
         left = iter(self.axes)
@@ -50,8 +51,8 @@ class Box:
         self.axes, self.fixed = found, fixed
         return True
 
-    def written_out(self, key: Any) -> list[Any]:
-        """The parts of a key, one for each axis, None beside them."""
+    def written_out(self, key: Index) -> list[Any]:
+        """Return the parts of a key, one for each axis, and None for new axes."""
         parts = list(key) if type(key) is tuple else [key]
         named = sum(part is not None and part is not Ellipsis for part in parts)
         rest = [slice(None)] * (len(self.axes) - named)
@@ -59,7 +60,7 @@ class Box:
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
     def fold(self, shape: tuple[int, ...]) -> bool:
-        """Reshape the part where that only adds or drops axes of length 1; False where it does more."""
+        """Reshape the part if that only adds or drops axes of length 1; return False if it does more."""
         long = [axis for axis in self.axes if axis is not None and len(axis[1]) != 1]
         if [len(places) for _, places in long] != [n for n in shape if n != 1]:
             return False
@@ -69,15 +70,13 @@ class Box:
         return True
 
     def permute(self, order: Iterable[int]) -> None:
-        """Permute the axes of the part."""
         self.axes = [self.axes[i] for i in order]
 
     def part_shape(self) -> tuple[int, ...]:
-        """The shape of the part."""
         return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
 
-    def path(self) -> Path:
-        """The steps to the part: a key, a permutation and new axes, as far as there are such."""
+    def steps_to_part(self) -> Path:
+        """Return the steps to the part: a key, a permutation and new axes, as far as needed."""
         kept = [axis for axis in self.axes if axis is not None]
         key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]
         for i, places in kept:
@@ -96,31 +95,30 @@ class Box:
 
 
 def as_slice(places: range) -> slice:
-    """The slice that names these places."""
     if not places:
         return slice(0, 0)
     return slice(places.start, places.stop if places.stop >= 0 else None, places.step)
 
 
 def shortened(path: Path, shape: tuple[int, ...]) -> Path:
-    """A path from data of this shape with fewer steps, where they join: never none at all."""
+    """Return a path from data of this shape with steps joined where possible, at least one."""
     done: Path = ()
     box = Box(shape)
     last: tuple[str, Path, Box] = ("", done, box)  # a reshape or broadcast, and what is before it
     for i, (kind, argument) in enumerate(path):
         if kind is GETITEM:
-            if not box.take(argument):
-                return (*done, *box.path(), *path[i:])
+            if not box.narrow_to(argument):
+                return (*done, *box.steps_to_part(), *path[i:])
         elif kind is PERMUTE:
             box.permute(argument)
         elif kind is RESHAPE and box.fold(argument):
             pass
         elif kind is RESHAPE or kind is BROADCAST:
-            if last[0] is kind and not box.path():
+            if last[0] is kind and not box.steps_to_part():
                 _, done, box = last
             if argument != box.part_shape():
                 last = (kind, done, box)
-                done, box = (*done, *box.path(), (kind, argument)), Box(argument)
+                done, box = (*done, *box.steps_to_part(), (kind, argument)), Box(argument)
         else:  # it changes what an axis means; what follows is seldom long
-            return (*done, *box.path(), *path[i:])
-    return (*done, *box.path()) or ((GETITEM, ...),)
+            return (*done, *box.steps_to_part(), *path[i:])
+    return (*done, *box.steps_to_part()) or ((GETITEM, ...),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy import ndarray
@@ -16,6 +16,9 @@ from numpy import ndarray
 from .._storage.batched.batched_data import Batched
 from .._storage.batched.indexing import get as picked
 from .._storage.storage import storage_of
+
+if TYPE_CHECKING:
+    from .._util.protocols import Index, Namespace, RawArray, RawOperand
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -33,42 +36,45 @@ UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
 
 
 class Place(Protocol):
-    """Where writes take place: a storage, for its raw data, or a pass, for what it computes on."""
+    """A target of writes: a storage, for its raw data, or a pass's ``data``."""
 
     xp: Any
 
-    def in_place(self, data: Any, /) -> bool: ...
-    def put(self, data: Any, key: Any, value: Any, /) -> Any: ...
-    def shares(self, part: Any, whole: Any, /) -> bool: ...
+    def in_place(self, data: RawArray, /) -> bool: ...
+    def put(self, data: RawArray, key: Index, value: RawOperand, /) -> Any: ...
+    def shares(self, part: RawArray, whole: RawArray, /) -> bool: ...
 
 
 class SummingPlace(Place, Protocol):
-    """Where contributions are summed and cast to fit, too."""
+    """A pass's ``data``: contributions are summed and cast to fit their inputs."""
 
-    def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any, /) -> Any: ...
+    def fit_contribution(
+        self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], /
+    ) -> Any: ...
+    def widen_buffer(self, buffer: RawArray, g: RawArray, /) -> Any: ...
+    def negated(self, g: RawArray, /) -> Any: ...
 
 
-class Cotangents(SummingPlace, Protocol):
-    """What the backward pass offers to the records of aliasing."""
+class Cotangents(Protocol):
+    """The part of a backward pass that the records of views and writes use."""
 
     followed: Collection[int]
     cotangents: dict[int, Any]
 
-    def take(self, tid: int) -> Any: ...
+    @property
+    def data(self) -> SummingPlace: ...
+    def take_cotangent(self, tid: int) -> Any: ...
     def peek(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
-    def gathered(self, tid: int) -> Any: ...
+    def take_buffer(self, tid: int) -> Any: ...
     def in_hand(self, tid: int) -> Any: ...
     def take_in_hand(self, tid: int) -> Any: ...
-    def add(self, tid: int, contribution: Any) -> None: ...
-    def lend(self, tid: int, contribution: Any) -> None: ...
-    def give(self, tid: int, buffer: Any) -> None: ...
-    def widened(self, buffer: Any, g: Any) -> Any: ...
-    def negated(self, g: Any) -> Any: ...
+    def add_contribution(self, tid: int, contribution: RawArray) -> None: ...
+    def lend_contribution(self, tid: int, contribution: RawArray) -> None: ...
+    def give_buffer(self, tid: int, buffer: Any) -> None: ...
 
 
-def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
-    """One step along a path."""
+def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
     if kind is GETITEM:
         return data[argument]
     if kind is PERMUTE:
@@ -86,10 +92,10 @@ def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
     return getattr(xp, f"{kind}_view")(data, argument)
 
 
-def walk(data: Any, path: Path, xp: Any) -> Any:
-    """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
+def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
+    """Return the part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
-        data = data[argument] if kind is GETITEM else step(data, kind, argument, xp)
+        data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
         if kind is PICK and type(data) is Batched:
             xp = storage_of(data).xp
     return data
@@ -97,14 +103,14 @@ def walk(data: Any, path: Path, xp: Any) -> Any:
 
 @functools.lru_cache(1024)
 def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes along which an operand of ``shape`` was broadcast to ``given``."""
+    """Return the axes along which an operand of ``shape`` was broadcast to ``given``."""
     extra = len(given) - len(shape)
     stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
     return (*range(extra), *stretched)
 
 
-def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
-    """``g`` summed over the axes along which an operand of this shape was broadcast."""
+def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Sum ``g`` over the axes along which an operand of this shape was broadcast."""
     given = g.shape
     if given == shape:
         return g
@@ -119,23 +125,23 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     return g if g.shape == shape else xp.reshape(g, shape)
 
 
-def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
-    """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
+def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> Any:
+    """Return ``buffer`` after ``walk_path(buffer, path) += g``: itself, if it can be written to.
 
-    A step of the path may have to copy: then what was written to the copy is written back.
+    A step of the path may have to copy: then a write to the copy is written back.
     """
     trail = []
     for kind, argument in path:
         if kind is READ_ONLY:
             continue
         trail.append((buffer, kind, argument))
-        buffer = step(buffer, kind, argument, at.xp)
+        buffer = take_step(buffer, kind, argument, at.xp)
         if kind is BROADCAST or kind is WINDOWS:
             buffer = at.xp.zeros_like(buffer)
     buffer += g
     for whole, kind, argument in reversed(trail):
         if kind is BROADCAST:
-            whole += at.fit(buffer, whole.shape, whole.dtype)
+            whole += at.fit_contribution(buffer, whole.shape, whole.dtype)
             buffer = whole
         elif kind is WINDOWS:
             buffer = add_windows(whole, argument, buffer, at)
@@ -146,33 +152,33 @@ def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
     return buffer
 
 
-def add_windows(whole: Any, argument: tuple[int, int], g: Any, at: Place) -> Any:
-    """``whole`` after what belongs to each of its windows was added there."""
+def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Place) -> Any:
+    """Return ``whole`` after each window's part of g was added there."""
     axis, length = argument
     count = g.shape[axis - 1]
     for start in range(length):
-        key = (..., slice(start, start + count), *(slice(None),) * (-axis - 1))
+        key: Any = (..., slice(start, start + count), *(slice(None),) * (-axis - 1))
         whole = at.put(whole, key, whole[key] + g[..., start])
     return whole
 
 
-def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
-    """``buffer`` after ``walk(buffer, path)[key] = value``: itself, where it can be written to.
+def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, at: Place) -> Any:
+    """Return ``buffer`` after ``walk_path(buffer, path)[key] = value``: itself, if it can be written to.
 
-    A reshape in the path may have to copy: then what was written to the copy is written back.
+    A reshape in the path may have to copy: then a write to the copy is written back.
     """
     trail = []
     for last in path:
         trail.append((buffer, last))
-        buffer = step(buffer, *last, at.xp)
+        buffer = take_step(buffer, *last, at.xp)
     buffer = at.put(buffer, key, value)
     for whole, last in reversed(trail):
         buffer = write_back(whole, last, buffer, at)
     return buffer
 
 
-def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
-    """``buffer`` after a write to its ``part`` at the end of one step that can be written through."""
+def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
+    """Return ``buffer`` after a write to its ``part`` at the end of one writable step."""
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
         if kind not in MAY_COPY or at.shares(part, buffer):
@@ -183,7 +189,7 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
     if kind is GETITEM:
         return at.put(buffer, argument, part)
     if kind is PERMUTE:
-        return at.xp.permute_dims(part, inverse(argument))
+        return at.xp.permute_dims(part, inverse_permutation(argument))
     if kind is PICK:
         return at.put(buffer, argument, part)
     if kind is DIAGONAL:
@@ -195,26 +201,24 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
     return at.xp.reshape(part, buffer.shape)
 
 
-def diagonal_key(part: Any, offset: int, xp: Any) -> tuple[Any, ...]:
-    """The key of the elements of which a diagonal consists."""
+def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 
 
-def dtype_at_root(path: Path, dtype: Any) -> Any:
-    """The dtype of a root's cotangent (or tangent), a part of which has this one at the path's end."""
+def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
+    """Return the dtype of a root's cotangent or tangent whose part at the path's end has this one."""
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
 
 
 @functools.lru_cache(1024)
-def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes another."""
+def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
-    """The transpose of a path on which every element of the root lies: it needs no buffer."""
+def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
+    """Apply the transpose of a path that covers every element of the root: it needs no buffer."""
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]
     for kind, argument in path:
@@ -222,7 +226,7 @@ def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
         shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
     for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
         if kind is PERMUTE:
-            g = at.xp.permute_dims(g, inverse(argument))
+            g = at.xp.permute_dims(g, inverse_permutation(argument))
         elif kind is RESHAPE:
             g = at.xp.reshape(g, before)
         else:

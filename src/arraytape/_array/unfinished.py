@@ -3,27 +3,30 @@
     UNFINISHED  (plan, new, old, value, what)
 
 The data may hold the old value, the new one, or a part of each, so no derivative goes through it: the
-root's value gets a new id, and a record without a rule says how it came about.  Where the storage has
-refused a write, nothing was written, and nothing of this is needed.
+root's value gets a new id, and a record without a rule says how it came about.  If the storage refused
+the write, nothing was written, and no such record is needed.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .._record.mode_stack import MODES, tell_written
-from .._record.plan import Record, Structural
+from .._record.plan import Structural
 from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
 from .._util.errors import describe, user_line
 from .array import Array
 from .views import location
 
-# What NumPy, and any storage, raises before it writes: of a key, a shape or a dtype that does not fit.
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
+# Errors of a key, a shape or a dtype that does not fit: NumPy, and any storage, raises before it writes.
 REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """What the record of an unfinished write keeps: of what and where."""
+    """The item of an UNFINISHED record that says which Array was written to, and where."""
 
     missing = "unfinished write"
 
@@ -32,10 +35,10 @@ class Unfinished:
 
 
 def unfinished(x: Array | None, vtid: int) -> None:
-    """After a write into x that may have been done in part: no derivative goes through its value.
+    """Record a write into x that may have been done in part: no derivative goes through its value.
 
-    x : None where nothing was written, or all of it was and is recorded.  vtid : the id of what was
-    to be written.
+    x : None if nothing was written, or all of it was and is recorded.  vtid : the id of the value that
+    was to be written.
     """
     if x is None:
         return
@@ -55,8 +58,8 @@ def unfinished(x: Array | None, vtid: int) -> None:
         elsewhere((old, vtid))
 
 
-def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
-    """Give x other data with its id and state: all of it or, when that is interrupted, nothing."""
+def put_in_place(x: Array, data: RawArray, tid: int, state: int) -> None:
+    """Give x other data with its id and state: all of it or, if that is interrupted, nothing."""
     before = x._data, x._tid, x._state
     try:
         x._data, x._tid, x._state = data, tid, state
@@ -67,14 +70,8 @@ def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
         tell_written(x)
 
 
-def pull(at: Any, record: Record) -> None:
-    """UNFINISHED: nothing passes; who asks for a gradient on such a path is told before."""
-    at.take(record[1])
-
-
-def push(at: Any, record: Record) -> list[Any]:
-    """UNFINISHED: nothing passes."""
-    return [None]
-
-
-UNFINISHED = Structural("unfinished write", pull, push, inputs=slice(2, 4))
+# Nothing passes: a gradient that needs such a record is refused before.
+UNFINISHED = Structural(
+    "unfinished write", lambda at, record: at.take_cotangent(record[1]), lambda at, record: [None],
+    inputs=slice(2, 4),
+)  # fmt: skip

@@ -30,7 +30,7 @@ EXPORTED, its exports are revoked.
 from __future__ import annotations
 
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from .._record.mode_stack import MODES, meet
 from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
-from .._util.attach import method
+from .._util.attach import attach_method
 from .._util.locks import in_one_step
 from .aliasing import VIEW, view_record
 from .array import (
@@ -69,24 +69,27 @@ from .paths import (
     REAL,
     RESHAPE,
     Path,
-    inverse,
-    step,
-    walk,
+    inverse_permutation,
+    take_step,
+    walk_path,
 )
+
+if TYPE_CHECKING:
+    from .._util.protocols import Index, RawArray
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
-    """The view of ``x`` one step along, or None when that step has to copy the data."""
+    """Return the view of ``x`` one step along, or None if that step has to copy the data."""
     if MODES:
         meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     if x._tid < 0:
-        refresh(x)  # no read of x itself: what is read is the view
-    if x._state & SCALAR:  # NumPy's scalars give themselves, or new ones, in most places
+        refresh(x)  # not a read of x: the view is read
+    if x._state & SCALAR:  # most views of NumPy's scalars are the scalar, or a new one
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
             return x
         if kind is REAL or kind is IMAG:
@@ -94,12 +97,12 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
         x = writable_copy(x)
     data = x._data
     storage = storage_of(data)
-    part = step(data, kind, argument, storage.xp)
+    part = take_step(data, kind, argument, storage.xp)
     if kind in MAY_COPY and kind is not READ_ONLY and x.size:
         seen, whole = part, data
         if type(data) is Batched and is_picked(x):
-            whole = layout_of(x)
-            seen = step(whole, kind, argument, storage_of(whole).xp)
+            whole = data_in_layout(x)
+            seen = take_step(whole, kind, argument, storage_of(whole).xp)
         if getattr(seen, "base", None) is not whole and not storage_of(whole).shares(seen, whole):
             return None
     if kind is PERMUTE:
@@ -111,12 +114,12 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
 
 
 def writable_copy(x: Array) -> Array:
-    """A copy that can be written to, of an op's 0-d result, which is immutable in NumPy."""
+    """Return a writable copy of an op's 0-d result, which is immutable in NumPy."""
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
 
-def recorded_copy(x: Array, data: Any) -> Array:
-    """A handle on ``data``, a copy of what x holds; recorders that follow x follow the copy."""
+def recorded_copy(x: Array, data: RawArray) -> Array:
+    """Return a handle on ``data``, a copy of x's; recorders that follow x follow the copy."""
     tid, _ = current(x)
     followers = [recorder for recorder in recorders() if tid in recorder.followed]
     copy = wrap(data, new_tid() if followers else 0)
@@ -129,8 +132,8 @@ def recorded_copy(x: Array, data: Any) -> Array:
     return copy
 
 
-def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
-    """A view Array around ``part``, which lies at ``path`` in ``data``, the up-to-date data of ``x``."""
+def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
+    """Return a view around ``part``, at ``path`` in ``data``, the up-to-date data of ``x``."""
     view = Array()
     view._data = part
     view._state = IS_VIEW
@@ -150,13 +153,13 @@ def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
 
 
 def below(root: Array, path: Path, more: Path) -> Path:
-    """The path from a root to what lies at ``more`` in what lies at ``path``."""
+    """Return the path from a root to the part at ``more`` of the part at ``path``."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
-def make_picked_view(x: Array, part: Any, key: Any) -> Array:
-    """A view Array around ``part``, which a key with an index for each example of a vmap names."""
+def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
+    """Return a view around ``part``, named by a key with an index for each example of a vmap."""
     view = make_view(x, part, ((PICK, key),), x._data)
     plain, about = view._view, Picked()
     about.root, about.path, about.seen, about.vtid = plain.root, plain.path, 0, 0
@@ -165,30 +168,30 @@ def make_picked_view(x: Array, part: Any, key: Any) -> Array:
 
 
 def is_picked(x: Array) -> bool:
-    """Whether a view has data of its own: writes go to its root."""
+    """Return True if a view has data of its own: writes go to its root."""
     return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
 def location(x: Array) -> tuple[Array, Path]:
-    """The root that x aliases and the path from it to x."""
+    """Return the root that x aliases and the path from it to x."""
     return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
 
 def refresh(x: Array) -> Any:
-    """The data of a view, cut again if its root's has moved."""
+    """Return the data of a view, cut again if its root's has moved."""
     view = x._view
     if view.src is not view.root._data:
         with MOVING:
             data = view.root._data
-            x._data = walk(data, view.path, storage_of(data).xp)
+            x._data = walk_path(data, view.path, storage_of(data).xp)
             view.src = data
     return x._data
 
 
-@method(Array, "_sync")
+@attach_method(Array, "_sync")
 @in_one_step(MOVING)
 def sync_view(x: Array) -> int:
-    """Bring a view up to date; the id of its value, 0 when no tape follows it."""
+    """Bring a view up to date; return the id of its value, 0 if no tape follows it."""
     view = x._view
     root = view.root
     if view.src is not root._data:
@@ -217,23 +220,23 @@ def sync_view(x: Array) -> int:
     return vtid
 
 
-@method(Array, "_snapshot")
+@attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """x, up to date; of a Variable, whose value may be replaced, an Array that holds it now."""
+    """Return x, up to date; of a Variable, whose value may be replaced, an Array of its value."""
     if x._tid < 0:
         x._sync()
     return x
 
 
-@method(Array, "_current_id")
+@attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """The id of the value that x holds now; to ask for it does not count as a read of x."""
+    """Return the id of the value that x holds now; this does not count as a read of x."""
     return current(x)[0]
 
 
-@method(Array, "_ensure_id")
+@attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
-    """The id of the value that x holds, which is no view; a value without an id gets one."""
+    """Return the id of the value that x, which is no view, holds; give it one if it has none."""
     if MODES:
         meet(x)
     if not x._tid:
@@ -246,7 +249,7 @@ def ensure_id(x: Array) -> int:
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """The id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
+    """Return the id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
     if MODES:
         meet(x)
     tid = x._tid
@@ -263,8 +266,8 @@ def peek(x: Array) -> Any:
 
 
 @in_one_step(MOVING)
-def keep(x: Array) -> Any:
-    """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
+def keep_data(x: Array) -> Any:
+    """Return data of ``x`` for a record: shared, or a private copy where writes are likely."""
     if MODES:
         meet(x)
     data = x._data
@@ -284,7 +287,7 @@ def keep(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Data of ``x`` that a record may keep, where foreign code shares the memory of its root."""
+    """Return data of ``x`` for a record, where foreign code shares the memory of its root."""
     data = x._data
     storage = storage_of(data)
     if root._state & PINNED:
@@ -294,29 +297,29 @@ def keep_private(x: Array, root: Array) -> Any:
         if exports.live:
             if x is not root:
                 return storage.copy(data)
-            kept = exports.kept(data)
-            return exports.remember(storage.copy(data)) if kept is None else kept
+            kept = exports.kept_copy(data)
+            return exports.remember_copy(storage.copy(data)) if kept is None else kept
         released(root)
         if x is not root:
             refresh(x)
-        return keep(x)
+        return keep_data(x)
 
 
 def private_handle(x: Array) -> Array:
-    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
+    """Return another handle on x's value; writing to one leaves the other as it is."""
     tid, _ = current(x)
-    return wrap(keep(x), tid, KEPT | x._state & SCALAR)
+    return wrap(keep_data(x), tid, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
-    """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
+    """Return ``x``, or a handle on a copy if its memory may yet change: to share data with."""
     tid, data = current(x)
-    kept = keep(x)
+    kept = keep_data(x)
     return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
 
 
-def laid_out(y: Array, x: Array) -> Array:
-    """A new y in the memory layout of x, as NumPy's result; the layout decides which parts are views."""
+def lay_out_like(y: Array, x: Array) -> Array:
+    """Give a new y the memory layout of x, as NumPy's result has; it decides which parts are views."""
     like = peek(x)
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.axis_ids)]
@@ -326,13 +329,13 @@ def laid_out(y: Array, x: Array) -> Array:
 
 
 def order_of(x: Array) -> str:
-    """In which order x lies in memory without gaps: "C", "F", "CF" for both, "" for neither."""
-    data = layout_of(x)
+    """Return the order of x in memory, without gaps: "C", "F", "CF" for both, "" for neither."""
+    data = data_in_layout(x)
     return storage_of(data).order(data)
 
 
-def layout_of(x: Array) -> Any:
-    """Data that lies in memory as x: its own, or of a picked view the part that a loop would cut."""
+def data_in_layout(x: Array) -> Any:
+    """Return data that lies in memory as x: its own, or the part of a picked view in a loop."""
     data = peek(x)
     if not x._state & IS_VIEW:
         return data
@@ -342,18 +345,18 @@ def layout_of(x: Array) -> Any:
     if type(one) is Batched:
         one = one.data[(*(0,) * len(one.axis_ids), ...)]
     path = [(GETITEM, first_of(key)) if kind is PICK else (kind, key) for kind, key in x._view.path]
-    return walk(one, tuple(path), storage_of(one).xp)
+    return walk_path(one, tuple(path), storage_of(one).xp)
 
 
 def first_of(key: Any) -> Any:
-    """A key with 0 in place of each index that differs between examples."""
+    """Return a key with 0 in place of each index that differs between examples."""
     if type(key) is tuple:
         return tuple([first_of(part) for part in key])
     return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:
-    """A result in the order of C or F: itself where it lies so and is no view, else a recorded copy.
+    """Return a result in C or F order: y if it lies so and is no view, else a recorded copy.
 
     order : "C" or "F".
     """
@@ -362,7 +365,7 @@ def in_order(y: Array, order: str) -> Array:
 
 
 def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
-    """A result whose axes lie in memory in this order, without gaps: itself, or a recorded copy."""
+    """Return a result whose axes lie in memory in this order, without gaps: y, or a recorded copy."""
     data = peek(y)
     storage = storage_of(data)
     plain = axes == tuple(range(len(axes)))
@@ -370,25 +373,26 @@ def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
     if not y._state & IS_VIEW and "C" in storage.order(turned):
         return y
     copy = storage.contiguous(turned)
-    return recorded_copy(y, copy if plain else storage.xp.permute_dims(copy, inverse(axes)))
+    return recorded_copy(
+        y, copy if plain else storage.xp.permute_dims(copy, inverse_permutation(axes))
+    )
 
 
 def root_of(x: Array) -> Array:
-    """The Array in whose memory x lies: itself, unless it is a view."""
     return x._view.root if x._state & IS_VIEW else x
 
 
 def make_exclusive(x: Array) -> Any:
-    """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it.
+    """Give, before a write, the root of ``x`` memory that no record shares, and ``x`` its part of it.
 
-    What it gives is that memory, or an older one: where it is the root's after the write, the write
-    was to it.
+    Return that memory, or an older one: a write was to the root's memory only if it is still the
+    returned one after the write.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
         with MOVING:
             if root._state & KEPT:
-                # While KEPT is set other threads wait here, and it goes with the memory in one step.
+                # While KEPT is set other threads wait here; it is cleared with the memory in one step.
                 copy = storage_of(root._data).copy(root._data)
                 root._data = copy
                 root._state &= ~KEPT
@@ -400,21 +404,21 @@ def make_exclusive(x: Array) -> Any:
     return view.src
 
 
-def settle(x: Array, key: Any, written: Any, memory: Any) -> None:
-    """After ``written[key]`` was changed, the data of x: write to what x has now, if it has moved.
+def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> None:
+    """Write ``written[key]``, the changed data of x, to x's present memory if that has moved meanwhile.
 
-    Where threads write to disjoint parts of one array, a record that one of them makes may have another
-    copy the memory while this one writes to it.  memory : what ``make_exclusive`` gave.
+    If threads write to disjoint parts of one array, a record that one of them makes may have another
+    copy the memory while this one writes to it.  memory : the result of ``make_exclusive``.
     """
     with MOVING:
         root, path = location(x)
         if root._data is not memory:
             make_exclusive(x)
-            walk(root._data, path, storage_of(written).xp)[key] = written[key]
+            walk_path(root._data, path, storage_of(written).xp)[key] = written[key]
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
-    """NumPy's memory of ``x`` for foreign code; see ``exports``, also for what ``firm`` means.
+    """Return NumPy's memory of ``x`` for foreign code; see ``exports``, also for ``firm``.
 
     No record shares that memory, nor will as long as foreign code has it.  Data that is read-only for
     its owner is read-only for foreign code, too, so that records may share it.
@@ -429,7 +433,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
         before = root._data
         make_exclusive(x)
         if root._data is not before:
-            root._exports.remember(before)
+            root._exports.remember_copy(before)
         exported = Export(x._data, firm)
         array = exported.hand_out()
         root._exports.live.add(exported)
@@ -437,7 +441,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Raw data of ``x`` to share with any foreign code: NumPy's is exported, other data is pinned."""
+    """Return raw data of ``x`` to share with foreign code: NumPy's is exported, other is pinned."""
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)

@@ -12,7 +12,7 @@ from .._array.array import Array
 from .._record.stack import only_recorders, recorders
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import HERE, STORAGES
-from .._tape.hidden_axes import settled, surplus_of, with_hidden_axes
+from .._tape.hidden_axes import sum_over_surplus, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
 from .private_handles import Arguments, Form, as_private_array, check_results, display_name
@@ -329,7 +329,7 @@ def summed_over_examples(
             f"{name}: under vmap, grad_fn uses a value of one example that is not among the function's "
             f"arguments [at {user_line()}]; pass it as an argument"
         )
-    return settled(part, layout.shape)
+    return sum_over_surplus(part, layout.shape)
 
 
 def for_each_example(
@@ -347,7 +347,7 @@ def for_each_example(
         data = [x._data for x in (*nest.leaves(args), *leaves) if isinstance(x, Array)]
         if axis_ids_of(data):
             wide = [with_hidden_axes(x, *data) if isinstance(x, Array) else x for x in leaves]
-            y = nest.pack(y, wide)
+            y = nest.pack_nesting(y, wide)
         return y, rule
 
     return example_function

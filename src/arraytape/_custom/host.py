@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, namespace, wrap
-from .._array.exits import leave
+from .._array.exits import leave_tapes
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
@@ -54,7 +54,7 @@ def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
     args = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
     arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
     for x in arrays:
-        leave(x, name)
+        leave_tapes(x, name)
     return returned(name, f(*on_host(args)), arrays)
 
 
@@ -115,7 +115,9 @@ class HostFunction:
         def host_with_rule(*args: Any) -> tuple[Any, Any]:
             arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
             y = returned(self.name, self.f(*on_host(args), **keywords), arrays)
-            rule = None if missing else lambda *dy: self.pull(nest.pack(y, list(dy)), y, args)
+            rule = (
+                None if missing else lambda *dy: self.pull(nest.pack_nesting(y, list(dy)), y, args)
+            )
             return y, rule
 
         return call_with_rule(
@@ -136,7 +138,9 @@ class HostFunction:
 
         arrays = iter(HostFunction(host_gradients, None, f"the vjp of {self.name}")(g, y, *args))
         parts = nest.leaves(answers[0])
-        return nest.pack(answers[0], [None if part is None else next(arrays) for part in parts])
+        return nest.pack_nesting(
+            answers[0], [None if part is None else next(arrays) for part in parts]
+        )
 
     def __repr__(self) -> str:
         return self.name
@@ -149,7 +153,7 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(leaf, Array) else leaf
         for leaf in nest.leaves(args)
     ]  # fmt: skip
-    packed: tuple[Any, ...] = nest.pack(args, leaves)
+    packed: tuple[Any, ...] = nest.pack_nesting(args, leaves)
     return packed
 
 
@@ -168,4 +172,4 @@ def returned(name: str, answer: Any, arrays: Sequence[Array]) -> Any:
             leaves.append(wrap(home.asarray(data, None, arrays[0].device, True)))
         else:
             leaves.append(namespace().asarray(data, copy=True))
-    return nest.pack(answer, leaves)
+    return nest.pack_nesting(answer, leaves)

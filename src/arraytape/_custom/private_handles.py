@@ -72,7 +72,7 @@ class Arguments:
         private = {name: private_copy(value) for name, value in (keywords or {}).items()}
         # Without the caller's Arrays: a call that is kept must keep no other handle on them.
         self._leaves = replaced(leaves, self._places, [None] * len(arrays))
-        self.inputs = Inputs(nest.pack(args, self._filled(arrays)), private, arrays)
+        self.inputs = Inputs(nest.pack_nesting(args, self._filled(arrays)), private, arrays)
 
         owned: list[tuple[Array, int | str]] = [*zip(arrays, self.owners, strict=True)]
         owned += [
@@ -91,7 +91,7 @@ class Arguments:
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._tid, x._state) for x in arrays]
         private = {name: private_copy(value) for name, value in keywords.items()}
-        return Inputs(nest.pack(args, self._filled(fresh)), private, fresh)
+        return Inputs(nest.pack_nesting(args, self._filled(fresh)), private, fresh)
 
     def written_arguments(self) -> list[int | str]:
         """The positions and keywords of the arguments whose Arrays were written to."""
@@ -151,7 +151,7 @@ def private_copy(value: Any) -> Any:
     leaves = nest.leaves(value)
     private = [private_leaf(leaf) for leaf in leaves]
     alike = all(a is b for a, b in zip(leaves, private, strict=True))
-    return value if alike else nest.pack(value, private)
+    return value if alike else nest.pack_nesting(value, private)
 
 
 def private_leaf(leaf: Any) -> Any:
@@ -193,6 +193,6 @@ def check_results(name: str, y: Any) -> list[Array]:
         if not isinstance(leaf, Array):
             raise TypeError(
                 f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)}"
-                f"{nest.place_of(leaf, y)} [at {user_line()}]; convert it with asarray"
+                f"{nest.place_in_nesting(leaf, y)} [at {user_line()}]; convert it with asarray"
             )
     return leaves

@@ -13,7 +13,7 @@ from .._array.array import Array
 from .._array.exits import LEFT
 from .._array.views import private_handle
 from .._record.mode_stack import Mode, pushed
-from .._record.plan import PLANS, Record, Structural, made_of, results_of
+from .._record.plan import PLANS, Record, Structural, ids_made_of, results_of
 from .._record.stack import only_recorders, recorders
 from .._storage.batched.batched_data import REPLAY, active
 from .._tape.backward import backward
@@ -115,7 +115,9 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
         if not recorders():
             y: Any = f(*arguments.inputs.args, **arguments.inputs.keywords)
             own = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(y)]
-            return nest.pack(y, own)  # as when it is recorded, where results are the caller's own
+            return nest.pack_nesting(
+                y, own
+            )  # as when it is recorded, where results are the caller's own
         first = None if wanted is None else Keeping(wanted)
         with seen_by(first):
             trace = run_hidden(
@@ -270,7 +272,7 @@ def held_again(state: Sequence[tuple[Any, Any]]) -> Iterator[None]:
 
 def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) -> bool:
     """Whether what a function gave may depend on a Variable: all that is known is what it recorded."""
-    made = made_of(records, [variable._current_id()])
+    made = ids_made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
     return left or len(made) == 1 or not made.isdisjoint(results)
 
@@ -280,7 +282,7 @@ def pull_recomputed(at: Any, record: Record) -> None:
     """RECOMPUTED: the function runs again, and its records take the place of this one."""
     _, outs, tids, call = CallRecord(*record)
     passes = at.passes()
-    held = [[one.take(out) for out in outs] for one in passes]
+    held = [[one.take_cotangent(out) for out in outs] for one in passes]
     if all(g is None for g in held[0]):
         return
     recorder, inner = call.recompute(tids)
@@ -289,7 +291,7 @@ def pull_recomputed(at: Any, record: Record) -> None:
         one.followed = Either(followed, recorder.followed)
         for g, tid in zip(cotangents, inner, strict=True):
             if g is not None and tid:
-                one.lend(tid, g)
+                one.lend_contribution(tid, g)
     try:
         backward(at, recorder.records, recorder.careful)
     finally:

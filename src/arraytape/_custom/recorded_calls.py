@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.cuts import cut_of, note_cut
 from .._array.exits import ENTERED, pass_on_exit
-from .._array.views import keep
+from .._array.views import keep_data
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import AWAITED, OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.batched.batched_data import REPLAY, active
@@ -204,7 +204,7 @@ def publish(
         if with_exits and outs and trace.recorder.journal is not None:
             for recorder in followers:
                 recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries, outs[0]))
-    return nest.pack(trace.y, results)
+    return nest.pack_nesting(trace.y, results)
 
 
 def followers_of(tids: Sequence[int]) -> list[Recorder]:
@@ -225,7 +225,7 @@ def may_record_gradients(stack: Sequence[Recorder]) -> bool:
 
 def result_handle(y: Array, out: int) -> Array:
     """What the caller gets of a result: a handle of its own, under the id that recorders know."""
-    return wrap(keep(y), out, KEPT | (y._state & SCALAR))
+    return wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
 
 
 def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:
@@ -254,15 +254,15 @@ def tell_exits(
 def pull_custom(at: Any, record: Record) -> None:
     """CUSTOM: by the user's rule, which works on Arrays."""
     _, outs, tids, call = CallRecord(*record)
-    at.by_rule(outs, tids, call.gradients)
+    at.pull_users_rule(outs, tids, call.gradients)
 
 
 def pull_same(at: Any, record: Record) -> None:
     """SAME: another id for a value."""
     _, new, known = SameValue(*record)
-    g = at.take(new)
+    g = at.take_cotangent(new)
     if g is not None:
-        at.lend(known, g)
+        at.lend_contribution(known, g)
 
 
 def push_custom(at: Any, record: Record) -> list[Array | None]:
@@ -275,7 +275,7 @@ def push_custom(at: Any, record: Record) -> list[Array | None]:
         )
         return tangents
     g = [y.zeros() for y in call.results]
-    found: list[Array | None] = at.by_rule(
+    found: list[Array | None] = at.push_users_rule(
         outs, g, lambda: zip(tids, call.gradients(g), strict=True)
     )
     return found

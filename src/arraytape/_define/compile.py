@@ -28,7 +28,7 @@ import numpy as np
 
 from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
 from .._array.cuts import note_cut
-from .._array.views import keep
+from .._array.views import keep_data
 from .._record.mode_stack import GO_ON, OP_BUILTINS, ask_modes
 from .._record.op import Op
 from .._record.plan import LAYOUT
@@ -139,7 +139,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     recording = {
         "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
         "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut,
-        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep, "is_complex": is_complex,
+        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex,
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
     }  # fmt: skip
@@ -440,14 +440,14 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Where a compiled function has each value that a rule may ask for; in the order of Op.layout."""
+    """Where a compiled function has each value that a rule may ask for: see Op.value_positions."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Where it has the shapes and dtypes of inputs and results, by the names of Op.layout."""
+    """Where it has the shapes and dtypes of inputs and results, by the names of Op.value_positions."""
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
@@ -538,7 +538,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Every value from which a plan may pick, in the order of Op.layout."""
+    """Every value from which a plan may pick, in the order of Op.value_positions."""
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

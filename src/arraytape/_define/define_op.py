@@ -17,7 +17,7 @@ from .._record.plan import Rule, Unknown
 from .._record.stack import OPEN
 from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
-from .._util.errors import describe, entrance, shown, user_line
+from .._util.errors import describe, entrance, short_repr, user_line
 from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
@@ -65,7 +65,7 @@ def stop_gradient(x: Any) -> Any:
     for leaf in stopped if OPEN else ():
         if type(leaf._data) is np.ndarray:
             STOPPED[id(leaf._data)] = leaf._data
-    return nest.pack(x, stopped)
+    return nest.pack_nesting(x, stopped)
 
 
 @entrance
@@ -270,7 +270,7 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
         )
     if word not in KINDS:
         raise ValueError(
-            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {shown(word)} "
+            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {short_repr(word)} "
             f"[at {user_line()}]"
         )
     if not callable(forward):
@@ -502,7 +502,7 @@ def _free(name: str) -> Op:
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
         raise LookupError(
-            f"there is no op named {shown(name)}; known ops: {', '.join(sorted(REGISTRY))} "
+            f"there is no op named {short_repr(name)}; known ops: {', '.join(sorted(REGISTRY))} "
             f"[at {user_line()}]"
         )
     if name in REGISTERED or op.rules or op.joint or not op.recorded:

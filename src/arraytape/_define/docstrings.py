@@ -20,7 +20,7 @@ from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
 from .._record.op import Op
-from .._record.plan import Rule, Unknown, kept_names, same
+from .._record.plan import Rule, Unknown, identity_rule, kept_names
 from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
@@ -320,7 +320,7 @@ def derivative_text(op: Op) -> str:
         return f"Derivative: none is known by {names_in_sentence(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
-            f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
+            f"{'``t``' if rule is identity_rule else written(rule)}, for the tangent t of {x}"
             for x, rule in rules.items()
         ]
         text = "Derivative: " + ";\n".join(texts)
@@ -338,7 +338,7 @@ def derivative_text(op: Op) -> str:
 
 def written(rule: Any) -> str:
     """A rule for the reader: the docstring of a function, the text of a lambda."""
-    if rule is same:
+    if rule is identity_rule:
         return "itself"
     if rule.__doc__:
         return dedented(rule.__doc__)

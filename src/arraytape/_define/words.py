@@ -19,7 +19,7 @@ from typing import Any, overload
 from .._array.array import Array
 from .._record.op import REGISTRY, Cusped, Op, Origin, P, R, Sample, register, sample
 from .._record.op_facts import FACTS
-from .._record.plan import Rule, same
+from .._record.plan import Rule, identity_rule
 from .._util import errors
 from .._util.options import unwrap_option
 from .compile import by_reference, compile_function, defaults_of, public_module
@@ -194,7 +194,7 @@ def with_arrays(
         return function
     scope: dict[str, Any] = {
         "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
-        "refuse_bare": errors.refuse, "unwrap_option": unwrap_option,
+        "refuse_bare": errors.raise_documented, "unwrap_option": unwrap_option,
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -319,6 +319,6 @@ def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
 
 
 __all__ = [
-    "REGISTRY", "composite", "elementwise", "linear", "nondifferentiable", "primitive", "same", "sample",
-    "without_derivative",
+    "REGISTRY", "composite", "elementwise", "identity_rule", "linear", "nondifferentiable", "primitive",
+    "sample", "without_derivative",
 ]  # fmt: skip

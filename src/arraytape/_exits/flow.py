@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from .._util.places import Stack, key_of
+from .._util.places import Stack, stack_key
 from .calls import Calls
 from .interpreter import Path, Spot, TooLong, path_of, subexpressions
 from .journal import Entry
@@ -123,8 +123,8 @@ KNOWN: dict[object, tuple[Told | None, object]] = {}
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
     """Return the verdicts for the function in which stacks begin; None if the analysis gives up."""
     key = (
-        tuple([key_of(stack) for stack in exits]),
-        tuple([(key_of(entry.stack), *entry[1:]) for entry in entries]),
+        tuple([stack_key(stack) for stack in exits]),
+        tuple([(stack_key(entry.stack), *entry[1:]) for entry in entries]),
     )
     if key not in KNOWN:
         if len(KNOWN) > 256:

@@ -97,7 +97,8 @@ class Journal:
 def has_numbers(plan: Plan, record: Record) -> bool:
     """Return True if a parameter of an op is a floating-point number."""
     return any(
-        plan.keeps(name) and type(plan.kept(record, name)) is float for name in plan.op.parameters
+        plan.keeps_value(name) and type(plan.kept_value(record, name)) is float
+        for name in plan.op.parameters
     )
 
 

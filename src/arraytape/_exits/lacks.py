@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from .._record.plan import Record, made_of
+from .._record.plan import Record, ids_made_of
 from .._util.errors import LostGradientError, TapeWarning, see, stacklevel, user_line
-from .._util.places import key_of
+from .._util.places import stack_key
 from .journal import Journal
 from .messages import exit_text, lost
 from .suspicions import (
@@ -75,7 +75,10 @@ class Lacks:
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
         """Return the exits with their record numbers, given the sources without a derivative."""
         gone = {tid for tid in self.sources if tid in absent}
-        without, others = made_of(self.records, gone), made_of(self.records, self.sources - gone)
+        without, others = (
+            ids_made_of(self.records, gone),
+            ids_made_of(self.records, self.sources - gone),
+        )
         return [
             (i, Exit(left.stack, left.how, left.value in without, left.value in others))
             for i, left in self.between
@@ -117,8 +120,8 @@ class Lacks:
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
         """Return what tells the places of these exits and of the entries from others."""
-        back = [(key_of(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
-        return frozenset([*back, *[key_of(exit_.stack) for exit_ in exits]])
+        back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
+        return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
     @property
     def entered(self) -> bool:
@@ -136,7 +139,7 @@ def findings(
     places: dict[object, Exit] = {}
     for _, exit_ in left:
         if exit_.absent:
-            places.setdefault((key_of(exit_.stack), exit_.how), exit_)
+            places.setdefault((stack_key(exit_.stack), exit_.how), exit_)
     nothing = [*places.values()]
     partly = [exit_ for exit_ in suspected if exit_.present]
     if never_zeros and nothing:
@@ -162,5 +165,5 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
     """Return True if a target may be made of a value that left at one of these exits."""
-    places = {key_of(exit_.stack) for exit_ in suspected}
-    return any(key_of(exit_.stack) in places for exit_ in exits)
+    places = {stack_key(exit_.stack) for exit_ in suspected}
+    return any(stack_key(exit_.stack) in places for exit_ in exits)

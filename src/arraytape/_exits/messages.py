@@ -35,7 +35,7 @@ ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
     """Return the library function that the user's code calls, and where; None where it calls none."""
-    inside = [*itertools.takewhile(lambda place: place.installed, stack)]
+    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
     if not inside or len(inside) == len(stack):
         return None
     place = stack[len(inside)]
@@ -125,7 +125,7 @@ def sentence(text: str) -> str:
 
 def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
     """Say what to do about a call of a library that interop knows: enter it, where it has a rule."""
-    inside = [*itertools.takewhile(lambda place: place.installed, exit_.stack)]
+    inside = [*itertools.takewhile(lambda place: place.lies_in_library, exit_.stack)]
     modules = [str(place.names.get("__name__", "")) for place in inside]
     name = without_private_modules(function)
     other = modules[0].partition(".")[0]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .._array.exits import LEFT, LeftRecord
-from .._record.plan import Record, inputs_of, made_of, results_of
-from .._util.places import Stack, key_of
+from .._record.plan import Record, ids_made_of, inputs_of, results_of
+from .._util.places import Stack, stack_key
 from .flow import verdicts
 from .journal import Entry, Journal
 from .known_names import WRITES
@@ -46,7 +46,7 @@ def exits_between(
     """
     done = {*targets}
     ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
-    reached = made_of(records, sources)
+    reached = ids_made_of(records, sources)
     return [
         (i, LeftRecord(*record))
         for i, record in enumerate(records[: ends[-1]] if ends else records)
@@ -68,7 +68,7 @@ def writes_out(stack: Stack) -> bool:
 
     It may, where there is no source.
     """
-    inside = [*itertools.takewhile(lambda place: place.installed, stack)]
+    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
     if not inside or len(inside) == len(stack):
         return False
     call = node_at(stack[len(inside)])
@@ -83,7 +83,7 @@ def is_written_copy(stack: Stack) -> bool:
     """
     is_passed_on = False  # by a library
     for place in stack:
-        if place.installed:
+        if place.lies_in_library:
             is_passed_on = True
             continue
         node, function = node_at(place), tree_of_code(place.code)
@@ -91,7 +91,7 @@ def is_written_copy(stack: Stack) -> bool:
             return False
         if is_passed_on and not isinstance(node, ast.Attribute):
             return False
-        statement = statement_at(function, place.line)
+        statement = statement_at(function, place.line_number)
         if any(part is node for value in written_in(statement) for part in chain_of(value)):
             return True
         if not isinstance(statement, ast.Return) or statement.value is not node:
@@ -150,13 +150,13 @@ def suspicions(
     last: dict[object, tuple[int, Entry, bool]] = {}
     for i, entry, came_back in journal.entries:
         if i in on_the_way:
-            key = (key_of(entry.stack), *entry[1:])
+            key = (stack_key(entry.stack), *entry[1:])
             came_back = came_back or (key in last and last[key][2])
             last[key] = (i, entry, came_back)
     entered = [*last.values()]
     first: dict[object, tuple[int, Exit]] = {}
     for i, exit_ in left:
-        first.setdefault((key_of(exit_.stack), exit_.absent, exit_.present), (i, exit_))
+        first.setdefault((stack_key(exit_.stack), exit_.absent, exit_.present), (i, exit_))
     told = verdicts(
         [exit_.stack for _, exit_ in first.values()], [entry for _, entry, _ in entered]
     )

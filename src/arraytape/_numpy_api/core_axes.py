@@ -1,7 +1,7 @@
 """Generalized ufuncs (``vecdot``, ``matmul``, ...) with ``axis=``, ``axes=`` and ``keepdims=``.
 
-The core axes of each input are moved to its end, where our ops have them, and those of the result to
-where they are asked for.
+Our ops have the core axes at the end.  So those of each input are moved there, and those of the result
+to the requested place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.manipulation_functions import expand_dims, moveaxis
-from .numpy_arguments import as_arrays
+from .numpy_arguments import arrays_like_first
 
 OPTIONS = frozenset(("axes", "axis", "keepdims"))
 
@@ -22,9 +22,9 @@ OPTIONS = frozenset(("axes", "axis", "keepdims"))
 def with_core_axes(
     ufunc: np.ufunc, function: Callable[..., Any], options: dict[str, Any], *inputs: Any
 ) -> Any:
-    """The result of a generalized ufunc, whose op is ``function``; ``options`` are some of these three.
+    """Call ``function``, the op of a generalized ufunc, with its core axes where ``options`` place them.
 
-    TypeError and ValueError where NumPy has them: ``axis`` for several core axes, ``axes`` of another
+    Raise TypeError or ValueError where NumPy does: ``axis`` for several core axes, ``axes`` of another
     length, ``keepdims`` where the result has core axes.
     """
     cores = [
@@ -60,12 +60,15 @@ def with_core_axes(
         tuple(map(operator.index, at)) if isinstance(at, tuple) else (operator.index(at),)
         for at in axes
     ]
-    moved = [moveaxis(x, at, ended(at)) for x, at in zip(as_arrays(*inputs), places, strict=False)]
+    moved = [
+        moveaxis(x, at, last_axes(at))
+        for x, at in zip(arrays_like_first(*inputs), places, strict=False)
+    ]
     y = function(*moved)
     after = places[ufunc.nin] if len(places) > ufunc.nin else ()
-    return expand_dims(y, axis=after) if keepdims else moveaxis(y, ended(after), after)
+    return expand_dims(y, axis=after) if keepdims else moveaxis(y, last_axes(after), after)
 
 
-def ended(axes: Sequence[int]) -> tuple[int, ...]:
-    """As many axes, at the end."""
+def last_axes(axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the indices of the last ``len(axes)`` axes, counted from the end."""
     return tuple(range(-len(axes), 0))

@@ -12,7 +12,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
-from .numpy_arguments import array_of, as_arrays
+from .numpy_arguments import ArrayLike, array_of, arrays_like_first
 
 SINGLE = frozenset(np.dtype(code) for code in "fbhBHF")  # what NumPy makes complex64
 
@@ -22,7 +22,7 @@ def as_complex(x: Array) -> Array:
 
 
 def below_zero(x: Array) -> Array:
-    """x, in complex numbers if one of its elements is real and negative."""
+    """Return x, as complex numbers if an element is real and negative."""
     if x.dtype.kind == "c":
         found = any((elementwise.imag(x) == 0) & (elementwise.real(x) < 0))
     else:
@@ -31,7 +31,7 @@ def below_zero(x: Array) -> Array:
 
 
 def beyond_one(x: Array) -> Array:
-    """x, in complex numbers if one of its elements is real and beyond 1 or -1."""
+    """Return x, as complex numbers if an element is real and its absolute value exceeds 1."""
     outside = abs(x) > 1
     if x.dtype.kind == "c":
         outside = outside & (elementwise.imag(x) == 0)
@@ -39,7 +39,7 @@ def beyond_one(x: Array) -> Array:
 
 
 def floating(x: Array) -> Array:
-    """Integers and booleans in the floating-point dtype in which NumPy computes with them."""
+    """Cast integers and booleans to the floating-point dtype in which NumPy computes with them."""
     if x.dtype.kind in "fc":
         return x
     return astype(x, np.sqrt(np.ones((), x.dtype)).dtype)
@@ -48,17 +48,17 @@ def floating(x: Array) -> Array:
 def extended(
     function: Callable[[Array], Array], outside: Callable[[Array], Array]
 ) -> Callable[[Any], Array]:
-    """A function of real numbers, in complex numbers if an element lies outside its domain."""
+    """Return ``function`` preceded by ``outside``, which makes x complex outside the real domain."""
     return lambda x: function(floating(outside(array_of(x))))
 
 
 def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
-    """``arccos`` and ``arcsin``, of real x beyond 1 by way of the other side of the branch cut.
+    """Return ``arccos`` or ``arcsin`` that computes real x > 1 on the other side of the branch cut.
 
-    There ``1 - z * z``, from which the derivative is made, has the sign of its zero imaginary part.
+    On that side the derivative is right too: the zero imaginary part of ``1 - z * z`` has its sign.
     """
 
-    def call(x: Any) -> Array:
+    def compute_on_branch_cut(x: ArrayLike) -> Array:
         x = array_of(x)
         z = beyond_one(x)
         if z.dtype.kind != "c" or x.dtype.kind == "c":
@@ -67,21 +67,20 @@ def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
         y = function(where(beyond, elementwise.conj(z), z))
         return where(beyond, elementwise.conj(y), y)
 
-    return call
+    return compute_on_branch_cut
 
 
 log = extended(elementwise.log, below_zero)
 
 
-def logn(n: Any, x: Any) -> Array:
-    """See ``numpy.emath.logn``."""
-    n, x = as_arrays(n, x)
+def logn(n: ArrayLike, x: ArrayLike) -> Array:
+    n, x = arrays_like_first(n, x)
     return log(x) / log(n)
 
 
-def power(x: Any, p: Any) -> Array:
-    """See ``numpy.emath.power``: negative integers as exponents give floats, too."""
-    x, p = as_arrays(x, p)
+def power(x: ArrayLike, p: ArrayLike) -> Array:
+    """Return ``numpy.emath.power``; negative integer exponents give floats."""
+    x, p = arrays_like_first(x, p)
     if p.dtype.kind in "iu" and bool(any(p < 0)):
         p = astype(p, np.float64)
     return elementwise.pow(below_zero(x), p)

@@ -1,10 +1,10 @@
-"""Results with NumPy's own values, bit for bit, and the derivatives of our compositions.
+"""Results with NumPy's own values, bit for bit, and the derivatives of compositions of our ops.
 
-A composition of ops agrees with NumPy's function but for rounding errors, dtypes that depend on how a
-number was given, infinities and NaN.  On NumPy's data NumPy computes the value, warnings and errors
-included; the composition tells the tapes where the value comes from.  Integers, which have no
-derivatives, are NumPy's alone.  A replay calls NumPy's function, too.  Data of other storages have the
-composition's values.
+A composition of ops may differ from NumPy's function in rounding errors, in dtypes that depend on the
+type of a number, and at infinities and NaN.  So NumPy computes the value of NumPy's data, with its
+warnings and errors, and the composition is recorded for the derivative.  Integers have no derivative:
+no composition runs.  A replay calls NumPy's function, too.  Data of other storages get the values of the
+composition.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
-from .numpy_arguments import OPTIONS, as_arrays
+from .numpy_arguments import OPTIONS, arrays_like_first
 
-# Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
+# Functions whose arithmetic differs from that of our ops.  None of them writes to its arguments or
+# returns a view.
 COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
     np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit, np.unique,
 ))  # fmt: skip
-# Whose results have a dtype of their own when x is of integers, by ``initial=`` or at all.
+# Reductions whose results of integers have another dtype in NumPy, in general or with ``initial=``.
 OF_INTEGERS = frozenset((
     np.amax, np.amin, np.linalg.matrix_norm, np.linalg.vector_norm, np.max, np.min, np.prod, np.sum,
 ))  # fmt: skip
 
 
-def is_numpys(function: Any, args: tuple[Any, ...]) -> bool:
-    """Whether NumPy computes the value of a call."""
+def is_numpys(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Return True if NumPy computes the value of a call."""
     if function in COMPOSED:
         return True
     return function in OF_INTEGERS and bool(args) and is_of_integers(args[0])
@@ -52,12 +53,12 @@ def is_of_integers(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in "biu"
 
 
-# Whether NumPy has warned already of what the composition that runs would say again.
+# True while a composition runs whose warnings NumPy has issued already.
 SAID: contextvars.ContextVar[bool] = contextvars.ContextVar("SAID", default=False)
 
 
 def data_of(value: Any) -> Any:
-    """An argument as NumPy's function gets it."""
+    """Return an argument with Arrays, also those in lists and tuples, replaced by their raw data."""
     if isinstance(value, Array):
         return current(value)[1]
     if type(value) in (list, tuple):
@@ -65,11 +66,10 @@ def data_of(value: Any) -> Any:
     return value
 
 
-DEEPEST = 64  # lists in each other: a list may hold itself
+DEEPEST = 64  # levels of lists: a list may hold itself
 
 
 def arrays_among(values: Any, depth: int = 0) -> list[Array]:
-    """The Arrays in a nesting of lists and tuples."""
     if isinstance(values, Array):
         return [values]
     if not isinstance(values, list | tuple) or depth > DEEPEST:
@@ -78,9 +78,10 @@ def arrays_among(values: Any, depth: int = 0) -> list[Array]:
 
 
 def exactly(
-    function: Any, ours: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """The result of NumPy's function; ``ours`` computes the same by recorded ops."""
+    function: Callable[..., Any], ours: Callable[[], Any], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Return the result of NumPy's function with the derivative of ``ours``, a composition of ops."""
     kwargs = kwargs | {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     given = arrays_among([*args, *kwargs.values()])
     if not given:
@@ -90,7 +91,7 @@ def exactly(
     try:
         if elsewhere:
             storages = [storage_of(x) for x in elsewhere]
-            value = max(storages, key=lambda one: one.mixed).numpys_value(function, *data)
+            value = max(storages, key=lambda storage: storage.mixed).numpys_value(function, *data)
         else:
             value = at_users_line(function, ValueError())(*data[0], **data[1])
     except Warning:  # which the user made an error
@@ -98,15 +99,17 @@ def exactly(
     except Exception as error:
         try:
             ours()
-        except built_in(error):  # which says more of what is wrong
+        except built_in(error):  # its message says more
             raise
         except Exception:
             pass
-        raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
+        raise explain(
+            f"np.{function.__name__}", error, **number_arguments(args), **kwargs
+        ) from error
     if elsewhere and value is None:
         return ours()
     if all(is_of_integers(x) for x in given):
-        return made(value, given[0])
+        return numpys_result_as_arrays(value, given[0])
     try:
         with Setting(SAID, True), HERE if elsewhere else Quiet():
             found = ours()
@@ -115,70 +118,74 @@ def exactly(
             raise
         with Setting(SAID, True):
             found = of_nothing(given[0], value)
-    return joined(found, value, function)
+    return join_numpys_values(found, value, function)
 
 
 def built_in(error: Exception) -> type[BaseException]:
-    """Python's type of an error of NumPy's."""
+    """Return the nearest class of Python's own to which an error belongs."""
     return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def of_nothing(x: Array, value: Any) -> Any:
-    """A composition that needs elements, without any: what depends on x as a sum does."""
+    """Return a result of NumPy's for an empty x that depends on x, as the sum over x does.
+
+    It stands for a composition that fails without elements.
+    """
     if isinstance(value, tuple | list):
-        return made(value, x)
+        return numpys_result_as_arrays(value, x)
     return broadcast_to(total(x), np.shape(value))
 
 
-def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """A composition as NumPy's function of the same arguments."""
+def with_numpys_values(
+    function: Callable[..., Any], ours: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the composition ``ours`` with the values of NumPy's function, of the same arguments."""
 
-    def call(*args: Any) -> Any:
+    def call_with_numpys_values(*args: Any) -> Any:
         if not arrays_among(args):  # only ``out=`` is one
-            args = tuple(as_arrays(*args))
+            args = tuple(arrays_like_first(*args))
         return exactly(function, lambda: ours(*args), args, {})
 
-    return call
+    return call_with_numpys_values
 
 
 def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
-    """A function of NumPy's under another name, perhaps with its first arguments."""
+    """Return a partial application of a function of NumPy's under another name."""
     found = functools.partial(function, *first)
     found.__name__ = name  # type: ignore[attr-defined]
     return found
 
 
-def named(args: tuple[Any, ...]) -> dict[str, Any]:
-    """Positional arguments for a message."""
+def number_arguments(args: tuple[Any, ...]) -> dict[str, Any]:
     return {f"argument {i}": x for i, x in enumerate(args, start=1)}
 
 
-def made(value: Any, home: Array) -> Any:
-    """NumPy's result in Arrays."""
+def numpys_result_as_arrays(value: Any, home: Array) -> Any:
+    """Convert the data in NumPy's result to Arrays on the device of ``home``."""
     if isinstance(value, tuple | list):
-        parts = [made(part, home) for part in value]
+        parts = [numpys_result_as_arrays(part, home) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return asarray_like(home, owned(value)) if is_data(value) else value
 
 
 def is_data(value: Any) -> bool:
-    """Return True for data of a storage and NumPy's scalars."""
+    """Return True if a value is a storage's raw data or a scalar of NumPy's."""
     return isinstance(value, np.generic) or type(value) in STORAGES
 
 
 def owned(value: Any) -> Any:
-    """Data with memory of its own."""
+    """Return data that is no view of other data."""
     if type(value) in STORAGES and type(value) is not np.ndarray:
         return value
     value = np.asarray(value)
     return value if value.base is None else value.copy(order="K")
 
 
-def joined(found: Any, value: Any, function: Any) -> Any:
-    """What the ops found, with NumPy's value."""
+def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> Any:
+    """Return NumPy's value under the value id that the ops found, so that tapes follow it."""
     if isinstance(found, tuple | list):
         pairs = zip(found, value, strict=True)
-        return type(found)([joined(part, other, function) for part, other in pairs])
+        return type(found)([join_numpys_values(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
     traced = type(value) in STORAGES and type(value) is not np.ndarray

@@ -1,7 +1,7 @@
 """NumPy's functions that write arrays to files or as text, on Arrays.
 
-What ``np.save(file, x)`` writes leaves the tape, as with ``np.asarray``: a gradient that is cut by it
-names the line.  Text is only looked at, as that of ``print``.
+``np.save(file, x)`` is an untracked conversion, as ``np.asarray(x)`` is: it is recorded, so that a
+gradient of None can name the line.  Text, as ``print`` shows it, is not recorded.
 """
 
 from __future__ import annotations
@@ -12,25 +12,28 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.exits import leave
-from .numpy_arguments import on_host
+from .._array.exits import leave_tapes
+from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
-    """A NumPy function that takes the host data of each Array; ``leaves``: the tapes remember it."""
+    """Call a NumPy function on host data; ``leaves``: tapes record that each Array leaves them."""
     how = f"np.{function.__name__}()"
 
-    def host(x: Any) -> Any:
+    def host_data_of_array(x: Any) -> Any:
         if not isinstance(x, Array):
             return x
         if leaves:
-            leave(x, how)
-        return on_host(x)
+            leave_tapes(x, how)
+        return host_values(x)
 
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*map(host, args), **{name: host(x) for name, x in options.items()})
+    def call_on_host_data(*args: Any, **options: Any) -> Any:
+        return function(
+            *map(host_data_of_array, args),
+            **{name: host_data_of_array(x) for name, x in options.items()},
+        )
 
-    return call
+    return call_on_host_data
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

@@ -1,9 +1,9 @@
-"""NumPy's ``x.flat``: what is read from it is a copy, what is written to it arrives in x."""
+"""NumPy's ``x.flat``: a read is a recorded copy, a write goes into x."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,22 +13,22 @@ from .._array.views import current, in_order
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import reshape
 from ..ops.writing import check_writeable, setitem
-from .numpy_arguments import as_arrays, on_host
+from .numpy_arguments import ArrayLike, DType, arrays_like_first, host_values
 
 
 class FlatIterator:
     """The elements of an Array in one dimension, in the order of C, as ``numpy.flatiter``.
 
-    An index or a slice of it is a recorded copy; a value that is written to it goes into the Array.
+    A read by index or slice is a recorded copy; a write goes into the Array.
 
     Attributes
     ----------
     base : Array
         The Array.
     coords : tuple[int, ...]
-        The place in base of the element that comes next.
+        The index in base of the element that comes next.
     index : int
-        How many elements have been iterated over.
+        The number of elements that have been iterated over.
     """
 
     __hash__ = None  # type: ignore[assignment]  # == compares elements
@@ -36,13 +36,13 @@ class FlatIterator:
     def __init__(self, base: Array) -> None:
         self.base, self.index = base, 0
 
-    def elements(self) -> Array:
-        """The elements: a view of base where its layout allows one."""
+    def flat_view(self) -> Array:
+        """Return the elements in one dimension: a view of base where its layout allows one."""
         return reshape(self.base, (-1,))
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """The place in base of the element that comes next."""
+        """Return the index in base of the element that comes next."""
         return tuple(int(i) for i in np.unravel_index(self.index, self.base.shape))
 
     def copy(self) -> Array:
@@ -53,7 +53,7 @@ class FlatIterator:
         Array
             A recorded copy with one dimension.
         """
-        return in_order(copied(self.elements()), "C")
+        return in_order(copied(self.flat_view()), "C")
 
     def __len__(self) -> int:
         return self.base.size
@@ -68,15 +68,15 @@ class FlatIterator:
         return self[self.index - 1]
 
     def __getitem__(self, key: Any) -> Array:
-        found = self.elements()[key]
+        found = self.flat_view()[key]
         return found if not found.ndim else in_order(found, "C")
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Write elements; values begin again from the first where they are too few, as NumPy's do."""
+    def __setitem__(self, key: Any, value: ArrayLike) -> None:
+        """Write elements; repeat the values where there are too few, as NumPy does."""
         check_writeable(self.base, current(self.base)[1])
-        key = on_host(key) if isinstance(key, Array) else key
+        key = host_values(key) if isinstance(key, Array) else key
         places = np.arange(self.base.size)[key]
-        value = reshape(as_arrays(self.base, value)[1], (-1,))
+        value = reshape(arrays_like_first(self.base, value)[1], (-1,))
         if not value.size or not places.size:
             return
         if places.ndim:
@@ -93,11 +93,14 @@ class FlatIterator:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any) -> Any:
         return getattr(ufunc, method)(*[elements_of(x) for x in inputs], **options)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
         named = {name: elements_of(x) for name, x in kwargs.items()}
         return function(*[elements_of(x) for x in args], **named)
 
-    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DType = None, *, copy: bool | None = None) -> Any:
         return np.asarray(self.copy(), dtype=dtype)
 
     def __repr__(self) -> str:
@@ -105,7 +108,7 @@ class FlatIterator:
 
 
 def elements_of(value: Any) -> Any:
-    """A FlatIterator as an Array; lists and tuples with these for their parts; others as they are."""
+    """Replace each FlatIterator in nested lists and tuples by an Array of its elements."""
     if isinstance(value, list | tuple):
         return type(value)(elements_of(part) for part in value)
     return value.copy() if isinstance(value, FlatIterator) else value

@@ -1,9 +1,8 @@
 """NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
 
 Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The
-functions that it calls ask the Arrays again, and are recorded.  What makes an array of anything does
-not ask (``asarray``, ``empty`` and their kin), so a program gets globals of its own, in which these make
-Arrays.
+functions that it calls dispatch to the Arrays again, and are recorded.  Functions that make arrays, such
+as ``asarray`` and ``empty``, do not dispatch: a program gets copied globals in which they make Arrays.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import functools
 import numbers
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,17 +30,19 @@ from ..ops.manipulation_functions import reshape
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import exact, one_by_one, sums
-from .numpy_arguments import as_data, assembled
+from .numpy_arguments import ArrayLike, Axis, DType, assemble_argument, assembled
 
 NUMBERS = "biufc"  # kinds of dtypes
 NEWTON_STEPS = 3  # of roots: derivatives up to the seventh are right
-# Where the Arrays of the running call lie.
+# The device of the Arrays of the running call.
 DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
 
 
-# --- what a program gets in place of what makes arrays --------------------------------------------
-def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **options: Any) -> Any:
-    """``numpy.asarray``: an Array stays one, and what an Array can hold becomes one."""
+# --- replacements for functions that make arrays --------------------------------------------------
+def asarray_in_program(
+    a: Any, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
+) -> Any:
+    """Replace ``numpy.asarray``: an Array stays, and data that an Array can hold becomes an Array."""
     a = assembled(a)
     if isinstance(a, Array):
         found = a if dtype is None else astype(a, dtype, copy=False)
@@ -54,56 +55,58 @@ def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **option
     return creation.asarray(made, device=DEVICE.get(), copy=copy)
 
 
-def array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **layout: Any) -> Any:
-    """``numpy.array``."""
-    made = as_array(a, dtype, copy=copy)
+def array_in_program(
+    a: Any, dtype: DType = None, *, copy: bool | None = True, ndmin: int = 0, **layout: Any
+) -> Any:
+    made = asarray_in_program(a, dtype, copy=copy)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
 
 
 def maker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``numpy.zeros`` and its kin: NumPy's array with its layout, as an Array."""
-    return lambda *args, **options: as_array(function(*args, **options))
+    """Return a function such as ``numpy.zeros`` whose results become Arrays, with NumPy's layout."""
+    return lambda *args, **options: asarray_in_program(function(*args, **options))
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """``numpy.empty``, with zeros in it; of integers it is a list of lengths, which stays NumPy's."""
-    made = np.zeros(*args, **options)  # the same in each call, so that it can be replayed
-    return made if made.dtype.kind in "iu" else as_array(made)
+    """Replace ``numpy.empty``; arrays of integers stay NumPy's, since programs hold lengths in them."""
+    made = np.zeros(*args, **options)  # zeros are the same in each call, as a replay needs
+    return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
-    """``numpy.full``, which keeps the gradient of the value."""
-    value = as_array(fill_value)
-    made = as_array(np.zeros(shape, value.dtype if dtype is None else dtype))
+def full_in_program(shape: Any, fill_value: ArrayLike, dtype: DType = None, **layout: Any) -> Any:
+    """Replace ``numpy.full``; the result depends on the value."""
+    value = asarray_in_program(fill_value)
+    made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
     return made
 
 
 class Converter:
-    """``_array_converter`` of ``numpy._core._multiarray_umath``: a function's arguments as arrays."""
+    """Replacement for ``_array_converter`` of ``numpy._core._multiarray_umath``: arguments as arrays."""
 
     def __init__(self, *given: Any) -> None:
         self.given = given
-        self.arrays = tuple([as_array(x) for x in given])
+        self.arrays = tuple([asarray_in_program(x) for x in given])
 
-    def kept(self, arrays: Any) -> list[Any]:
-        """Python's numbers as they are, of other arguments what ``arrays`` has."""
+    def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
+        """Return ``arrays`` with Python's numbers among the arguments in their places."""
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
         return [x if type(x) in plain else other for x, other in pairs]
 
     def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert") -> tuple[Any, ...]:
-        """The arguments as arrays; Python's numbers, too, unless they are to be kept."""
-        return self.arrays if pyscalars == "convert" else tuple(self.kept(self.arrays))
+        """Return the arguments as arrays, with ``pyscalars="preserve"`` but Python's numbers."""
+        return (
+            self.arrays if pyscalars == "convert" else tuple(self.keep_python_numbers(self.arrays))
+        )
 
-    def result_type(self, extra_dtype: Any = None, *, ensure_inexact: bool = False) -> Any:
-        """The dtype to which the arguments promote."""
-        kinds = self.kept([x.dtype for x in self.arrays])
+    def result_type(self, extra_dtype: DType = None, *, ensure_inexact: bool = False) -> Any:
+        kinds = self.keep_python_numbers([x.dtype for x in self.arrays])
         kinds += [] if extra_dtype is None else [extra_dtype]
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
-    def wrap(self, arr: Any, to_scalar: Any = None) -> Any:
-        """A result: an Array, of any shape."""
+    def wrap(self, arr: Array, to_scalar: bool | None = None) -> Any:
+        """Return the result unchanged: an Array of shape () takes the place of a scalar."""
         return arr
 
     def __getitem__(self, at: int) -> Any:
@@ -114,18 +117,18 @@ class Converter:
 
 
 class OfArrays(type):
-    """The class of a class whose instances are NumPy's arrays and Arrays."""
+    """A metaclass: instances of its classes are NumPy's arrays and Arrays."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, np.ndarray | Array)
 
 
 class AnyArray(metaclass=OfArrays):
-    """``numpy.ndarray``, asked by ``isinstance``."""
+    """Replacement for ``numpy.ndarray`` in tests by ``isinstance``."""
 
 
-def nan_to_num(x: Any, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """``numpy.nan_to_num``, whose program writes to the parts of complex numbers."""
+def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
+    """Return ``numpy.nan_to_num``, whose program writes to views of the parts of complex numbers."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
@@ -137,12 +140,14 @@ def nan_to_num(x: Any, copy: bool = True, *more: Any, **named: Any) -> Any:
 
 
 def broadcast(*given: Any) -> Any:
-    """``numpy.broadcast``, asked for the common shape."""
+    """Replace ``numpy.broadcast``, which programs ask for the common shape."""
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
 
 
-def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tuple[slice, ...]]:
-    """``_pad_simple`` of ``numpy.pad``, which asks the array for its layout."""
+def grown(
+    array: Array, pad_width: Iterable[tuple[int, int]], fill_value: ArrayLike | None = None
+) -> tuple[Any, tuple[slice, ...]]:
+    """Replace ``_pad_simple`` of ``numpy.pad``, which reads the flags of the array."""
     flags = getattr(current(array)[1], "flags", None)
     ends = [
         (left, left + n, n + left + right)
@@ -150,7 +155,7 @@ def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tupl
     ]
     area = tuple([slice(start, stop) for start, stop, _ in ends])
     order: Any = "F" if flags is not None and flags.fnc else "C"
-    made = as_array(np.zeros([whole for *_, whole in ends], array.dtype, order=order))
+    made = asarray_in_program(np.zeros([whole for *_, whole in ends], array.dtype, order=order))
     if fill_value is not None:
         made[...] = fill_value
     made[area] = array
@@ -158,8 +163,8 @@ def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tupl
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """``numpy.piecewise``, which takes one condition also without a list."""
-    # NumPy's program sees it by its first element, which is a scalar there and here an Array.
+    """Return ``numpy.piecewise``, which also takes one condition without a list."""
+    # NumPy's program recognises that by the first element: a scalar of NumPy's, but here an Array.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     single = not several or (
         len(condlist) > 0
@@ -167,20 +172,20 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         and np.ndim(condlist[0]) == 0 < np.ndim(x)
     )
     return of_numpy(np.piecewise)(
-        x, [as_array(condlist)] if single else condlist, funclist, *args, **kw
+        x, [asarray_in_program(condlist)] if single else condlist, funclist, *args, **kw
     )
 
 
-def nanstd(a: Any, *args: Any, **options: Any) -> Any:
-    """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
+def nanstd(a: ArrayLike, *args: Any, **options: Any) -> Any:
+    """Return ``numpy.nanstd``; the derivative at a deviation of 0 is 0, as that of ``std``."""
     return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
 
 
-def roots(p: Any) -> Any:
-    """``numpy.roots``, with derivatives by coefficients that are 0 at either end, too.
+def roots_refined_by_newton(p: ArrayLike) -> Any:
+    """Return ``numpy.roots``, with derivatives also with respect to coefficients of 0 at either end.
 
-    NumPy leaves these out.  The roots move with them all the same: by Newton's steps, each of which
-    doubles the order to which derivatives are right.  A root 0 that is not simple has none: NaN.
+    NumPy leaves those coefficients out.  Newton's steps make the roots depend on them; each step doubles
+    the order to which derivatives are right.  The derivative of a multiple root 0 is NaN.
     """
     found = of_numpy(np.roots)(p)
     if not isinstance(p, Array) or not found.size or not bool((p[0] == 0) | (p[-1] == 0)):
@@ -196,17 +201,19 @@ def roots(p: Any) -> Any:
     return start - where(simple, stop_gradient(at) - at, sqrt(0.0 * p[-1]))
 
 
-def extremum_but_nan(function: Any, extremum: Any, neutral: float) -> Callable[..., Any]:
-    """``numpy.nanmax`` or ``nanmin``; neutral : what NaN becomes, to be no extremum.
+def extremum_but_nan(
+    function: Any, extremum: Callable[..., Any], neutral: float
+) -> Callable[..., Any]:
+    """Return ``numpy.nanmax`` or ``nanmin``; ``neutral`` replaces NaN and is no extremum.
 
-    With ``initial=`` NumPy's own program for what is no ndarray gives NaN where all elements are, and
-    its function for an ndarray the initial value.
+    With ``initial=``, where all elements are NaN, NumPy gives the initial value for an ndarray.  Its
+    program for other types, which runs here without ``initial=``, would give NaN.
     """
     program, missing = of_numpy(function), np._NoValue
 
     @functools.wraps(function)
-    def call(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = missing, initial: Any = missing,
+    def compute_extremum_but_nan(
+        a: Any, axis: Axis = None, out: Any = None, keepdims: Any = missing, initial: Any = missing,
         where: Any = missing,
     ) -> Any:  # fmt: skip
         options = {"axis": axis, "keepdims": keepdims, "where": where}
@@ -221,18 +228,16 @@ def extremum_but_nan(function: Any, extremum: Any, neutral: float) -> Callable[.
         y = extremum(np.where(nothing, neutral, a), initial=start, **options)
         return np.where(np.all(nothing, **options) & lacks, np.nan, y) if some else y
 
-    return call
+    return compute_extremum_but_nan
 
 
 def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
-    """``numpy.nanquantile`` and its kin, which take one line after the other: that of all at once, where
-    there is no NaN.
-    """
+    """Return ``function``, which takes one line after the other, or ``plain`` where there is no NaN."""
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
     @functools.wraps(function)
-    def call(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-        # Not by the values, as NumPy has it, and so the same in a replay: nothing is overwritten.
+    def compute_quantile_by_lines(a: ArrayLike, q: Any, *args: Any, **options: Any) -> Any:
+        # overwrite_input=False: the input of a replay must not change.
         args, options = (*args[:2], *[False] * len(args[2:3]), *args[3:]), {**options}
         options.pop("overwrite_input", None)
         data = current(a)[1] if isinstance(a, Array) else None
@@ -243,15 +248,15 @@ def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
         # The quantiles of one line lie side by side.
         return with_axes_in_memory(y, (*range(1, y.ndim), 0)) if np.ndim(q) else y
 
-    return call
+    return compute_quantile_by_lines
 
 
 def nanmedian_of_lines(
-    a: Any, axis: int = -1, out: Any = None, overwrite_input: bool = False
+    a: Any, axis: int = -1, out: None = None, overwrite_input: bool = False
 ) -> Any:
-    """``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
+    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
     ordered: Any = np.sort(a, axis=axis)  # NaN is last
-    order: Any = order_of(ordered)[:1] or "K"  # as the mask of a masked array of it lies
+    order: Any = order_of(ordered)[:1] or "K"  # the layout of a masked array's mask
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
     for _ in range(np.count_nonzero(count == 0)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())
@@ -260,11 +265,11 @@ def nanmedian_of_lines(
 
 
 def i0(x: Any) -> Any:
-    """``numpy.i0``, whose program is one of abs(x): near 0 its derivatives are those of the series.
+    """Return ``numpy.i0``; near 0, where its program of abs(x) has a corner, a series is differentiated.
 
-    Abramowitz and Stegun 9.6.12, of which 16 terms are exact where abs(x) is below 1.
+    Source: Abramowitz and Stegun 9.6.12, of which 16 terms are exact where abs(x) is below 1.
     """
-    x = as_array(x)
+    x = asarray_in_program(x)
     y = of_numpy(np.i0)(x)
     if x.dtype.kind != "f":
         return y
@@ -276,8 +281,10 @@ def i0(x: Any) -> Any:
     return np.where(near, with_value_of(y, series), y)
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *deprecated: Any, **options: Any) -> Any:
-    """``numpy.corrcoef``, whose program clips what rounding makes more than 1, and its slope with it."""
+def corrcoef(
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *deprecated: Any, **options: Any
+) -> Any:
+    """Return ``numpy.corrcoef``; the clip of rounded values to [-1, 1] keeps the derivative."""
     if deprecated or options.keys() - {"dtype"}:
         return of_numpy(np.corrcoef)(x, y, rowvar, *deprecated, **options)
     found: Any = of_numpy(np.cov)(x, y, rowvar, **options)
@@ -292,14 +299,14 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *deprecated: Any, **opt
 
 
 def with_value_of(value: Any, formula: Any) -> Any:
-    """A value, with the derivatives of a formula that is as good as equal to it."""
+    """Return ``value`` with the derivatives of ``formula``, which equals it but for rounding."""
     fixed: Any = stop_gradient(formula)
     value = stop_gradient(value)
     return formula + np.where(value == fixed, -0.0, value - fixed)
 
 
 def private(path: str) -> Any:
-    """A private name of NumPy's; None in versions that have it not."""
+    """Return NumPy's object under a private name; None in versions without it."""
     found: Any = np
     for name in path.split("."):
         found = getattr(found, name, None)
@@ -307,14 +314,14 @@ def private(path: str) -> Any:
 
 
 REPLACED: dict[Any, Any] = {
-    np.array: array,
-    np.asanyarray: as_array,
-    np.asarray: as_array,
-    np.ascontiguousarray: as_array,
-    np.asfortranarray: as_array,
+    np.array: array_in_program,
+    np.asanyarray: asarray_in_program,
+    np.asarray: asarray_in_program,
+    np.ascontiguousarray: asarray_in_program,
+    np.asfortranarray: asarray_in_program,
     np.broadcast: broadcast,
     np.empty: empty,
-    np.full: full,
+    np.full: full_in_program,
     np.ndarray: AnyArray,
     np.ones: maker(np.ones),
     np.zeros: maker(np.zeros),
@@ -323,16 +330,18 @@ REPLACED: dict[Any, Any] = {
     private("_core._multiarray_umath.interp_complex"): sums.interp,
     private("lib._arraypad_impl._pad_simple"): grown,
     private("lib._nanfunctions_impl._nanmedian_small"): nanmedian_of_lines,
-    private("linalg._linalg._makearray"): lambda a: (as_array(a), lambda found: found),
+    private("linalg._linalg._makearray"): lambda a: (asarray_in_program(a), lambda found: found),
 }
 
 
-# --- programs with globals of their own -----------------------------------------------------------
+# --- programs with copied globals -----------------------------------------------------------------
 class Warnings:
-    """The module ``warnings`` in NumPy's programs, which name the line of the function's user."""
+    """Replacement for the module ``warnings`` in NumPy's programs: warnings name the user's line."""
 
-    def warn(self, message: Any, category: Any = None, stacklevel: int = 1, **more: Any) -> None:
-        """Warn at the line that called NumPy's function, however far away that is."""
+    def warn(
+        self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
+    ) -> None:
+        """Warn at the user's line that called NumPy's function."""
         if not exact.SAID.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 
@@ -341,19 +350,19 @@ class Warnings:
 
 
 class Module:
-    """A module of NumPy's, as its programs see it here."""
+    """Replacement for a module of NumPy's that replaces each object when it is first read."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        found = replaced(getattr(self._module, name))
+        found = replace_numpys_global(getattr(self._module, name))
         setattr(self, name, found)
         return found
 
 
 class Program:
-    """A function of NumPy's in Python, which gets its globals when it is first called."""
+    """A function of NumPy's in Python, which gets copied globals at its first call."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -365,35 +374,36 @@ class Program:
         return self.ready(*args, **options)
 
 
-class Asked:
-    """A function of NumPy's that asks its arguments.
+class DispatchingFunction:
+    """A function of NumPy's that dispatches on its arguments, as programs call it here.
 
-    Lists of Arrays among them are made Arrays first, and so are results that are NumPy's.
+    Lists of Arrays among the arguments become Arrays first; results that are NumPy's become Arrays.
     """
 
     def __init__(self, function: Any) -> None:
         self.function = function
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        given = [as_data(self.function, x) for x in args]
-        named = {name: as_data(self.function, x) for name, x in options.items()}
+        given = [assemble_argument(self.function, x) for x in args]
+        named = {name: assemble_argument(self.function, x) for name, x in options.items()}
         return as_results(self.function(*given, **named))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
 
 
-# A table of var's for complex numbers, which it squares as pairs of real ones, in place.
+# The dtypes whose squares NumPy's program of var computes in place, in a view of real numbers.  In its
+# copied globals the table is empty, so that var multiplies by the conjugate instead.
 COMPLEX = private("_core._methods._complex_to_float")
 GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """The program with globals in which what makes arrays makes Arrays."""
+    """Copy a program, with globals in which functions that make arrays make Arrays."""
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
-            name: value if name.startswith("__") else replaced(value)
+            name: value if name.startswith("__") else replace_numpys_global(value)
             for name, value in home.items()
         }  # fmt: skip
     made = types.FunctionType(
@@ -404,59 +414,59 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
     return made
 
 
-def replaced(value: Any) -> Any:
-    """What a program of NumPy's gets in the place of one of its globals."""
+def replace_numpys_global(value: Any) -> Any:
+    """Return the replacement for a global of NumPy's programs, or the global itself."""
     if value is None:
         return None
     if value is warnings:
         return Warnings()
     if isinstance(value, types.ModuleType):
-        # np.ma makes masked arrays, which are not ours.
+        # np.ma makes masked arrays, which have no counterpart.
         plain = value.__name__.partition(".")[0] != "numpy" or value.__name__ == "numpy.ma"
         return value if plain else Module(value)
     if value is COMPLEX:
         return {}
     if type(value) is dict:
-        return {key: replaced(part) for key, part in value.items()}
+        return {key: replace_numpys_global(part) for key, part in value.items()}
     if type(value).__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
         return REPLACED[value]
     if hasattr(value, "_implementation"):
-        return Asked(value)
+        return DispatchingFunction(value)
     if isinstance(value, types.FunctionType) and (value.__module__ or "").startswith("numpy"):
         return Program(value)
     return value
 
 
 def of_numpy(function: Any) -> Callable[..., Any]:
-    """NumPy's implementation of one of its functions, on Arrays."""
+    """Return NumPy's implementation of one of its functions, on Arrays."""
     call: Callable[..., Any] = functools.wraps(function)(program_of(function._implementation))
     return call
 
 
-def program_of(function: Any) -> Callable[..., Any]:
-    """A program of NumPy's, on Arrays."""
+def program_of(function: types.FunctionType) -> Callable[..., Any]:
+    """Return a program of NumPy's, on Arrays, also under ``vmap``."""
     program, name = Program(function), f"np.{function.__name__}"
 
-    def run(*args: Any, **options: Any) -> Any:
+    def run_numpys_program(*args: Any, **options: Any) -> Any:
         given, named = as_results((args, options))
         return as_results(program(*given, **named))
 
-    def call(*args: Any, **options: Any) -> Any:
-        home = next((x.device for x in one_by_one.arrays_in((args, options))), DEVICE.get())
+    def call_numpys_program(*args: Any, **options: Any) -> Any:
+        home = next((x.device for x in one_by_one.iterate_arrays((args, options))), DEVICE.get())
         try:
             with Setting(DEVICE, home):
-                return one_by_one.together_or_one_by_one(name, run, args, options)
+                return one_by_one.together_or_one_by_one(name, run_numpys_program, args, options)
         except Exception as error:
             if not raised_by_numpy(error):
                 raise
             kept = errors.ON_PURPOSE
             raise errors.failure(name, error, verb="", kept=kept) from error
 
-    return call
+    return call_numpys_program
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Whether an error comes from a line of NumPy's, so that it does not name the function yet."""
+    """Return True if a line of NumPy's raised the error, which then does not name the function yet."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -464,9 +474,9 @@ def raised_by_numpy(error: Exception) -> bool:
 
 
 def as_results(value: Any) -> Any:
-    """A nesting in which NumPy's arrays are Arrays; its integers, which may be lengths, stay."""
+    """Convert NumPy's arrays in a nesting to Arrays; its integers stay, since they may be lengths."""
     if isinstance(value, np.ndarray | np.inexact | np.bool):
-        return as_array(value)
+        return asarray_in_program(value)
     if type(value) is dict:
         return {key: as_results(part) for key, part in value.items()}
     if type(value) in (list, tuple):
@@ -498,5 +508,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),
     np.nanstd: nanstd,
     np.piecewise: piecewise,
-    np.roots: roots,
+    np.roots: roots_refined_by_newton,
 }  # fmt: skip

@@ -1,12 +1,13 @@
-"""NumPy's products, norms and fits that the standard has not, on Arrays."""
+"""NumPy's products, factorisations, norms and transforms with parameters that the standard lacks."""
 
 from __future__ import annotations
 
 import math
 import string
 import warnings
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .._array.views import current, in_order
 from .._define.define_op import stop_gradient
 from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import storage_of
-from .._util.errors import describe, refuse, shown, stacklevel, user_line
+from .._util.errors import describe, raise_documented, short_repr, stacklevel, user_line
 from .._util.versions import NUMPY
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
@@ -30,42 +31,52 @@ from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape
 from ..ops.searching_functions import count_nonzero, where
 from . import exact
 from .implementations import of_numpy
-from .numpy_arguments import array_of, as_arrays, as_operands, axes_of, cast, into, on_host
-from .pieces import is_fortran, laid_out
+from .numpy_arguments import (
+    ArrayLike,
+    Axis,
+    Casting,
+    DType,
+    array_of,
+    arrays_like_first,
+    as_operands,
+    cast_checked,
+    host_values,
+    into,
+    normalize_axes,
+)
+from .pieces import is_fortran, laid_out_in_order
+
+Order: TypeAlias = Literal["fro", "nuc"] | float | None  # of a norm
 
 
 def einsum(
-    *operands: Any,
-    optimize: Any = False,
-    dtype: Any = None,
-    casting: str = "safe",
-    order: str = "K",
-    out: Array | None = None,
-) -> Array:
-    """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
+    *operands: Any, optimize: Any = False, dtype: DType = None, casting: Casting = "safe",
+    order: str = "K", out: Array | None = None,
+) -> Array:  # fmt: skip
+    """Return ``numpy.einsum``; subscripts may also be lists of numbers, one behind each operand."""
     if isinstance(operands[0], str):
-        subscripts, arrays = operands[0], as_arrays(*operands[1:])
+        subscripts, arrays = operands[0], arrays_like_first(*operands[1:])
     else:
-        arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
+        arrays = arrays_like_first(*operands[: len(operands) // 2 * 2 : 2])
         letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
         arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
         subscripts = ",".join(letters) + arrow
     common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    given, arrays = arrays, [cast("np.einsum", x, common, casting) for x in arrays]
-    # The standard's sums of small integers are of int64; NumPy's keep the dtype.
+    given, arrays = arrays, [cast_checked("np.einsum", x, common, casting) for x in arrays]
+    # The standard sums small integers in int64; NumPy's einsum keeps the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
     if out is not None:
-        # What NumPy computes by products it assigns, and that casts.
+        # With optimize= NumPy ends with an assignment, which casts anything.
         return into(out, y, "unsafe" if optimize else casting)
-    if any(x.dtype != common for x in given):  # NumPy goes by their layouts before the cast
+    if any(x.dtype != common for x in given):  # NumPy's layout follows the operands before the cast
         path = _einsum.order_of(subscripts, given, optimize) if optimize else None
         y = _einsum.einsum_layout(y, subscripts, given, path)
     if order in ("A", "a"):
         order = "F" if all(is_fortran(x) for x in given) else "C"
-    return laid_out(y, order.upper(), y)
+    return laid_out_in_order(y, order.upper(), y)
 
 
-def letter(i: Any) -> str:
+def letter(i: int | EllipsisType) -> str:
     if i is Ellipsis:
         return "..."
     if not 0 <= i < 52:
@@ -73,8 +84,8 @@ def letter(i: Any) -> str:
     return (string.ascii_uppercase + string.ascii_lowercase)[i]
 
 
-def dot(a: Any, b: Any) -> Array:
-    """Dot product, as ``numpy.dot`` has it.
+def dot(a: ArrayLike, b: ArrayLike) -> Array:
+    """Compute the dot product, as ``numpy.dot`` does.
 
     Parameters
     ----------
@@ -86,7 +97,7 @@ def dot(a: Any, b: Any) -> Array:
     Returns
     -------
     Array
-        Of scalars the product, of matrices and vectors the matrix product; in general the sum
+        The product of scalars, the matrix product of matrices and vectors; in general the sum
         over the last axis of a and the last but one of b.
 
     Raises
@@ -104,45 +115,41 @@ def dot(a: Any, b: Any) -> Array:
             return in_order(product, "C") if usual else product
         if max(a.ndim, b.ndim) <= 2:
             return in_order(matmul(a, b), "C")
-        return of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
+        return dot_of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
     except Exception as error:
-        refuse(error, "dot", a, b)
+        raise_documented(error, "dot", a, b)
 
 
-def of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:
-    """The sums over the last axis of a and another of b, which NumPy forms one by one."""
+def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
+    """Sum products over the last axis of a and ``axis`` of b, in NumPy's order: one sum per element."""
 
-    def product() -> Array:
+    def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
 
-    found: Array = exact.exactly(function, product, (a, b), {})
+    found: Array = exact.exactly(function, sum_products, (a, b), {})
     return found
 
 
-def outer(a: Any, b: Any) -> Array:
-    """See ``numpy.outer``."""
+def numpy_outer(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = as_operands(a, b)
     return linalg.outer(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
-def inner(a: Any, b: Any) -> Array:
-    """See ``numpy.inner``."""
+def numpy_inner(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = as_operands(a, b)
     if not a.ndim or not b.ndim:
         return dot(a, b)
     if max(a.ndim, b.ndim) > 2:
-        return of_stacks(np.inner, a, b, -1)
+        return dot_of_stacks(np.inner, a, b, -1)
     return in_order(tensordot(a, b, axes=([-1], [-1])), "C")
 
 
-def vdot(a: Any, b: Any) -> Array:
-    """See ``numpy.vdot``."""
-    a, b = as_arrays(a, b)
+def vdot(a: ArrayLike, b: ArrayLike) -> Array:
+    a, b = arrays_like_first(a, b)
     return vecdot(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
-def kron(a: Any, b: Any) -> Array:
-    """See ``numpy.kron``."""
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     a, b = as_operands(a, b)
     n = max(a.ndim, b.ndim)
     of_a, of_b = ((1,) * (n - x.ndim) + x.shape for x in (a, b))
@@ -151,30 +158,33 @@ def kron(a: Any, b: Any) -> Array:
     return reshape(spread[0] * spread[1], tuple([i * j for i, j in zip(of_a, of_b, strict=True)]))
 
 
-LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # of vectors that have a vector product
+CROSS_LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # NumPy 2.5 removed vectors of length 2
 
 
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Array:
-    """See ``numpy.cross``."""
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+    axis: int | None = None,
+) -> Array:  # fmt: skip
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
+    a, b = (
+        moveaxis(x, at, -1) for x, at in zip(arrays_like_first(a, b), (axisa, axisb), strict=True)
+    )
     lengths = {a.shape[-1], b.shape[-1]}
-    if 2 in lengths <= LENGTHS:  # NumPy says that it is to lose them
+    if 2 in lengths <= CROSS_LENGTHS:  # NumPy warns that they are deprecated
         return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
     if lengths != {3}:
         raise ValueError(
-            f"np.cross: vectors of length {' or '.join(map(str, sorted(LENGTHS)))}, got "
+            f"np.cross: vectors of length {' or '.join(map(str, sorted(CROSS_LENGTHS)))}, got "
             f"{describe(a)} and {describe(b)} [at {user_line()}]"
         )
     return moveaxis(in_order(linalg.cross(a, b), "C"), -1, axisc)
 
 
 def of_planes(a: Array, b: Array, axisc: int) -> Array:
-    """The vector product where vectors of length 2 lie in the plane; of two such, what stands on it.
+    """Return the vector product where a or b has length 2, thus a third element of 0.
 
-    No product with a third element of 0 is made: beside an infinity it would be NaN.
+    Of two such vectors only the third element is returned.  No product with that 0 is computed, since
+    0 times infinity is NaN.
     """
     upright = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if a.shape[-1] == b.shape[-1]:
@@ -186,10 +196,9 @@ def of_planes(a: Array, b: Array, axisc: int) -> Array:
     return moveaxis(stack(parts, axis=-1), -1, axisc)
 
 
-def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+def numpy_svd(
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """See ``numpy.linalg.svd``."""
     a = array_of(a)
     if hermitian:
         return of_hermitian(a, full_matrices, compute_uv, hermitian)
@@ -199,48 +208,45 @@ def svd(
 of_hermitian = of_numpy(np.linalg.svd)
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:
-    """See ``numpy.linalg.eigh``."""
+def numpy_eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     return linalg.eigh(from_triangle("eigh", a, UPLO))
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Array:
-    """See ``numpy.linalg.eigvalsh``."""
+def numpy_eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
 
 
-def cholesky(a: Any, /, *, upper: bool = False) -> Array:
-    """See ``numpy.linalg.cholesky``: with ``upper`` the upper triangle is read, too."""
+def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
+    """Return ``numpy.linalg.cholesky``; with ``upper`` the upper triangle of a is read."""
     if not upper:
         return linalg.cholesky(array_of(a))
     lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
     return adjoint(lower, namespace())
 
 
-def from_triangle(name: str, a: Any, UPLO: str) -> Array:
-    """Hermitian matrices in whose lower triangle, which functions read, the meant one lies."""
+def from_triangle(name: str, a: ArrayLike, UPLO: str) -> Array:
+    """Return Hermitian matrices whose lower triangle, which our ops read, is the one UPLO names."""
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueError(
-            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {shown(UPLO)} [at {user_line()}]"
+            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {short_repr(UPLO)} [at {user_line()}]"
         )
     a = array_of(a)
     return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
 
 
-def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
-    """See ``numpy.linalg.qr``; with mode="r" R alone."""
+def numpy_qr(a: ArrayLike, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    """Return ``numpy.linalg.qr``; with mode="r" R alone."""
     if mode not in ("reduced", "complete", "r"):
         raise TypeError(
-            f"np.linalg.qr of Arrays has no mode={shown(mode)}, only 'reduced', 'complete' and 'r' "
+            f"np.linalg.qr of Arrays has no mode={short_repr(mode)}, only 'reduced', 'complete' and 'r' "
             f"[at {user_line()}]"
         )
     a = array_of(a)
     return linalg.qr(a).R if mode == "r" else linalg.qr(a, mode=mode)
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
-    """See ``numpy.linalg.tensorsolve``."""
-    a, b = as_arrays(a, b)
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
+    a, b = arrays_like_first(a, b)
     if axes is not None:
         a = moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
     shape = a.shape[b.ndim :]
@@ -253,35 +259,38 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
     return reshape(linalg.solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
-    """See ``numpy.linalg.pinv``; what ``hermitian`` says is not asked for."""
+def numpy_pinv(
+    a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
+) -> Array:
+    """Return ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
     tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     return linalg.pinv(array_of(a), rtol=tolerance)
 
 
-def eigvals(a: Any) -> Array:
-    """See ``numpy.linalg.eigvals``: complex, but before NumPy 2.5 if a real matrix's are real."""
+def numpy_eigvals(a: ArrayLike) -> Array:
+    """Return ``numpy.linalg.eigvals``: real where ``are_given_as_real`` says so, else complex."""
     a = array_of(a)
     values = linalg.eigvals(a)
     return elementwise.real(values) if are_given_as_real(a, values) else values
 
 
 def are_given_as_real(a: Array, values: Array) -> bool:
-    """Whether NumPy gives eigenvalues as real numbers: before 2.5, where a and all of them are real.
+    """Return True if NumPy gives these eigenvalues of a as real numbers.
 
-    That is not known under ``vmap``, where they stay complex.
+    It does so before version 2.5 if a is real and all imaginary parts are 0.  Under ``vmap`` values are
+    unknown here, so eigenvalues stay complex.
     """
     if NUMPY >= (2, 5):
         return False
     data = current(values)[1]
     many = storage_of(data).many
-    return a.dtype.kind != "c" and not many and not np.any(np.imag(on_host(values)))
+    return a.dtype.kind != "c" and not many and not np.any(np.imag(host_values(values)))
 
 
-def eig(a: Any) -> Any:
-    """See ``numpy.linalg.eig``: of the dtypes that ``eigvals`` has."""
+def numpy_eig(a: ArrayLike) -> Any:
+    """Return ``numpy.linalg.eig``, with the dtypes of ``numpy_eigvals``."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
     if not are_given_as_real(a, values):
@@ -289,17 +298,17 @@ def eig(a: Any) -> Any:
     return type(found)(elementwise.real(values), elementwise.real(vectors))
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """See ``numpy.linalg.norm``; the norms of the namespace, whose gradient at 0 is 0."""
+def norm(x: ArrayLike, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Return ``numpy.linalg.norm``, whose gradient at 0 is 0."""
     x = array_of(x)
     x = x if x.dtype.kind in "fc" else astype(x, np.float64)
     if ord is None and (axis is None or np.ndim(axis) == 0):
         return linalg.vector_norm(x, axis=axis, keepdims=keepdims)
-    places = axes_of("norm", x, axis)
+    places = normalize_axes("norm", x, axis)
     if len(places) == 1:
         if isinstance(ord, str):
             raise ValueError(
-                f"np.linalg.norm: a vector has no {shown(ord)} norm [at {user_line()}]"
+                f"np.linalg.norm: a vector has no {short_repr(ord)} norm [at {user_line()}]"
             )
         return linalg.vector_norm(
             x, axis=places[0], ord=2 if ord is None else ord, keepdims=keepdims
@@ -314,8 +323,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return reshape(found, kept) if keepdims else found
 
 
-def cond(x: Any, p: Any = None) -> Array:
-    """See ``numpy.linalg.cond``."""
+def cond(x: ArrayLike, p: Order = None) -> Array:
     x = array_of(x)
     if 0 in x.shape[-2:]:
         raise np.linalg.LinAlgError(
@@ -323,7 +331,7 @@ def cond(x: Any, p: Any = None) -> Array:
         )
     infinite = elementwise.logical_not(utilities.all(elementwise.isfinite(x), axis=(-2, -1)))
     if holds_anywhere(current(infinite)[1]):
-        # NumPy gives NaN or infinity, from 2.5 on for every p: the slope is not finite, either.
+        # NumPy gives NaN or infinity (since 2.5 for every p), so the derivative is not finite, either.
         finite = where(infinite[..., None, None], eye(*x.shape[-2:], dtype=x.dtype), x)
         return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
@@ -336,24 +344,25 @@ def cond(x: Any, p: Any = None) -> Array:
     )  # where LU has a pivot of 0, and inv raises
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)
-    # Its slope where x is singular is infinite, or NaN.
+    # Where x is singular the derivative is infinite or NaN.
     found = norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
     return infinite_where_nan(found, norm)
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Return condition numbers that are infinite, as their slopes, where a zero was divided by zero."""
+    """Replace NaN by 1 / ``zero``, whose value and derivative are infinite where ``zero`` is 0."""
     return where(elementwise.isnan(found), 1.0 / zero, found)
 
 
 def squared_modulus(x: Array) -> Array:
-    """``abs(x) ** 2``, without the root."""
     return elementwise.real(x * elementwise.conj(x)) if x.dtype.kind == "c" else x * x
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
-    """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
-    a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in as_arrays(a, b))
+def numpy_lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None
+) -> tuple[Array, Array, int, Array]:
+    """Return ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
+    a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in arrays_like_first(a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise np.linalg.LinAlgError(
             f"np.linalg.lstsq: needs a matrix and as many rows beside it, got {describe(a)} and "
@@ -365,9 +374,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     data = current(a)[1]
     rank: Any
     if type(data) is np.ndarray:
-        # Which singular values count may hang on their last bits, so NumPy counts them.
+        # The rank may depend on the last bits of a singular value, so NumPy computes it.
         rank = int(np.linalg.lstsq(data, np.zeros(m, data.dtype), rcond)[2])
-        rcond = between(on_host(values), rank)
+        rcond = tolerance_for_rank(host_values(values), rank)
     else:
         rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
         rank = count_nonzero(values > rcond * values[:1])
@@ -382,34 +391,38 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     return x, left_over, rank, values
 
 
-def between(values: Any, rank: int) -> float:
-    """A tolerance relative to the greatest singular value that only the first ``rank`` exceed."""
+def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
+    """Return a tolerance, relative to the greatest singular value, that ``rank`` of them exceed."""
     if not rank:
         return 1.0
     below = values[rank] if rank < len(values) else 0.0
     return float((values[rank - 1] + below) / (2.0 * values[0]))
 
 
-def sinc(x: Any) -> Array:
-    """See ``numpy.sinc``."""
+def sinc(x: ArrayLike) -> Array:
     return elementwise.sinc_derivative(array_of(x), order=0)
 
 
 def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
-    """``numpy.fft.fftn`` and its kin; fft2 and its kin are of the last two axes."""
+    """Return a transform over several axes, such as ``numpy.fft.fftn``; ``usual``: the default axes."""
     function = getattr(fft, name)
 
-    def call(a: Any, s: Any = None, axes: Any = usual, norm: str | None = None) -> Array:
+    def transform_over_axes(
+        a: ArrayLike, s: Sequence[int | None] | None = None, axes: Sequence[int] | None = usual,
+        norm: str | None = None,
+    ) -> Array:  # fmt: skip
         a = array_of(a)
         if s is not None:
             s, axes = lengths(name, a, s, axes)
         return function(a, s=s, axes=axes, norm=norm or "backward")
 
-    return call
+    return transform_over_axes
 
 
-def lengths(name: str, a: Array, s: Any, axes: Any) -> tuple[Any, Any]:
-    """The lengths and axes of a transform: -1 is the length that there is, and so is None."""
+def lengths(
+    name: str, a: Array, s: Sequence[int | None], axes: Sequence[int] | None
+) -> tuple[Any, Any]:
+    """Return the lengths and axes of a transform; a length of -1 or None is that of the axis."""
     s = [*s]
     if axes is None:
         warn(
@@ -431,7 +444,6 @@ def lengths(name: str, a: Array, s: Any, axes: Any) -> tuple[Any, Any]:
 
 
 def warn(message: str) -> None:
-    """NumPy's warning of what it is to lose."""
     warnings.warn(message, DeprecationWarning, stacklevel=stacklevel())
 
 
@@ -447,21 +459,21 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.fft.irfftn: over_axes("irfftn"),
     np.fft.rfft2: over_axes("rfftn", (-2, -1)),
     np.fft.rfftn: over_axes("rfftn"),
-    np.inner: inner,
+    np.inner: numpy_inner,
     np.kron: kron,
-    np.linalg.cholesky: cholesky,
+    np.linalg.cholesky: numpy_cholesky,
     np.linalg.cond: cond,
     np.linalg.norm: norm,
-    np.linalg.eig: eig,
-    np.linalg.eigvals: eigvals,
-    np.linalg.eigh: eigh,
-    np.linalg.eigvalsh: eigvalsh,
-    np.linalg.lstsq: lstsq,
-    np.linalg.pinv: pinv,
-    np.linalg.qr: qr,
-    np.linalg.svd: svd,
+    np.linalg.eig: numpy_eig,
+    np.linalg.eigvals: numpy_eigvals,
+    np.linalg.eigh: numpy_eigh,
+    np.linalg.eigvalsh: numpy_eigvalsh,
+    np.linalg.lstsq: numpy_lstsq,
+    np.linalg.pinv: numpy_pinv,
+    np.linalg.qr: numpy_qr,
+    np.linalg.svd: numpy_svd,
     np.linalg.tensorsolve: tensorsolve,
-    np.outer: outer,
+    np.outer: numpy_outer,
     np.sinc: sinc,
     np.vdot: vdot,
 }

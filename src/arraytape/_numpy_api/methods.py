@@ -1,4 +1,4 @@
-"""NumPy's methods of arrays, beyond those of the standard: each is a function of the namespace.
+"""NumPy's methods of arrays, which the standard lacks.
 
 ``_numpy_hook`` attaches ``METHODS`` to Array, and knows the names before this module is imported.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,35 +27,45 @@ from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
 from .flat_iterator import FlatIterator
 from .linear_algebra import dot
-from .numpy_arguments import Axis, as_arrays, cast, on_axis, shape_of, without_gradient
+from .numpy_arguments import (
+    ArrayLike,
+    Axis,
+    Casting,
+    DType,
+    arrays_like_first,
+    cast_checked,
+    normalize_shape,
+    on_axis,
+    without_gradient,
+)
 
 
 def position_of(name: str) -> Callable[..., Array]:
-    """``argmax`` or ``argmin``, with the axis in NumPy's place."""
+    """Return ``argmax`` or ``argmin`` with ``axis`` as its first positional parameter."""
     function = getattr(searching, name)
 
-    def method(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    def find_position(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
         return function(x, axis=axis, keepdims=keepdims)
 
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = reductions.documented(
+    find_position.__name__ = find_position.__qualname__ = name
+    find_position.__doc__ = reductions.documented(
         name, "keepdims", axis="The axis; None: of all elements."
     )
-    return method
+    return find_position
 
 
 # --- shapes ------------------------------------------------------------------------------------
 def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-    """Give the elements another shape: ``reshape`` as a method.
+    """Reshape the array: ``reshape`` as a method.
 
     Parameters
     ----------
     *shape : int | tuple[int, ...]
         The new shape, as a tuple or as lengths one by one; one may be -1.
     order : str, default: 'C'
-        In which order elements are read and written, as of ``numpy.reshape``.
+        The order in which elements are read and written, as in ``numpy.reshape``.
     copy : bool | None, default: None
-        True: always copy; None: where no view is possible; False: never.
+        True: always copy; None: copy only if no view is possible; False: never copy.
 
     Returns
     -------
@@ -67,11 +77,11 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = shape_of("reshape", shape[0] if len(shape) == 1 else shape)
+    shape = normalize_shape("reshape", shape[0] if len(shape) == 1 else shape)
     if isinstance(order, str) and order == "C":
         return manipulation.reshape(x, shape, copy=copy)
     pieces.check_order(order)
-    return pieces.reshaped(x, shape, order, copy=copy)
+    return pieces.numpy_reshape(x, shape, order, copy=copy)
 
 
 def transpose(x: Array, *axes: Any) -> Array:
@@ -99,14 +109,14 @@ def transpose(x: Array, *axes: Any) -> Array:
 
 
 def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
-    """Put two axes into each other's place.
+    """Exchange two axes.
 
     Parameters
     ----------
     axis1 : int
-        One of them.
+        The first axis.
     axis2 : int
-        The other one.
+        The second axis.
 
     Returns
     -------
@@ -125,7 +135,7 @@ def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def squeeze(x: Array, axis: Axis = None) -> Array:
-    """Leave out axes of length 1: ``squeeze`` as a method.
+    """Remove axes of length 1: ``squeeze`` as a method.
 
     Parameters
     ----------
@@ -146,7 +156,7 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     """
     if x._state & SCALAR:
         return x
-    if not x.ndim and axis in (0, -1):  # axes that NumPy allows to scalars' arrays
+    if not x.ndim and axis in (0, -1):  # NumPy allows these axes for arrays of shape ()
         return x[...]
     ones = tuple([i for i, n in enumerate(x.shape) if n == 1])
     return manipulation.squeeze(x, ones if axis is None else axis)
@@ -158,19 +168,19 @@ def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
     Parameters
     ----------
     repeats : int | Array
-        How often: for all elements, or one number for each.
+        The number of repetitions: one for all elements, or one for each.
     axis : int | None, default: None
         The axis; None: x is flattened first.
 
     Returns
     -------
     Array
-        Of the dtype of x.
+        The repeated elements, of the dtype of x.
 
     Raises
     ------
     ValueError
-        When a number of repeats is negative, or there is not one for each element.
+        When a number of repetitions is negative, or there is not one for each element.
     IndexError
         When there is no such axis.
     """
@@ -180,7 +190,7 @@ def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
 
 # --- copies ------------------------------------------------------------------------------------
 def astype(
-    x: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+    x: Array, dtype: DType, order: str = "K", casting: Casting = "unsafe", subok: bool = True,
     copy: bool = True,
 ) -> Array:  # fmt: skip
     """Cast to another dtype: ``astype`` as a method.
@@ -188,20 +198,20 @@ def astype(
     Parameters
     ----------
     dtype : dtype
-        The dtype of the result.  An integer or boolean one cuts the gradient.
+        The dtype of the result.  An integer or boolean dtype cuts the gradient.
     order : str, default: 'K'
-        The layout of the result in memory, as of ``numpy.asarray``.
+        The layout of the result in memory, as in ``numpy.asarray``.
     casting : str, default: 'unsafe'
-        Which casts are allowed, as of ``numpy.can_cast``.
+        The casts that are allowed, as in ``numpy.can_cast``.
     subok : bool, default: True
         Not used.
     copy : bool, default: True
-        Whether the result is a copy also where the dtype does not change.
+        True: copy also if the dtype does not change.
 
     Returns
     -------
     Array
-        Of the shape of x; x itself when nothing changes and copy=False.
+        The cast elements in the shape of x; x itself if nothing changes and copy=False.
 
     Raises
     ------
@@ -209,8 +219,8 @@ def astype(
         When dtype is no dtype, or the cast is not allowed.
     """
     if casting != "unsafe":
-        cast("astype", x, dtype, casting)
-    return pieces.laid_out(dtypes.astype(x, dtype, copy=copy), order, x)
+        cast_checked("astype", x, dtype, casting)
+    return pieces.laid_out_in_order(dtypes.astype(x, dtype, copy=copy), order, x)
 
 
 def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
@@ -219,16 +229,17 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Parameters
     ----------
     order : str, default: 'C'
-        The layout of the copy in memory: 'C', 'F', 'A' ('F' where x lies so) or 'K' (as x).
+        The layout of the copy in memory: 'C', 'F', 'A' ('F' if x has Fortran's layout, else 'C') or 'K'
+        (the layout of x).
     subok : bool, default: False
         Not used.
 
     Returns
     -------
     Array
-        A copy in memory of its own.
+        The copy.
     """
-    y = pieces.laid_out(copied(x), order, x)
+    y = pieces.laid_out_in_order(copied(x), order, x)
     y._state |= x._state & SCALAR
     return y
 
@@ -239,7 +250,7 @@ def flatten(x: Array, order: str = "C") -> Array:
     Parameters
     ----------
     order : str, default: 'C'
-        In which order elements are read, as of ``numpy.ravel``.
+        The order in which elements are read, as in ``numpy.ravel``.
 
     Returns
     -------
@@ -249,14 +260,15 @@ def flatten(x: Array, order: str = "C") -> Array:
     return copied(pieces.ravel(x, order))
 
 
-def view(x: Array, dtype: Any = None) -> Array:
+def view(x: Array, dtype: DType = None) -> Array:
     """Make another handle on x, or read pairs of real numbers as complex ones.
 
     Parameters
     ----------
     dtype : dtype | None, default: None
-        None or that of x: a view.  The complex dtype of the same precision, or back: pairs along
-        the last axis are read as complex numbers, in a read-only copy.
+        None or the dtype of x: a view.  Between a real dtype and the complex one of the same precision:
+        pairs of real numbers along the last axis are read as complex numbers, or back, in a read-only
+        copy.
 
     Returns
     -------
@@ -279,11 +291,11 @@ def view(x: Array, dtype: Any = None) -> Array:
             f"view: {describe(x)} cannot be read as {wanted} [at {user_line()}]; a real dtype only as "
             "the complex one of its precision and back: use astype to convert"
         )
-    return read_only(dtypes.reinterpreted(x, wanted.kind))  # a write to it would not arrive in x
+    return read_only(dtypes.reinterpreted(x, wanted.kind))  # a write to the copy would not change x
 
 
 # --- elements ----------------------------------------------------------------------------------
-def clip(x: Array, min: Any = None, max: Any = None) -> Array:
+def clip(x: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Limit each element to an interval, as ``numpy.clip`` does.
 
     Parameters
@@ -296,23 +308,23 @@ def clip(x: Array, min: Any = None, max: Any = None) -> Array:
     Returns
     -------
     Array
-        As of ``clip``; integers between floats become floats.
+        The result of ``clip``; integers between floats become floats.
 
     Raises
     ------
     ValueError
         When the shapes do not broadcast.
     """
-    return exact.exactly(np.clip, lambda: selection.clip(x, min, max), (x, min, max), {})
+    return exact.exactly(np.clip, lambda: selection.numpy_clip(x, min, max), (x, min, max), {})
 
 
-def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
+def compress(x: Array, condition: ArrayLike, axis: int | None = None) -> Array:
     """Select slices along an axis, as ``numpy.compress`` does.
 
     Parameters
     ----------
     condition : Array | list
-        A truth for each slice.
+        A boolean for each slice.
     axis : int | None, default: None
         The axis; None: x is flattened first.
 
@@ -326,25 +338,25 @@ def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
     IndexError
         When there is no such axis, or the condition is longer than it.
     """
-    return pieces.compress(condition, x, axis)
+    return pieces.numpy_compress(condition, x, axis)
 
 
 def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Array:
-    """Take elements at some places, as ``numpy.take`` does.
+    """Take elements by index, as ``numpy.take`` does.
 
     Parameters
     ----------
     indices : Array | int | list
-        Places along the axis, in any shape; negative ones count from the end.
+        Indices along the axis, in any shape; negative ones count from the end.
     axis : int | None, default: None
         The axis; None: x is flattened first.
     mode : str, default: 'raise'
-        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
+        The treatment of indices that are out of range: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
     Array
-        Of the dtype of x, with the shape of indices in the place of the axis.
+        The elements, of the dtype of x; the shape of indices replaces the axis.
 
     Raises
     ------
@@ -363,10 +375,10 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
 
 
 def argsort(
-    x: Array, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    x: Array, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """Indices that sort along an axis: ``argsort`` as a method.
+    """Find the indices that sort along an axis: ``argsort`` as a method.
 
     Parameters
     ----------
@@ -377,14 +389,14 @@ def argsort(
     order : None, default: None
         Names of fields, which no Array has.
     stable : bool | None, default: None
-        Whether equal elements keep their order; they do so in any case.
+        Not used: equal elements always keep their order.
     descending : bool | None, default: None
-        Whether the greatest comes first; NaN comes last all the same.
+        True: the greatest element comes first.  NaN comes last in either order.
 
     Returns
     -------
     Array
-        Of the shape of x; its dtype is int64.
+        Indices of dtype int64, in the shape of x.
 
     Raises
     ------
@@ -401,7 +413,6 @@ def argsort(
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
-    """x with two axes moved to the end."""
     ends = [normalize_axis_index("diagonal", x, axis) for axis in (axis1, axis2)]
     return permute_dims(x, tuple([i for i in range(x.ndim) if i not in ends] + ends))
 
@@ -421,7 +432,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     Returns
     -------
     Array
-        The diagonals along the last axis, to read.
+        A read-only view with the diagonals along the last axis.
 
     Raises
     ------
@@ -433,7 +444,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     return linalg.diagonal(last_two(x, axis1, axis2), offset=offset)
 
 
-def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Array:
+def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None) -> Array:
     """Sum over a diagonal, of the first two axes unless others are named.
 
     Parameters
@@ -462,48 +473,50 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any 
     return linalg.trace(last_two(x, axis1, axis2), offset=offset, dtype=dtype)
 
 
-def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
-    """Indices that partition along an axis, as ``numpy.argpartition`` does.
+def argpartition(x: Array, kth: ArrayLike, axis: int | None = -1, **options: Any) -> Array:
+    """Find the indices that partition along an axis, as ``numpy.argpartition`` does.
 
     Parameters
     ----------
     kth : int
-        The place in order at which to partition.
+        The index, in sorted order, at which to partition.
     axis : int | None, default: -1
         The axis; None: x is flattened first.
     **options : object
-        What else ``numpy.argpartition`` takes.
+        Further parameters of ``numpy.argpartition``.
 
     Returns
     -------
     Array
-        Of the shape of x; its dtype is int64.
+        Indices of dtype int64, in the shape of x.
 
     Raises
     ------
     ValueError
-        When there is no such axis or place.
+        When there is no such axis or index.
     """
     found: Array = without_gradient(np.argpartition)(x, kth, axis, **options)
     return found
 
 
-def searchsorted(x: Array, v: Any, side: Any = "left", sorter: Any = None) -> Array:
-    """Find where elements would keep a sorted array sorted: ``searchsorted`` as a method.
+def searchsorted(
+    x: Array, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None
+) -> Array:
+    """Find the indices at which inserted elements keep x sorted: ``searchsorted`` as a method.
 
     Parameters
     ----------
     v : Array | number
         The elements, of real dtype.
     side : str, default: 'left'
-        Where to insert: before ('left') or after ('right') equal elements.
+        'left' inserts before equal elements, 'right' after them.
     sorter : Array | None, default: None
         Indices that sort x; None: x is sorted.
 
     Returns
     -------
     Array
-        Indices into x, int64 and of the shape of v.
+        Indices into x, of dtype int64 and of the shape of v.
 
     Raises
     ------
@@ -514,8 +527,8 @@ def searchsorted(x: Array, v: Any, side: Any = "left", sorter: Any = None) -> Ar
 
 
 # --- writing -----------------------------------------------------------------------------------
-def fill(x: Array, value: Any) -> None:
-    """Write one value everywhere.
+def fill(x: Array, value: ArrayLike) -> None:
+    """Assign one value to all elements.
 
     Parameters
     ----------
@@ -531,10 +544,10 @@ def fill(x: Array, value: Any) -> None:
 
 
 def sort(
-    x: Array, axis: int = -1, kind: str | None = None, order: Any = None, *,
+    x: Array, axis: int = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> None:  # fmt: skip
-    """Put the elements of x itself in order along an axis.
+    """Sort the elements of x itself along an axis.
 
     Parameters
     ----------
@@ -545,9 +558,9 @@ def sort(
     order : None, default: None
         Names of fields, which no Array has.
     stable : bool | None, default: None
-        Whether equal elements keep their order; they do so in any case.
+        Not used: equal elements always keep their order.
     descending : bool | None, default: None
-        Whether the greatest comes first; NaN comes last all the same.
+        True: the greatest element comes first.  NaN comes last in either order.
 
     Raises
     ------
@@ -558,16 +571,16 @@ def sort(
     """
     at = normalize_axis_index("sort", x, axis)
     options = {"stable": stable, "descending": descending}
-    setitem(x, ..., reductions.ordered(x, at, kind, order, **options))
+    setitem(x, ..., reductions.numpy_sort(x, at, kind, order, **options))
 
 
-def partition(x: Array, kth: Any, axis: int = -1) -> None:
-    """Put the elements of x itself in order, which is partitioned anywhere.
+def partition(x: Array, kth: ArrayLike, axis: int = -1) -> None:
+    """Partition the elements of x itself; they are sorted, which is a partition at each index.
 
     Parameters
     ----------
     kth : int
-        The place in order at which to partition.
+        The index, in sorted order, at which to partition.
     axis : int, default: -1
         The axis; a negative one counts from the end.
 
@@ -585,34 +598,34 @@ def partition(x: Array, kth: Any, axis: int = -1) -> None:
 
 
 def get_real(x: Array) -> Array:
-    """The real part: of complex numbers a view, of real ones x itself."""
+    """Return the real part: a view of complex numbers, or x itself if x is real."""
     return elementwise.real(x)
 
 
-def set_real(x: Array, value: Any) -> None:
-    """Write the real part."""
+def set_real(x: Array, value: ArrayLike) -> None:
+    """Assign to the real part."""
     if x.dtype.kind != "c":
         setitem(x, ..., value)
         return
     seen = alias(x, REAL, None)
     if seen is None:  # a storage without such views
-        setitem(x, ..., as_arrays(x, value)[1] + 1j * elementwise.imag(x))
+        setitem(x, ..., arrays_like_first(x, value)[1] + 1j * elementwise.imag(x))
     else:
         setitem(seen, ..., value)
 
 
 def get_imag(x: Array) -> Array:
-    """The imaginary part: of complex numbers a view, of real ones zeros to read."""
+    """Return the imaginary part: a view of complex numbers, or read-only zeros if x is real."""
     return elementwise.imag(x)
 
 
-def set_imag(x: Array, value: Any) -> None:
-    """Write the imaginary part."""
+def set_imag(x: Array, value: ArrayLike) -> None:
+    """Assign to the imaginary part."""
     if x.dtype.kind != "c":
         raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
     seen = alias(x, IMAG, None)
     if seen is None:
-        setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
+        setitem(x, ..., elementwise.real(x) + 1j * arrays_like_first(x, value)[1])
     else:
         setitem(seen, ..., value)
 
@@ -623,29 +636,29 @@ def conj(x: Array) -> Array:
     Returns
     -------
     Array
-        The conjugates; of real data x itself.
+        The conjugates, or x itself if x is real.
     """
     return elementwise.conj(x) if x.dtype.kind == "c" else x._snapshot()
 
 
-def set_flat(x: Array, value: Any) -> None:
-    """Write the elements in the order of C; values begin again where they are too few."""
+def set_flat(x: Array, value: ArrayLike) -> None:
+    """Assign to the elements in C's order; values are repeated if they are too few."""
     FlatIterator(x)[:] = value
 
 
-# --- all of them -------------------------------------------------------------------------------
+# --- sizes, divmod and the table of methods ------------------------------------------------------
 def itemsize(x: Array) -> int:
-    """Bytes of one element."""
+    """Return the number of bytes of one element."""
     return x.dtype.itemsize
 
 
 def nbytes(x: Array) -> int:
-    """Bytes of all elements."""
+    """Return the number of bytes of all elements."""
     return x.dtype.itemsize * x.size
 
 
-def divmod(x: Array, other: Any) -> tuple[Array, Array]:
-    """``divmod(x, other)``: the quotient rounded down, and the remainder.
+def divmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
+    """Compute ``divmod(x, other)``: the quotient rounded down, and the remainder.
 
     Parameters
     ----------
@@ -660,8 +673,8 @@ def divmod(x: Array, other: Any) -> tuple[Array, Array]:
     return ufuncs.divmod(x, list_beside("divmod", x, other))
 
 
-def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
-    """``divmod(other, x)``: the quotient rounded down, and the remainder.
+def rdivmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
+    """Compute ``divmod(other, x)``: the quotient rounded down, and the remainder.
 
     Parameters
     ----------
@@ -713,7 +726,7 @@ METHODS: dict[str, Any] = {
     "real": property(get_real, entrance(set_real)),
     "repeat": repeat,
     "reshape": reshape,
-    "round": reductions.rounded,
+    "round": reductions.round_decimals,
     "searchsorted": searchsorted,
     "sort": sort,
     "squeeze": squeeze,
@@ -726,7 +739,7 @@ METHODS: dict[str, Any] = {
     "var": reductions.var,
     "view": view,
 }
-# What runs in loops, and whose arguments are checked by what it calls.
+# Methods that run in loops and get no ``entrance``: the functions that they call check the arguments.
 QUICK = {
     "__divmod__", "__rdivmod__", "conj", "conjugate", "copy", "dot", "fill", "flatten", "ravel",
     "reshape", "squeeze", "sum", "swapaxes", "transpose",

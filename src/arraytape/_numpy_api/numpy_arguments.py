@@ -1,11 +1,11 @@
-"""Arguments of NumPy's functions: what is given as Arrays, axes in NumPy's spelling, host values."""
+"""Conversions of the arguments of NumPy's functions: to Arrays, axes, shapes, dtypes and host values."""
 
 from __future__ import annotations
 
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -15,28 +15,34 @@ from .._define.operands import first_array
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.batched.indexing import each_one
 from .._storage.storage import STORAGES, storage_of
-from .._util.errors import describe, failure, refuse, shown, stacklevel, user_line
+from .._util.errors import describe, failure, raise_documented, short_repr, stacklevel, user_line
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype, reinterpreted
 from ..ops.elementwise_functions import positive, real
 from ..ops.manipulation_functions import normalize_axis_index, reshape, stack
 from ..ops.writing import setitem
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+ArrayLike: TypeAlias = "Array | npt.ArrayLike"
 Axis = int | tuple[int, ...] | None
+Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+DType: TypeAlias = "npt.DTypeLike | None"
 # Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
 OF_SEQUENCES = {
     np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
     np.stack, np.vstack,
 }  # fmt: skip
 INTEGERS = frozenset((int,))
-# Options of which NumPy's functions take any type of number, and ours Python's.
+# Options that may be NumPy's integers and booleans for NumPy's functions, but only Python's for ours.
 OPTIONS = frozenset((
     "axis", "axes", "axis1", "axis2", "keepdims", "ddof", "correction", "k", "offset", "rcond", "rtol",
     "tol",
 ))  # fmt: skip
-# Functions in whose arguments a list of integers is an array, never a shape, axes or places.
+# Functions in whose arguments a list of integers is an array, never a shape, axes or indices.
 OF_INTEGERS = {np.bincount, np.take_along_axis}
-# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
+# Functions that read lists in their arguments themselves, since such a list is no array.
 OF_LISTS = {
     np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
     np.pad, np.piecewise, np.ravel_multi_index, np.reshape,
@@ -44,21 +50,22 @@ OF_LISTS = {
 
 
 def assembled(value: Any) -> Any:
-    """Nested lists that hold Arrays as one recorded Array, as ``np.asarray`` joins arrays; others as
-    they are.
-    """
+    """Join nested lists that hold Arrays to one recorded Array; return other values unchanged."""
     holds = isinstance(value, list | tuple) and first_array(value) is not None
     return asarray(value) if holds else value
 
 
 def assembled_data(value: Any) -> Any:
-    """The same, except for lists whose Arrays are integers alone: lengths, axes and places."""
-    holds = isinstance(value, list | tuple) and not is_plain(value)
+    """Join nested lists as ``assembled`` does, unless all Arrays in them are integers of shape ().
+
+    Those may be lengths, axes or indices.
+    """
+    holds = isinstance(value, list | tuple) and not are_integer_scalars(value)
     return asarray(value) if holds else value
 
 
-def as_data(function: Any, value: Any) -> Any:
-    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
+def assemble_argument(function: Callable[..., Any], value: Any) -> Any:
+    """Return an argument of NumPy's function with lists of Arrays joined where it takes an array."""
     if not isinstance(value, list | tuple) or function in OF_LISTS:
         return value
     if function in OF_SEQUENCES:
@@ -66,66 +73,80 @@ def as_data(function: Any, value: Any) -> Any:
     return assembled(value) if function in OF_INTEGERS else assembled_data(value)
 
 
-def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether the Arrays in nested lists, if there are any, are integers of shape ()."""
+def are_integer_scalars(nested: list[Any] | tuple[Any, ...]) -> bool:
+    """Return True if all Arrays in nested lists are integers of shape (), or if there is none."""
     return all(
-        is_plain(part) if isinstance(part, list | tuple)
+        are_integer_scalars(part) if isinstance(part, list | tuple)
         else not isinstance(part, Array) or (not part.ndim and part.dtype.kind in "iu")
         for part in nested
     )  # fmt: skip
 
 
-def as_arrays(*values: Any) -> list[Any]:
-    """Arrays as they are, plain arrays, scalars and lists as Arrays where the first Array lies.
+@overload
+def arrays_like_first(*values: ArrayLike) -> list[Array]: ...
+@overload
+def arrays_like_first(*values: ArrayLike | None) -> list[Any]: ...
+def arrays_like_first(*values: Any) -> list[Any]:
+    """Convert values to Arrays on the device of the first Array among them; Arrays and None stay.
 
     A Python float takes on the precision of that Array, as it does with NumPy's arrays.
     """
     values = tuple([assembled(value) for value in values])
     home = next((value for value in values if isinstance(value, Array)), None)
 
-    def made(value: Any) -> Array:
+    def array_beside_home(value: Any) -> Array:
         if home is None:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
         try:
             host = np.array(value, np.result_type(home.dtype, value) if weak else None)
         except Exception as error:  # lists of unequal lengths, or in themselves
-            refuse(error, "asarray", value)
+            raise_documented(error, "asarray", value)
         return asarray_like(home, host)
 
-    return [value if isinstance(value, Array) or value is None else made(value) for value in values]
+    return [
+        value if isinstance(value, Array) or value is None else array_beside_home(value)
+        for value in values
+    ]
 
 
-def as_operands(*values: Any) -> list[Any]:
-    """The same for functions that make arrays of numbers, whose precision then counts."""
-    return as_arrays(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
+def as_operands(*values: ArrayLike) -> list[Array]:
+    """Convert as ``arrays_like_first`` does, but Python's floats in double precision.
+
+    NumPy does so in functions that call ``np.asarray`` on each argument.
+    """
+    return arrays_like_first(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
 
 
-def array_of(value: Any) -> Array:
-    """One value as an Array."""
+def array_of(value: ArrayLike) -> Array:
     value = assembled(value)
     found: Array = value if isinstance(value, Array) else asarray(np.asarray(value))
     return found
 
 
 def complex_from_parts(real_part: Array, imaginary: Array) -> Array:
-    """Return complex numbers of two parts; a product with 1j would have NaN beside an infinity."""
+    """Build complex numbers from real and imaginary parts.
+
+    ``x + 1j * y`` would give NaN where a part is infinite.
+    """
     found: Array = reinterpreted(stack([real_part, imaginary], axis=-1), "c")[..., 0]
     return found
 
 
 def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether an array of a shape broadcasts to the wanted one."""
     extra = len(wanted) - len(shape)
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
 
 
-def mask_of(name: str, x: Array, where: Any) -> Array:
-    """The truths of ``where=`` for the elements of x: NumPy takes no arrays of numbers for them."""
+def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
+    """Return ``where=`` as a boolean Array that broadcasts to x.
+
+    Lists and scalars are converted by their truth; arrays of another dtype raise TypeError, as in NumPy.
+    """
     where = assembled(where)
-    if not isinstance(where, np.ndarray | Array):  # lists and scalars of whatever is true or false
+    if not isinstance(where, np.ndarray | Array):
         where = np.asarray(where, bool)
-    mask: Array = as_arrays(x, where)[1]
+    mask: Array = arrays_like_first(x, where)[1]
     if mask.dtype.kind != "b":
         raise TypeError(
             f"np.{name}: where= takes booleans, not {mask.dtype} [at {user_line()}]; compare first"
@@ -137,8 +158,8 @@ def mask_of(name: str, x: Array, where: Any) -> Array:
     return mask
 
 
-def scalar(y: Array) -> Array:
-    """A result of shape () as an op's is: ``y += 1`` binds the name to a new Array."""
+def mark_as_scalar(y: Array) -> Array:
+    """Mark a result of shape () as a scalar: ``y += 1`` then binds the name y to a new Array."""
     if y._state & IS_VIEW and y.dtype.kind != "b":
         return positive(y)
     if not y._state & IS_VIEW:
@@ -147,31 +168,31 @@ def scalar(y: Array) -> Array:
 
 
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
-    """x and a non-negative axis; for axis=None all of x in one dimension, as NumPy takes it."""
+    """Return x and a non-negative axis; for axis=None the flattened x and 0."""
     return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(name, x, axis))
 
 
-def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
-    """The non-negative axes that an int, a tuple of ints or None (all axes) stands for."""
+def normalize_axes(name: str, x: Array, axis: Axis) -> list[int]:
+    """Return the non-negative axes that an int, a tuple of ints or None (all axes) stands for."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
-def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
-    """``out``, with a result of its shape in it."""
+def into(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
+    """Write a result into ``out``, which must have its shape, and return ``out``."""
     if result.shape != out.shape:
         raise ValueError(
             f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
         )
     check_fits(out, result, casting)
     if out.dtype.kind in "iuf":
-        result = real_part(result)
+        result = discard_imaginary(result)
     setitem(out, ..., result)
     return out
 
 
-def real_part(x: Array) -> Array:
-    """x, or of complex numbers the real parts, with NumPy's warning that the others are lost."""
+def discard_imaginary(x: Array) -> Array:
+    """Return the real part of x, with NumPy's ComplexWarning if x is complex."""
     if x.dtype.kind != "c":
         return x
     message = "Casting complex values to real discards the imaginary part"
@@ -179,22 +200,22 @@ def real_part(x: Array) -> Array:
     return real(x)
 
 
-def check_fits(out: Array, result: Array, casting: Any) -> None:
-    """TypeError when a result is not to be cast to the dtype of ``out``."""
+def check_fits(out: Array, result: Array, casting: Casting) -> None:
+    """Raise TypeError if ``casting`` forbids the cast of a result to the dtype of ``out``."""
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={shown(casting)} [at {user_line()}]"
+            f"casting={short_repr(casting)} [at {user_line()}]"
         )
 
 
-def shape_of(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape as NumPy takes it: one length or several, integers of any kind but no booleans."""
+def normalize_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """Return a tuple of ints for a shape as NumPy takes it: one or several integers, no booleans."""
     if type(shape) is int:
         return (shape,)
     if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)):
         return shape
-    shape = on_host(shape) if isinstance(shape, Array) else shape
+    shape = host_values(shape) if isinstance(shape, Array) else shape
     shape = shape.tolist() if isinstance(shape, np.ndarray) else shape
     parts = tuple(shape) if np.iterable(shape) else (shape,)
     if any(isinstance(n, bool | np.bool) for n in parts):
@@ -205,22 +226,22 @@ def shape_of(name: str, shape: Any) -> tuple[int, ...]:
         raise failure(f"{name}(shape: {describe(shape)})", error) from error
 
 
-def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
-    """x in another dtype, if NumPy's rule of casting allows it."""
+def cast_checked(name: str, x: Array, dtype: DType, casting: Casting) -> Array:
+    """Cast x to a dtype; raise TypeError if ``casting`` forbids it."""
     try:
         dtype = np.dtype(dtype)
-        fits = np.can_cast(x.dtype, dtype, casting)  # type: ignore[arg-type]
+        fits = np.can_cast(x.dtype, dtype, casting)
     except Exception as error:
         raise failure(f"{name}({describe(x)}, dtype={describe(dtype)})", error) from error
     if not fits:
         raise TypeError(
-            f"{name}: {describe(x)} is no {dtype} by casting={shown(casting)} [at {user_line()}]"
+            f"{name}: {describe(x)} is no {dtype} by casting={short_repr(casting)} [at {user_line()}]"
         )
     return astype(x, dtype, copy=False)
 
 
-def on_host(x: Any) -> Any:
-    """The current values of an Array as a NumPy array; of others, what ``np.asarray`` makes."""
+def host_values(x: Any) -> np.ndarray[Any, Any]:
+    """Return the current values of an Array, or of anything else, as a NumPy array."""
     x = assembled(x)
     if not isinstance(x, Array):
         return np.asarray(x)
@@ -229,34 +250,33 @@ def on_host(x: Any) -> Any:
 
 
 def wrapped(value: Any) -> Any:
-    """Return data, or several, as Arrays."""
     return tuple([wrap(part) for part in value]) if isinstance(value, tuple | list) else wrap(value)
 
 
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A NumPy function whose answers are integers or truths: NumPy computes it, on the values.
+    """Wrap a NumPy function whose results are integers or booleans, which NumPy computes.
 
-    Under ``vmap`` on those of one example after the other.
+    Under ``vmap`` NumPy is called for one example after the other.
     """
 
-    def raw(value: Any) -> Any:
+    def raw_argument(value: Any) -> Any:
         if isinstance(value, tuple | list):  # such as the keys of np.lexsort
-            return type(value)([raw(part) for part in value])
+            return type(value)([raw_argument(part) for part in value])
         return current(value)[1] if isinstance(value, Array) else value
 
-    def plain(value: Any) -> Any:
+    def host_argument(value: Any) -> Any:
         if isinstance(value, tuple | list):
-            return type(value)([plain(part) for part in value])
+            return type(value)([host_argument(part) for part in value])
         return storage_of(value).host(value) if type(value) in STORAGES else value
 
     def of_one(*args: Any, **options: Any) -> Any:
-        return function(*plain(args), **{n: plain(x) for n, x in options.items()})
+        return function(*host_argument(args), **{n: host_argument(x) for n, x in options.items()})
 
-    def call(*args: Any, **options: Any) -> Any:
+    def call_without_gradient(*args: Any, **options: Any) -> Any:
         values = [*args, *options.values()]
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
-        given, named = raw(args), {n: raw(x) for n, x in options.items()}
+        given, named = raw_argument(args), {n: raw_argument(x) for n, x in options.items()}
         if axis_ids_of((*given, *named.values())):
             return wrapped(each_one(of_one, given, named))
         answer = of_one(*given, **named)
@@ -266,4 +286,4 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
             return tuple([asarray_like(home, np.asarray(part)) for part in answer])
         return asarray_like(home, np.asarray(answer))
 
-    return call
+    return call_without_gradient

@@ -1,4 +1,4 @@
-"""Functions that look at values, under ``vmap``: one example after the other."""
+"""Functions whose branches or shapes depend on values, under ``vmap``: one call for each example."""
 
 from __future__ import annotations
 
@@ -19,28 +19,26 @@ from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import stack
 
 
-def arrays_in(value: Any) -> Iterator[Array]:
-    """The Arrays in nested lists, tuples and dicts."""
+def iterate_arrays(value: Any) -> Iterator[Array]:
     if isinstance(value, Array):
         yield value
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)
+            yield from iterate_arrays(part)
 
 
-def mapped(value: Any, function: Callable[[Array], Any]) -> Any:
-    """A nesting with the function's answer in the place of each Array."""
+def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
     if isinstance(value, Array):
         return function(value)
     if type(value) is dict:
-        return {key: mapped(part, function) for key, part in value.items()}
+        return {key: map_nested_arrays(part, function) for key, part in value.items()}
     if type(value) in (list, tuple):
-        return type(value)([mapped(part, function) for part in value])
+        return type(value)([map_nested_arrays(part, function) for part in value])
     return value
 
 
 def asks_for_a_value(error: BaseException | None) -> bool:
-    """Whether an error comes from a look at values of which one stands for many."""
+    """Return True if an error comes from reading a value of batched data, which has one per example."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
@@ -49,28 +47,29 @@ def asks_for_a_value(error: BaseException | None) -> bool:
 def together_or_one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Call the function for all examples at once, or where it looks at values, one after the other."""
+    """Call the function once for all examples, or if it reads values, for one after the other."""
     try:
         return function(*args, **options)
     except TypeError as error:
-        data = [current(x)[1] for x in arrays_in((args, options))]
+        data = [current(x)[1] for x in iterate_arrays((args, options))]
         if not (axis_ids := axis_ids_of(data)) or not asks_for_a_value(error):
             raise
     return one_by_one(name, function, args, options, axis_ids[0], lengths_of(data)[axis_ids[0]])
 
 
 def one_by_one(
-    name: str, function: Callable[..., Any], args: Any, options: Any, axis_id: int, size: int
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any],
+    axis_id: int, size: int,
 ) -> Any:  # fmt: skip
-    """Return the results of a function along a hidden axis; they must be of one shape.
+    """Call the function for each example of a hidden axis and stack the results, which have one shape.
 
     An argument that all examples share is repeated where a tape inside of the ``vmap`` follows its
-    value: that tape must not add up what belongs to different examples.
+    value: the tape must not sum the cotangents of different examples.
     """
     inside = recorders_within(axis_id)
     shown = {
         id(x): unbatched(stable_handle(x), axis_id, size)
-        for x in arrays_in((args, options))
+        for x in iterate_arrays((args, options))
         if axis_id in axis_ids_of((current(x)[1],)) or is_followed(current(x)[0], inside)
     }
     found = []
@@ -80,9 +79,9 @@ def one_by_one(
             def example(x: Array, i: int = i) -> Array:
                 return shown[id(x)][i] if id(x) in shown else x
 
-            given, named = mapped((args, options), example)
+            given, named = map_nested_arrays((args, options), example)
             found.append(together_or_one_by_one(name, function, given, named))
-    if axis_id in axis_ids_of([current(x)[1] for each in found for x in arrays_in(each)]):
+    if axis_id in axis_ids_of([current(x)[1] for each in found for x in iterate_arrays(each)]):
         raise captured(name, "a mapped Array")
     if not found:
         raise NoBatchedForm(
@@ -92,7 +91,7 @@ def one_by_one(
 
 
 def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Return results of one example each as those of all: what is NumPy's and differs as an Array."""
+    """Stack the results of the examples; values of NumPy's become Arrays only where they differ."""
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)
@@ -109,12 +108,11 @@ def together(found: Sequence[Any], axis_id: int) -> Any:
 
 
 def is_followed(tid: int, inside: Sequence[Recorder]) -> bool:
-    """Return True if one of the recorders follows a value."""
     return bool(tid) and any(tid in recorder.followed for recorder in inside)
 
 
 def captured(name: str, what: str) -> Exception:
-    """Return the error for a value that a function uses without having it among its arguments."""
+    """Return the error for a value from outside that is not among a function's arguments."""
     return ValueError(
         f"{name}: pass what your function uses to it as an argument, through {name}'s further "
         f"arguments: under vmap it runs for one example after the other, and uses {what} from outside "
@@ -139,7 +137,7 @@ class FollowedWithin(set[int]):
 class Captures(BaseRecorder):
     """A recorder that refuses followed values from outside while one example after the other runs.
 
-    The recorders around would add up what belongs to different examples.
+    The recorders around would sum the cotangents of different examples.
     """
 
     def __init__(self, name: str, inside: Sequence[Recorder], given: Iterable[Array]) -> None:
@@ -147,7 +145,7 @@ class Captures(BaseRecorder):
         self.given, self.first = {current(x)[0] for x in given}, new_tid()
 
     def record(self, record: Record) -> None:
-        """Raise ValueError where an input was there before the first example ran."""
+        """Raise ValueError if an input existed before the first example ran."""
         for tid in inputs_of(record):
             if tid < self.first and tid not in self.given and tid in self.followed:
                 raise captured(self.name, "an Array that a tape follows")

@@ -1,4 +1,4 @@
-"""NumPy's functions that take arrays apart, put them together and turn them round, on Arrays."""
+"""NumPy's functions that split, join, flip, reshape and create arrays, on Arrays."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
-from .._array.views import in_order, layout_of, order_of, with_axes_in_memory
-from .._util.errors import describe, explain, failure, shown, user_line
+from .._array.views import data_in_layout, in_order, order_of, with_axes_in_memory
+from .._util.errors import describe, explain, failure, short_repr, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
@@ -31,11 +31,21 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .numpy_arguments import array_of, as_arrays, as_operands, axes_of, on_axis, on_host, shape_of
+from .numpy_arguments import (
+    ArrayLike,
+    Axis,
+    DType,
+    array_of,
+    arrays_like_first,
+    as_operands,
+    host_values,
+    normalize_axes,
+    normalize_shape,
+    on_axis,
+)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """See ``numpy.array_split``: views."""
+def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
     ary = array_of(ary)
     at = normalize_axis_index("split", ary, axis)
     before = (slice(None),) * at
@@ -43,9 +53,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return [ary[(*before, slice(i, j))] for i, j in itertools.pairwise(ends)]
 
 
-def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
-    """Where the parts of a split axis of length n begin and end."""
-    asked = on_host(indices_or_sections)
+def ends_of_parts(n: int, indices_or_sections: ArrayLike) -> list[int]:
+    """Return the indices at which the parts of a split axis of length n begin and end."""
+    asked = host_values(indices_or_sections)
     if asked.ndim:
         return [0, *asked.tolist(), n]
     count = number_of_parts(asked)
@@ -53,11 +63,11 @@ def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
     return [k * each + min(k, longer) for k in range(count + 1)]
 
 
-MOST_PARTS = 2**31  # a list of as many would fill the memory
+MOST_PARTS = 2**31  # a list of more parts would fill the memory
 
 
-def number_of_parts(asked: Any) -> int:
-    """The one number of which it is asked; TypeError and ValueError for no number of parts."""
+def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
+    """Return the number of parts; raise TypeError or ValueError if there cannot be so many."""
     try:
         count = operator.index(asked.item())
     except TypeError as error:
@@ -67,49 +77,33 @@ def number_of_parts(asked: Any) -> int:
     return count
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """See ``numpy.split``: views."""
+def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
-    asked = on_host(indices_or_sections)
+    asked = host_values(indices_or_sections)
     if asked.ndim == 0 and asked == 0:  # NumPy's error, of a division
         raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
-            f"np.split: {indices_or_sections} parts of {ary.shape[axis]} are not equal "
-            f"[at {user_line()}]"
+            f"np.split: {asked} parts of {ary.shape[axis]} are not equal [at {user_line()}]"
         )
     return array_split(ary, indices_or_sections, axis)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """See ``numpy.hsplit``."""
-    check_axes("hsplit", ary, 1)
-    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+def split_along(name: str, least: int, axis: int) -> Callable[..., list[Array]]:
+    """Return ``numpy.hsplit`` or the like, for arrays with ``least`` axes or more."""
+
+    def split_on_axis(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
+        if ary.ndim < least:
+            raise ValueError(
+                f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
+            )
+        return split(ary, indices_or_sections, min(axis, ary.ndim - 1))
+
+    return split_on_axis
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """See ``numpy.dsplit``."""
-    check_axes("dsplit", ary, 3)
-    return split(ary, indices_or_sections, 2)
-
-
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """See ``numpy.vsplit``."""
-    check_axes("vsplit", ary, 2)
-    return split(ary, indices_or_sections)
-
-
-def check_axes(name: str, ary: Any, least: int) -> None:
-    """ValueError for an array with fewer axes than a function needs."""
-    if ary.ndim < least:
-        raise ValueError(
-            f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
-        )
-
-
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """See ``numpy.rot90``: a view."""
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     m = array_of(m)
     first, second = (normalize_axis_index("rot90", m, i) for i in axes)
     if first == second:
@@ -124,25 +118,25 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
-    """See ``numpy.rollaxis``."""
     axis = normalize_axis_index("rollaxis", a, axis)
     start = normalize_axis_index("rollaxis", a, start, extra=int(start >= 0))
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
-    """See ``numpy.append``."""
-    # A Python float here is one of double precision, as in NumPy.
-    arr, values = as_arrays(arr, np.asarray(values) if isinstance(values, int | float) else values)
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
+    # NumPy takes a Python float in double precision here.
+    arr, values = arrays_like_first(
+        arr, np.asarray(values) if isinstance(values, int | float) else values
+    )
     first, at = on_axis("append", arr, axis)
     return concat([first, on_axis("append", values, axis)[0]], axis=at)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """See ``numpy.insert``, which says here where each element of the result comes from."""
-    arr, values = as_arrays(arr, values)
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+    """Return ``numpy.insert``: NumPy inserts indices, by which the elements are then taken."""
+    arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
-    obj = on_host(obj) if isinstance(obj, Array) else obj
+    obj = host_values(obj) if isinstance(obj, Array) else obj
     old = np.arange(arr.size).reshape(arr.shape)
     new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
     try:
@@ -154,10 +148,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     return in_order(found, "F" if is_fortran(arr) else "C")
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
-    """See ``numpy.delete``."""
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     arr, at = on_axis("delete", array_of(arr), axis)
-    obj = on_host(obj) if isinstance(obj, Array) else obj
+    obj = host_values(obj) if isinstance(obj, Array) else obj
     places = np.arange(arr.shape[at])
     left = np.delete(places, obj)
     if isinstance(obj, slice) or np.size(obj) == 1:
@@ -166,27 +159,25 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     return arr[(*(slice(None),) * at, asarray_like(arr, np.isin(places, left)))]
 
 
-def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
-    """See ``numpy.compress``."""
+def numpy_compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None) -> Array:
     a = array_of(a)
     a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
-    places = np.flatnonzero(on_host(condition))
+    places = np.flatnonzero(host_values(condition))
     return take(a, asarray_like(a, places), axis=at) if a.size else of_nothing(a, places, at)
 
 
-def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
-    """``numpy.take`` from no elements: NumPy says which places may be asked for, and the shape."""
-    places = on_host(places)
+def of_nothing(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
+    """Take from an empty Array: NumPy checks the indices and gives the shape."""
+    places = host_values(places)
     places = places if places.size else places.astype(int)
-    try:  # to wrap places around an axis of length 0 has no end in NumPy 2.4
+    try:  # mode="wrap" on an axis of length 0 is an endless loop in NumPy 2.4
         found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
     except IndexError as error:
         raise explain("np.take", error, a=a, indices=places, axis=axis) from error
     return in_order(reshape(a, found.shape), "C")
 
 
-def block(arrays: Any) -> Array:
-    """See ``numpy.block``."""
+def numpy_block(arrays: Any) -> Array:
     parts = [*leaves(arrays)]
     home = as_operands(*parts)
     depth = levels(arrays)
@@ -196,12 +187,12 @@ def block(arrays: Any) -> Array:
     if not depth:
         return in_order(copied(next(each)), "C")
 
-    def joined(nested: Any, axis: int) -> Array:
+    def join_blocks(nested: Any, axis: int) -> Array:
         if not isinstance(nested, list):
             return next(each)
-        return concat([joined(inner, axis + 1) for inner in nested], axis=axis)
+        return concat([join_blocks(inner, axis + 1) for inner in nested], axis=axis)
 
-    return joined(arrays, n - depth)
+    return join_blocks(arrays, n - depth)
 
 
 def leaves(nested: Any) -> Any:
@@ -217,14 +208,14 @@ def levels(nested: Any) -> int:
 
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, /, *args: Any, **kw: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, /, *args: Any, **kw: Any
 ) -> Any:
-    """See ``numpy.apply_along_axis``: one call after the other."""
+    """Run ``numpy.apply_along_axis``, with one call for each line."""
     arr = array_of(arr)
     at = normalize_axis_index("apply_along_axis", arr, axis)
     lines = moveaxis(arr, at, -1)
     found = [func1d(lines[i], *args, **kw) for i in np.ndindex(lines.shape[:-1])]
-    whole = stack(as_arrays(arr, *found)[1:])
+    whole = stack(arrays_like_first(arr, *found)[1:])
     extra = whole.ndim - 1
     whole = reshape(whole, (*lines.shape[:-1], *whole.shape[1:]))
     ends = tuple(range(whole.ndim - extra, whole.ndim))
@@ -232,9 +223,9 @@ def apply_along_axis(
 
 
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Array:
-    """See ``numpy.lib.stride_tricks.sliding_window_view``: a view to read."""
+    x: ArrayLike, window_shape: Any, axis: Axis = None, *, subok: bool = False,
+    writeable: bool = False,
+) -> Array:  # fmt: skip
     x = array_of(x)
     if writeable:
         raise TypeError(
@@ -242,7 +233,7 @@ def sliding_window_view(
             f"one is a write to others [at {user_line()}]; write to the array itself"
         )
     lengths = np.atleast_1d(window_shape).tolist()
-    axes = axes_of("sliding_window_view", x, axis)
+    axes = normalize_axes("sliding_window_view", x, axis)
     if len(lengths) != len(axes) or min(lengths, default=0) < 0:
         raise ValueError(
             f"sliding_window_view: needs a length, not negative, for each of the axes {axes}, got "
@@ -259,13 +250,11 @@ def sliding_window_view(
     return read_only(x) if x.ndim > ndim else read_only(x[...])
 
 
-def diagflat(v: Any, k: int = 0) -> Array:
-    """See ``numpy.diagflat``."""
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     return diag(reshape(array_of(v), (-1,)), k=k)
 
 
-def tiled(A: Any, reps: Any) -> Array:
-    """See ``numpy.tile``."""
+def tiled(A: ArrayLike, reps: Any) -> Array:
     A, times = array_of(A), tuple(np.atleast_1d(reps).tolist())
     if any(n != 1 for n in times):
         return tile(A, times)
@@ -273,20 +262,20 @@ def tiled(A: Any, reps: Any) -> Array:
 
 
 def is_fortran(x: Array) -> bool:
-    """Whether x lies in Fortran's order, and not in that of C, too."""
+    """Return True if x is contiguous in Fortran's order and not in C's."""
     return order_of(x) == "F"
 
 
-def check_order(order: Any) -> None:
-    """TypeError for an order that is no text."""
+def check_order(order: str | None) -> None:
+    """Raise TypeError for an order that is no string."""
     if order is not None and not isinstance(order, str):
         raise TypeError(
             f"order must be 'C', 'F', 'A' or 'K', got {describe(order)} [at {user_line()}]"
         )
 
 
-def laid_out(y: Array, order: str | None, like: Array) -> Array:
-    """A result in the layout that ``order`` asks for: "K" is that of ``like``.  Views are copied."""
+def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
+    """Return y in the layout that ``order`` names: "A" follows ``like``, "K" keeps that of y."""
     check_order(order)
     if order == "A":
         order = "F" if is_fortran(like) else "C"
@@ -294,11 +283,11 @@ def laid_out(y: Array, order: str | None, like: Array) -> Array:
 
 
 def in_memory_order(x: Array) -> Array:
-    """A view of x with its axes by the length of their steps, the longest first.
+    """Return a view of x whose axes are sorted by stride, the longest first.
 
-    Axes along which elements are repeated keep their places, as in ``numpy.nditer``.
+    Axes of stride 0 keep their positions, as in ``numpy.nditer``.
     """
-    strides = getattr(layout_of(x), "strides", None)  # other storages have no layout to follow
+    strides = getattr(data_in_layout(x), "strides", None)  # other storages have no layout to follow
     if strides is None:
         return x
     inner: list[int] = []  # the innermost axis first
@@ -314,20 +303,21 @@ def in_memory_order(x: Array) -> Array:
     return permute_dims(x, tuple(reversed(inner)))
 
 
-def ravel(a: Any, order: str = "C") -> Array:
-    """Give the elements one dimension, as ``numpy.ravel`` does.
+def ravel(a: ArrayLike, order: str = "C") -> Array:
+    """Flatten the array, as ``numpy.ravel`` does.
 
     Parameters
     ----------
     a : Array
         The array.
     order : str, default: 'C'
-        In which order elements are read: 'C', 'F', 'A' ('F' where a lies so) or 'K' (as they lie).
+        The order in which elements are read: 'C', 'F', 'A' ('F' if a has Fortran's layout, else 'C')
+        or 'K' (the order in memory).
 
     Returns
     -------
     Array
-        A view where the elements lie in this order without gaps, else a copy.
+        A view if the elements lie in memory in this order without gaps, else a copy.
     """
     a = array_of(a)
     check_order(order)
@@ -339,126 +329,119 @@ def ravel(a: Any, order: str = "C") -> Array:
         a = in_memory_order(a)
     elif order != "C":
         raise ValueError(
-            f"ravel: no order {shown(order)}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
+            f"ravel: no order {short_repr(order)}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
         )
     return reshape(a, (-1,), copy=None if not a.size or "C" in order_of(a) else True)
 
 
 def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) -> Array:
-    """A reshape in the order of C or of Fortran: a view where NumPy's is one."""
+    """Reshape in C's or Fortran's order; the result is a view where NumPy's is one."""
     if order == "A":
         order = "F" if is_fortran(x) else "C"
     if order == "C":
         return reshape(x, shape, copy=copy)
     if order != "F":
         raise ValueError(
-            f"reshape: no order {shown(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
+            f"reshape: no order {short_repr(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
         )
     turned = permute_dims(x, tuple(reversed(range(x.ndim))))
     found = reshape(turned, tuple(reversed(shape)), copy=copy)
     return permute_dims(found, tuple(reversed(range(found.ndim))))
 
 
-def reshaped(
-    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
-) -> Array:
-    """See ``numpy.reshape``."""
+def numpy_reshape(
+    a: ArrayLike, /, shape: ArrayLike | None = None, order: str = "C", *,
+    newshape: ArrayLike | None = None, copy: bool | None = None,
+) -> Array:  # fmt: skip
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
-    return with_order(array_of(a), shape_of("np.reshape", shape), order, copy)
+    return with_order(array_of(a), normalize_shape("np.reshape", shape), order, copy)
 
 
-def like(name: str) -> Callable[..., Array]:
-    """``numpy.zeros_like`` and its kin, with another shape where one is given."""
+def maker_of_alike(name: str) -> Callable[..., Array]:
+    """Return ``numpy.zeros_like``, ``ones_like``, ``empty_like`` or ``full_like``."""
     alike, other = getattr(creation, f"{name}_like"), getattr(creation, name)
 
-    def call(
-        a: Any,
-        *fill: Any,
-        dtype: Any = None,
-        order: str = "K",
-        subok: bool = True,
-        shape: Any = None,
-        device: Any = None,
-        **named: Any,
-    ) -> Array:
+    def make_array_like(
+        a: ArrayLike, *fill: Any, dtype: DType = None, order: str = "K", subok: bool = True,
+        shape: ArrayLike | None = None, device: Any = None, **named: Any,
+    ) -> Array:  # fmt: skip
         if name != "full" and fill:
             dtype, fill = fill[0], ()
         if "fill_value" in named:
             fill = (named["fill_value"],)
         a = array_of(a)
         if shape is None:
-            return laid_out(alike(a, *fill, dtype=dtype, device=device), order, a)
+            return laid_out_in_order(alike(a, *fill, dtype=dtype, device=device), order, a)
         home = a.device if device is None else device
-        shape = shape_of(f"np.{name}_like", shape)
+        shape = normalize_shape(f"np.{name}_like", shape)
         made = other(shape, *fill, dtype=dtype or a.dtype, device=home)
         if order == "K" and len(shape) == a.ndim:
             return as_in(made, a)
-        return laid_out(made, order, a)
+        return laid_out_in_order(made, order, a)
 
-    return call
+    return make_array_like
 
 
 def as_in(made: Array, a: Array) -> Array:
-    """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
-    strides = getattr(layout_of(a), "strides", None)
+    """Return new data of another shape with its axes in memory in the order of those of ``a``."""
+    strides = getattr(data_in_layout(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
     order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))
     return with_axes_in_memory(made, tuple(order))
 
 
-def array(
-    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
+def numpy_array(
+    object: Any, dtype: DType = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
     **options: Any,
 ) -> Array:  # fmt: skip
-    """``numpy.array(..., like=x)``."""
+
     made = creation.asarray(object, dtype=dtype, copy=copy or None)
-    made = laid_out(made, order, made)
+    made = laid_out_in_order(made, order, made)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
 
 
 def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
-    """See ``numpy.meshgrid``: views with ``copy=False``."""
-    grids = creation.grids(as_arrays(*xi), indexing, sparse)
+    """Return ``numpy.meshgrid``; with ``copy=False`` the grids are views."""
+    grids = creation.grids(arrays_like_first(*xi), indexing, sparse)
     return tuple([in_order(grid, "C") for grid in grids]) if copy else tuple(grids)
 
 
-def expanded(a: Any, axis: Any) -> Array:
-    """See ``numpy.expand_dims``."""
+def expanded(a: ArrayLike, axis: int | tuple[int, ...] | list[int]) -> Array:
     return expand_dims(array_of(a), tuple(axis) if isinstance(axis, list) else axis)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.append: append,
     np.apply_along_axis: apply_along_axis,
-    np.array: array,
+    np.array: numpy_array,
     np.array_split: array_split,
-    np.block: block,
-    np.compress: compress,
+    np.block: numpy_block,
+    np.compress: numpy_compress,
     np.delete: delete,
     np.diagflat: diagflat,
-    np.dsplit: dsplit,
-    np.empty_like: like("empty"),
+    np.dsplit: split_along("dsplit", 3, 2),
+    np.empty_like: maker_of_alike("empty"),
     np.expand_dims: expanded,
     np.fliplr: lambda m: flip(m, axis=1),
     np.flipud: lambda m: flip(m, axis=0),
-    np.full_like: like("full"),
-    np.hsplit: hsplit,
+    np.full_like: maker_of_alike("full"),
+    np.hsplit: split_along("hsplit", 1, 1),
     np.identity: lambda n, dtype=None: creation.eye(n, dtype=dtype),
     np.insert: insert,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.meshgrid: meshgrid,
-    np.ones_like: like("ones"),
+    np.ones_like: maker_of_alike("ones"),
     np.ravel: ravel,
-    np.reshape: reshaped,
+    np.reshape: numpy_reshape,
     np.rollaxis: rollaxis,
     np.rot90: rot90,
     np.split: split,
     np.tile: tiled,
-    np.vsplit: vsplit,
-    np.zeros_like: like("zeros"),
+    np.vsplit: split_along("vsplit", 2, 0),
+    np.zeros_like: maker_of_alike("zeros"),
 }

@@ -1,6 +1,7 @@
-"""NumPy's functions on Arrays: ``np.sin(x)``, ``np.sum(x)``, ``plain @ x`` are the recorded ops.
+"""NumPy's dispatch protocols: ``np.sin(x)``, ``np.sum(x)``, ``plain @ x`` on Arrays are recorded ops.
 
-What has no op of the same meaning raises a TypeError that names it: nothing leaves in silence.
+A function without a recorded counterpart raises a TypeError that names it, so that no value leaves the
+tape unnoticed.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ import inspect
 import itertools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
-from .._array.views import current, laid_out, writable_copy
+from .._array.views import current, lay_out_like, writable_copy
 from .._define.operands import has_own_operators, is_of_dask, list_beside, no_array
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.attach import UFUNCS_FOR
 from .._util.blocks import Quiet
-from .._util.errors import failure, refuse, see, user_line
+from .._util.errors import failure, raise_documented, see, user_line
 from .._util.options import unwrap_option
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
@@ -41,11 +42,22 @@ from . import (
     sums,
     ufuncs,
 )
-from .numpy_arguments import OPTIONS, as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
+from .numpy_arguments import (
+    OPTIONS,
+    Casting,
+    DType,
+    arrays_like_first,
+    assemble_argument,
+    check_fits,
+    host_values,
+    into,
+    mark_as_scalar,
+    mask_of,
+)
 
-# NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
-# user's own that is called like a ufunc of NumPy's does not take its place.
 NUMPYS = np.generic | np.ndarray
+# NumPy's ufuncs, by identity: np.arcsin is np.asin.  Only ops of the public namespace: a user's op that
+# has the name of a NumPy ufunc does not replace it.
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
@@ -57,7 +69,7 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
-LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}  # those of other libraries
+LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}  # ops for ufuncs of other libraries
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -85,33 +97,34 @@ COUNTERPARTS: dict[Any, Callable[..., Any]] = {
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {"concatenate": "concat"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
-# Functions that take ``like=x`` and make their result where x lies.
+# Functions that take ``like=x`` and make their result on the device of x.
 LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
 # Parameters that change how or where a result is computed, but not its value.
 SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
+# Functions whose results are no Arrays and depend on shapes and dtypes, or on host values.
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
     np.can_cast: lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
     np.common_type: lambda *arrays: np.common_type(
-        *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
+        *[np.empty(0, x.dtype) for x in arrays_like_first(*arrays)]
     ),
-    np.min_scalar_type: lambda a: np.min_scalar_type(on_host(a)),
+    np.min_scalar_type: lambda a: np.min_scalar_type(host_values(a)),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Uses of ufuncs, and functions that end with a ufunc or an assignment to ``out``: their result is
-# broadcast to its shape.
+# Uses of ufuncs, and functions that end with a ufunc or an assignment: NumPy broadcasts their result to
+# the shape of ``out``.
 SPREADING = {
     "__call__", "outer", np.clip, np.fix, np.nanmedian, np.nanpercentile, np.nanquantile, np.outer,
     np.percentile, np.quantile,
 }  # fmt: skip
 # Functions that compute in the dtype of ``out``.
 SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
-# Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
+# Functions whose results of shape () are arrays in NumPy; other functions give scalars.
 OF_ARRAYS = {
     np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
     np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.isin,
@@ -124,7 +137,7 @@ OF_ARRAYS = {
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
 # Annotations of an op's operands.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-# Where an op's function of NumPy's lies, and the op under the same name.
+# Modules of NumPy's functions, by the name of the namespace's extension that has the ops of their names.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
@@ -151,9 +164,9 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     method : str
         "__call__", "reduce", "outer", "accumulate" or "at".
     *inputs : object
-        Its arguments.
+        The ufunc's arguments.
     **options : object
-        Its keyword arguments.
+        The ufunc's keyword arguments.
 
     Returns
     -------
@@ -163,27 +176,33 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     Raises
     ------
     TypeError
-        When no op says the same: nothing leaves the tape in silence.
+        When there is no recorded counterpart.
     """
     for value in inputs:
         kind = type(value)
-        if kind is not Array and kind is not np.ndarray and not known(kind):
+        if kind is not Array and kind is not np.ndarray and not is_supported_type(kind):
             if is_of_dask(kind):
                 raise no_array(ufunc.__name__, "an operand", kind)
             return NotImplemented
-        if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
+        if (
+            kind is list or kind is tuple or kind is range
+        ) and method != "at":  # whose lists are indices
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         y = UFUNCS[ufunc](*inputs)
-        return y if type(y) is Array and y._data.shape else ufuncs.result_of(y)
+        return y if type(y) is Array and y._data.shape else ufuncs.ufunc_result(y)
     try:
         return with_options(ufunc, method, inputs, options)
     except Exception as error:
-        refuse(error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options)
+        raise_documented(
+            error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options
+        )
 
 
-def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
-    """What a method of a ufunc does, and ``np.add(x, y, out=z)``."""
+def with_options(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Run a method of a ufunc, or the ufunc with options such as ``np.add(x, y, out=z)``."""
     outs = outs_of(ufunc, options.pop("out", ()))
     casting = options.get("casting", "same_kind")
     if method != "__call__":
@@ -197,20 +216,20 @@ def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, A
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
     if not outs:
-        return ufuncs.result_of(result)
-    put = written if method in SPREADING else into
+        return ufuncs.ufunc_result(result)
+    write = write_broadcast if method in SPREADING else into
     results = result if isinstance(result, tuple) else (result,)
     found = [
-        ufuncs.result_of(part) if out is None else put(out, part, casting)
+        ufuncs.ufunc_result(part) if out is None else write(out, part, casting)
         for part, out in zip(results, outs, strict=True)
     ]
     return tuple(found) if len(found) > 1 else found[0]
 
 
 def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
-    """The Arrays of ``out=``, one for each result, or None where NumPy makes it; () without any.
+    """Return the Arrays of ``out=``, one for each result, None where NumPy makes it; () without any.
 
-    TypeError for a NumPy array.
+    Raise TypeError for a NumPy array.
     """
     for out in outs:
         if out is not None and not isinstance(out, Array):
@@ -220,8 +239,10 @@ def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
     return () if all(out is None for out in outs) else outs
 
 
-def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
+def call_ufunc(
+    ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    """Call a ufunc, as ``np.add(x, y)``, with ``dtype``, ``casting`` and ``where``."""
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
         asked = {name: options.pop(name) for name in core_axes.OPTIONS & {*options}}
@@ -246,19 +267,19 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[An
     return tuple(taken_of) if len(taken_of) > 1 else taken_of[0]
 
 
-def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
-    """A result of inputs that were cast in the layout that NumPy takes from these as they were given."""
-    arrays = [current(x)[1] for x in as_arrays(*[x for x in given if type(x) not in WEAK])]
+def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
+    """Return the result of cast inputs in the layout that NumPy derives from the uncast ones."""
+    arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
     flags: Any = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
     kinds = [*[x.dtype for x in arrays], y.dtype]
     like = np.nditer([*arrays, None], ["zerosize_ok"], flags, kinds).operands[-1]
-    return laid_out(y, asarray_like(y, like))
+    return lay_out_like(y, asarray_like(y, like))
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """The op that runs in a ufunc's place, also in that of another library's; None if there is none."""
+    """Return the op for a ufunc of NumPy's or of another library's; None if there is none."""
     if ufunc in UFUNCS:
         return UFUNCS[ufunc]
     for library, load in UFUNCS_FOR.items():
@@ -267,13 +288,13 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return next((ours[ufunc] for ours in LOADED.values() if ufunc in ours), None)
 
 
-def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any]:
-    """The inputs in the dtypes in which NumPy computes for a dtype of results, None for any."""
-    # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
+def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
+    """Cast the inputs to the dtypes in which NumPy computes results of ``dtype`` (None: of any)."""
+    # NumPy's own programs pass a class of dtypes, which np.dtype would take for object.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
-    # Python's numbers give way to the dtypes of arrays, so they stay what they are.
-    given = iter(as_arrays(*[x for x in inputs if type(x) not in WEAK]))
+    # Python's numbers take the dtypes of arrays, so they are not converted.
+    given = iter(arrays_like_first(*[x for x in inputs if type(x) not in WEAK]))
     operands = [x if type(x) in WEAK else next(given) for x in inputs]
     kinds = (*[getattr(x, "dtype", type(x)) for x in operands], *[None] * ufunc.nout)
     wanted: Any = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
@@ -289,8 +310,10 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any
     ]
 
 
-def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """``np.add.reduce(x)``: over the first axis unless told."""
+def reduced(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    """Run ``np.add.reduce(x)``, by default over the first axis."""
     function = REDUCTIONS.get(ufunc)
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -300,16 +323,14 @@ def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[A
 
 
 def of_all_pairs(
-    ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """``np.add.outer(x, y)``."""
-    return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.outer(ufunc, *inputs)
+    return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.ufunc_outer(ufunc, *inputs)
 
 
 def accumulated(
-    ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -317,22 +338,25 @@ def accumulated(
 
 
 def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, Any]:
-    """The options of a sum or product, which NumPy computes in the dtype of ``out`` unless told."""
-    told = options.get("dtype") is not None or not isinstance(x, Array)
-    fits = not told and np.can_cast(x.dtype, out.dtype, "same_kind")
+    """Add the dtype of ``out``, in which NumPy computes a sum or product, unless ``dtype`` is given."""
+    if options.get("dtype") is not None or not isinstance(x, Array):
+        return options
+    fits = np.can_cast(x.dtype, out.dtype, "same_kind")
     return options | {"dtype": out.dtype} if fits else options
 
 
-def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], outs: tuple[Any, ...]) -> Any:
-    """``np.add.at(x, indices, values)``: written into x, which must be an Array."""
+def added_at(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    """Run ``np.add.at(x, indices, values)``, which writes into x, an Array."""
     known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
-    return ufuncs.at(ufunc, *inputs) if known else MISSING
+    return ufuncs.ufunc_at(ufunc, *inputs) if known else MISSING
 
 
 WEAK = (int, float, complex)
-MISSING = object()  # what a use gives for a ufunc, or options, without a recorded counterpart
+MISSING = object()  # the result of a use of a ufunc that has no recorded counterpart
 USES: dict[str, Callable[..., Any]] = {
-    "__call__": called,
+    "__call__": call_ufunc,
     "accumulate": accumulated,
     "at": added_at,
     "outer": of_all_pairs,
@@ -341,15 +365,14 @@ USES: dict[str, Callable[..., Any]] = {
 
 
 def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> TypeError:
-    """The error for a use of a ufunc that has no recorded counterpart."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     said = f" with {', '.join(options)}" if options else ""
     home = "np." if getattr(np, ufunc.__name__, None) is ufunc else "the ufunc "
     return unknown(name + said, home=home)
 
 
-def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
-    """``out``, with the result of a ufunc in it, which may be broadcast."""
+def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
+    """Write the result of a ufunc into ``out``, broadcast to its shape, and return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
@@ -357,7 +380,10 @@ def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
 
 
 # --- other functions ---------------------------------------------------------------------------
-def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def array_function(
+    x: Array, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
     """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
 
     Parameters
@@ -365,11 +391,11 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     function : Callable
         The function.
     types : Collection[type]
-        The types of the arguments that take part.
+        The types of the arguments that have ``__array_function__``.
     args : tuple
-        Its arguments.
+        The function's arguments.
     kwargs : dict
-        Its keyword arguments.
+        The function's keyword arguments.
 
     Returns
     -------
@@ -379,14 +405,14 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     Raises
     ------
     TypeError
-        When no op says the same: nothing leaves the tape in silence.
+        When there is no recorded counterpart.
     """
-    if not all(known(kind) for kind in types):
+    if not all(is_supported_type(kind) for kind in types):
         for kind in filter(is_of_dask, types):
             raise no_array(function.__name__, "an argument", kind)
         return NotImplemented
     try:
-        result = call(function, *args, **kwargs)
+        result = call_numpy_function(function, *args, **kwargs)
         if function in LIKE:
             return result.to_device(x.device)
         if isinstance(result, tuple | list):
@@ -395,11 +421,13 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
             return result if same else type(result)(parts)
         return as_numpys(function, result, args, kwargs)
     except Exception as error:
-        refuse(error, f"np.{function.__name__}", *args, **kwargs)
+        raise_documented(error, f"np.{function.__name__}", *args, **kwargs)
 
 
-def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
-    """A result of shape (): immutable where NumPy's is a scalar, writable where it is an array."""
+def as_numpys(
+    function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Make a result of shape () immutable where NumPy's is a scalar, writable where it is an array."""
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
     for x in (*args, *kwargs.values()):
@@ -408,34 +436,37 @@ def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
                 return y
             y = writable_copy(y)  # an array in the place of a scalar
     if function not in OF_ARRAYS:
-        return scalar(y)
+        return mark_as_scalar(y)
     if not y._state & IS_VIEW:
         y._state &= ~SCALAR
     return y
 
 
-def known(kind: type) -> bool:
-    """Whether we compute with such values; what wraps arrays (units, labels) computes with ours."""
+def is_supported_type(kind: type) -> bool:
+    """Return True if our ops take values of this type.
+
+    False for types that wrap arrays (with units or labels): their own protocol calls ours.
+    """
     if not hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__array_function__"):
         return True
     ours = issubclass(kind, Array | np.ndarray | np.generic) or kind in STORAGES
     return ours and not has_own_operators(kind)
 
 
-def call(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """What NumPy's function does, by the op or the counterpart of the same meaning."""
+def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run NumPy's function as an op or a counterpart, with NumPy's own value where ``exact`` says so."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     if any(isinstance(x, NUMPYS) and not x.ndim for x in args[1:]):
         args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
-        run = functools.partial(computed, function, *args, **kwargs)
+        run = functools.partial(compute_by_ops, function, *args, **kwargs)
         return exact.exactly(function, run, args, kwargs)
-    return computed(function, *args, **kwargs)
+    return compute_by_ops(function, *args, **kwargs)
 
 
-def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return positional arguments of NumPy's function with its options in Python's spelling."""
     try:
         names = list(signature(function).parameters)
@@ -447,13 +478,12 @@ def with_plain_options(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     ])  # fmt: skip
 
 
-def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """What NumPy's function does, by recorded ops."""
+def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
-        ours = op_of(function)
-    args = tuple([as_data(function, x) for x in args])
-    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
+        ours = op_of_numpy_function(function)
+    args = tuple([assemble_argument(function, x) for x in args])
+    kwargs = {parameter: assemble_argument(function, x) for parameter, x in kwargs.items()}
     if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # these positions are NumPy's
         return ours(*args)
     try:
@@ -475,11 +505,11 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
     result = ours(*positional, **options)
     if out is None:
         return result
-    return (written if function in SPREADING else into)(out, result)
+    return (write_broadcast if function in SPREADING else into)(out, result)
 
 
-def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
-    """Return the arguments of an op with lists of numbers as Arrays, where it takes arrays."""
+def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> list[Any]:
+    """Convert lists among the arguments of an op to Arrays, where the op is annotated with Array."""
     if not any(isinstance(x, list | tuple) for x in positional):
         return list(positional)
     home = next((x for x in positional if isinstance(x, Array)), None)
@@ -487,7 +517,7 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
     parameter, found = next(given), []
     for x in positional:
         is_list = isinstance(x, list | tuple) and parameter.annotation in OF_ARRAY
-        found.append(as_arrays(home, x)[1] if is_list else x)
+        found.append(arrays_like_first(home, x)[1] if is_list else x)
         parameter = (
             parameter if parameter.kind is parameter.VAR_POSITIONAL else next(given, parameter)
         )
@@ -497,7 +527,10 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Any) -> list[Any]:
 def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of NumPy's function as those of ours; what says nothing may be missing there."""
+    """Return the arguments of NumPy's function as positional and keyword arguments of ours.
+
+    An argument that has NumPy's default may be one that ours lacks.
+    """
     places, named, takes_any = accepted(ours)
     positional: list[Any] = []
     options: dict[str, Any] = {}
@@ -528,7 +561,7 @@ def matched(
 
 @functools.lru_cache(1024)
 def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
-    """How many positions a function has, the names that it takes, and whether it takes any name."""
+    """Return a function's number of positions, its keywords, and True if it takes any keyword."""
     parameters = signature(function).parameters.values()
     places = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
@@ -538,7 +571,7 @@ def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a caller said what NumPy would do anyway."""
+    """Return True if an argument is what NumPy takes without one."""
     if value is default or value is np._NoValue:
         return True
     return (
@@ -546,11 +579,11 @@ def is_default(value: Any, default: Any) -> bool:
     )
 
 
-def op_of(function: Any) -> Callable[..., Any]:
-    """The function of the namespace at the place of NumPy's: the object decides, not its name."""
+def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the op under the name of NumPy's function, found by identity: np.char.add is not np.add."""
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
-    if chapter is None:  # np.char.add is not np.add
+    if chapter is None:
         raise unknown(name, home=f"{function.__module__}.")
     home: Any = getattr(namespace(), chapter) if chapter else namespace()
     ours = getattr(home, FUNCTIONS.get(name, name), None)

@@ -1,18 +1,18 @@
-"""NumPy's reductions on Arrays: those of the standard with more parameters, and those that skip NaN."""
+"""NumPy's reductions, cumulative functions and sorting on Arrays, with NumPy's parameters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array, asarray_like, wrap
-from .._array.views import current, laid_out
+from .._array.views import current, lay_out_like
 from .._storage.batched.batched_data import holds_anywhere
 from .._storage.storage import storage_of
-from .._util.errors import describe, refuse, shown, user_line
+from .._util.errors import describe, raise_documented, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
@@ -33,17 +33,19 @@ from ..ops.sorting_functions import argsort, sort
 from . import exact
 from .implementations import private, program_of
 from .numpy_arguments import (
+    ArrayLike,
     Axis,
+    DType,
     array_of,
-    as_arrays,
-    axes_of,
+    arrays_like_first,
     complex_from_parts,
+    discard_imaginary,
+    host_values,
     into,
+    mark_as_scalar,
     mask_of,
+    normalize_axes,
     on_axis,
-    on_host,
-    real_part,
-    scalar,
 )
 
 DOCSTRING = """\
@@ -56,7 +58,7 @@ Parameters
 Returns
 -------
 Array
-    That of ``{name}``, whose errors and derivative it has.
+    The result of ``{name}``, with its errors and its derivative.
 
 Raises
 ------
@@ -71,7 +73,7 @@ PARAMETERS = {
     "keepdims": ("bool, default: False", "Whether reduced axes stay, with length 1."),
     "initial": ("number | None, default: None", "The value to begin with."),
     "where": ("Array, default: True", "Which elements count."),
-    "ddof": ("float, default: 0.0", "What is taken from the number of elements to divide by."),
+    "ddof": ("float, default: 0.0", "The divisor is the number of elements minus ddof."),
     "mean": (
         "Array | None, default: None",
         "The mean, if it is known, with reduced axes of length 1.",
@@ -81,7 +83,7 @@ PARAMETERS = {
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """The docstring of a reduction, which is NumPy's function on Arrays and the method."""
+    """Return the docstring of a reduction that serves as NumPy's function and as Array's method."""
     described = PARAMETERS | ({"axis": ("int | None, default: None", axis)} if axis else {})
     entries = ["{} : {}\n    {}".format(p, *described[p]) for p in ("axis", *more)]
     summary = f"{summary}, as ``numpy.{name}`` does."
@@ -89,31 +91,40 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
 
 
 def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
-    """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
+    """Return a reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``.
+
+    ``identity`` has ``left_out``, which stands for elements that ``where`` leaves out, and ``combine``,
+    which joins the result with ``initial``.
+    """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
-    # NumPy's sum adds what a mask leaves in another order than ours.
+    # NumPy adds the elements that a mask selects in another order than ours.
     numpys = exact.named_as(name, ufunc.reduce)
 
-    def call(
-        a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
-        where: Any = True,
+    def call_reduction(
+        a: ArrayLike, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False,
+        initial: ArrayLike | None = None, where: ArrayLike = True,
     ) -> Array:  # fmt: skip
         if initial is None and where is True and isinstance(a, Array):
             if dtype is None:
                 return function(a, axis=axis, keepdims=keepdims)
             return composed(a, axis, dtype, keepdims)
-        given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+        given: dict[str, Any] = {
+            "axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where,
+        }  # fmt: skip
         if initial is not None:
             given["initial"] = initial
-        try:  # the method has no entrance: most calls of it ended above
+        try:  # no ``entrance`` names the method in errors, since most calls end above
             return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
         except Exception as error:
-            refuse(error, name, a, **{key: x for key, x in given.items() if x is not None})
+            raise_documented(
+                error, name, a, **{key: x for key, x in given.items() if x is not None}
+            )
 
     def composed(
-        a: Any, axis: Axis, dtype: Any, keepdims: bool, initial: Any = None, where: Any = True
-    ) -> Array:
+        a: ArrayLike, axis: Axis, dtype: DType, keepdims: bool, initial: ArrayLike | None = None,
+        where: ArrayLike = True,
+    ) -> Array:  # fmt: skip
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
         if options and name in ("max", "min"):  # only as reductions of ufuncs
@@ -136,13 +147,13 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
             else identity["combine"](found, in_dtype(initial, found.dtype, a))
         )
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
-    return call
+    call_reduction.__name__ = call_reduction.__qualname__ = name
+    call_reduction.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
+    return call_reduction
 
 
-def in_dtype(initial: Any, dtype: Any, home: Array) -> Any:
-    """Return the value to begin with in the dtype of the result, as NumPy casts it, or None."""
+def in_dtype(initial: ArrayLike | None, dtype: DType, home: Array) -> Any:
+    """Cast ``initial=`` to the dtype of the result, as NumPy does; None stays."""
     if isinstance(initial, Array):
         return astype(initial, dtype, copy=False)
     return None if initial is None else asarray_like(home, np.asarray(initial, dtype))
@@ -155,41 +166,42 @@ sum = sized("sum", np.add, combine=elementwise.add, left_out=0)
 
 
 def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
-    """``numpy.all`` and ``numpy.any``."""
     function = sized(name, ufunc, left_out=left_out)
 
-    def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
+    def call_truth_reduction(
+        a: ArrayLike, axis: Axis = None, *, keepdims: bool = False, where: ArrayLike = True
+    ) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "keepdims", "where")
-    return call
+    call_truth_reduction.__name__ = call_truth_reduction.__qualname__ = name
+    call_truth_reduction.__doc__ = documented(name, "keepdims", "where")
+    return call_truth_reduction
 
 
 all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False)
 
 
 def mean(
-    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
-) -> Array:
+    a: ArrayLike, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False,
+    where: ArrayLike = True,
+) -> Array:  # fmt: skip
     a = a if isinstance(a, Array) else array_of(a)
-    if where is True and is_floating(a, dtype):
+    if where is True and needs_no_cast(a, dtype):
         return statistics.mean(a, axis=axis, keepdims=keepdims)
     if dtype is not None and np.dtype(dtype).kind != "c":
-        a = real_part(a)
+        a = discard_imaginary(a)
     given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
 
-    def ours() -> Array:
+    def mean_by_ops() -> Array:
         return mean_where(floating(a, dtype), axis, keepdims, where)
 
-    # NumPy casts while it adds up: a cast before is another order of axes and of sums.
-    return exact.exactly(np.mean, ours, (a,), given)
+    # NumPy casts while it adds: a cast before would change the order of the sums.
+    return exact.exactly(np.mean, mean_by_ops, (a,), given)
 
 
-def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
-    """The mean of what a mask selects."""
+def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
     if not a.ndim and axis is not None:
-        axes_of("mean", a, axis)  # a number has no axis, unlike for a sum
+        normalize_axes("mean", a, axis)  # a number has no axis, unlike for a sum
     total = sum(a, axis, keepdims=keepdims, where=where)
     if where is True:
         return total / (a.size / max(total.size, 1))
@@ -197,33 +209,34 @@ def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
-    return laid_out(total / count, total)
+    return lay_out_like(total / count, total)
 
 
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
-def is_floating(a: Array, dtype: Any) -> bool:
-    """Whether a is computed with as it is, without a cast to the dtype asked for or to floats."""
+def needs_no_cast(a: Array, dtype: DType) -> bool:
+    """Return True if a has floating-point numbers, of the requested dtype if there is one."""
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 
-def floating(a: Any, dtype: Any) -> Array:
-    """In the dtype asked for, and integers in double precision."""
+def floating(a: ArrayLike, dtype: DType) -> Array:
+    """Cast a to the requested dtype; without one, cast integers to double precision."""
     a = a if isinstance(a, Array) else array_of(a)
     if dtype is None and a.dtype.kind in "biu":
         dtype = np.float64
     return a if dtype is None else astype(a, dtype, copy=False)
 
 
-def spread(name: str) -> Callable[..., Array]:
-    """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
+def spread_reduction(name: str) -> Callable[..., Array]:
+    """Return ``numpy.std`` or ``numpy.var``; NumPy's own program computes with ``mean`` or ``where``."""
     function = getattr(statistics, name)
     variance = program_of(private("_core._methods._var"))
 
-    def call(
-        a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
-        where: Any = True, mean: Any = None, correction: Any = np._NoValue,
+    def call_spread(
+        a: ArrayLike, axis: Axis = None, dtype: DType = None, *, ddof: float = 0.0,
+        keepdims: bool = False, where: ArrayLike = True, mean: ArrayLike | None = None,
+        correction: Any = np._NoValue,
     ) -> Array:  # fmt: skip
         if correction is not np._NoValue and ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -233,50 +246,46 @@ def spread(name: str) -> Callable[..., Array]:
         given = {"axis": axis, "dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where}
         given |= {} if mean is None else {"mean": mean}
 
-        def ours() -> Array:
+        def spread_by_ops() -> Array:
             if whole and dtype is None:
                 return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
             found = variance(a, **given)
             if name == "var":
                 return found
             one = where is True and statistics.count(a.shape, unwrap_option(axis)) == 1
-            # That of one real element is 0 everywhere, to all orders.
+            # The deviation of one real element is 0 everywhere, and so are all its derivatives.
             is_zero = one and a.dtype.kind != "c"
             return found if is_zero else elementwise.root_of_variance(found)
 
         if whole and a.dtype.kind in "fc":
-            return ours()
-        # NumPy casts integers while it adds up, as in ``mean``.
-        return exact.exactly(getattr(np, name), ours, (a,), given)
+            return spread_by_ops()
+        # NumPy casts integers while it adds, as in ``mean``.
+        return exact.exactly(getattr(np, name), spread_by_ops, (a,), given)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
-    return call
+    call_spread.__name__ = call_spread.__qualname__ = name
+    call_spread.__doc__ = documented(
+        name, "dtype", "ddof", "keepdims", "where", "mean", "correction"
+    )
+    return call_spread
 
 
-var, std = spread("var"), spread("std")
+var, std = spread_reduction("var"), spread_reduction("std")
 
 
-def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """See ``numpy.ptp``."""
+def ptp(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     return amax(a, axis, keepdims=keepdims) - amin(a, axis, keepdims=keepdims)
 
 
 def average(
-    a: Any,
-    axis: Axis = None,
-    weights: Any = None,
-    returned: bool = False,
-    *,
+    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *,
     keepdims: bool = False,
-) -> Any:
-    """See ``numpy.average``; both the values and the weights stay connected."""
-    a, weights = as_arrays(a, weights)
+) -> Any:  # fmt: skip
+    a, weights = arrays_like_first(a, weights)
     if weights is None:
         found = mean(a, axis=axis, keepdims=keepdims)
         total = asarray_like(a, np.asarray(a.size / max(found.size, 1), found.dtype))
     else:
-        weights = aligned(a, weights, axis)
+        weights = align_weights(a, weights, axis)
         dtype = result_type(a.dtype, weights.dtype, *(["float64"] if a.dtype.kind in "iub" else []))
         weights = astype(weights, dtype)
         total = sum(weights, axis, keepdims=keepdims)
@@ -287,13 +296,13 @@ def average(
     return (found, broadcast_to(total, found.shape)) if returned else found
 
 
-def aligned(a: Array, weights: Array, axis: Axis) -> Array:
-    """Weights of the averaged axes alone, in the shape in which they meet ``a``."""
+def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
+    """Reshape weights of the averaged axes alone so that they broadcast with ``a``."""
     if a.shape == weights.shape:
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = axes_of("average", a, axis)
+    axes = normalize_axes("average", a, axis)
     if weights.shape != tuple(a.shape[i] for i in axes):
         raise ValueError(
             "Shape of weights must be consistent with shape of a along specified axis."
@@ -304,32 +313,31 @@ def aligned(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- quantiles ---------------------------------------------------------------------------------
 def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """The axes to be reduced as one, at the end; and the shape that the result has with keepdims."""
-    places = axes_of("quantile", a, axis)
+    """Join the axes to reduce to one last axis; also return the result's shape with keepdims."""
+    places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
     rest = a.ndim - len(places)
     return reshape(a, (*a.shape[:rest], math.prod(a.shape[rest:]))), kept
 
 
-def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """See ``numpy.median``."""
+def median(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     a, kept = last(floating(a, None), axis)
     found = middle(a, axis=-1)
     return reshape(found, kept) if keepdims else found
 
 
-# --- what skips NaN ----------------------------------------------------------------------------
+# --- reductions that skip NaN ------------------------------------------------------------------
 def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
-    """A reduction in which NaN counts as what changes nothing."""
+    """Return a reduction in which ``instead``, its neutral element, stands for NaN."""
 
-    def call(a: Any, axis: Axis = None, **options: Any) -> Array:
+    def call_without_nan(a: ArrayLike, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
         if a.dtype.kind in "fc":
-            a = laid_out(searching.where(elementwise.isnan(a), instead, a), a)
+            a = lay_out_like(searching.where(elementwise.isnan(a), instead, a), a)
         return function(a, axis=axis, **options)
 
-    return call
+    return call_without_nan
 
 
 nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
@@ -337,30 +345,33 @@ nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
 
 # --- along an axis -----------------------------------------------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """A cumulative function: of all elements in one dimension when there is no axis."""
+    """Return a cumulative function, which flattens its argument when there is no axis."""
 
-    def call(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+    def call_cumulative(a: ArrayLike, axis: int | None = None, dtype: DType = None) -> Array:
         a = a if isinstance(a, Array) else array_of(a)
         if axis is None:
             a, axis = reshape(a, (-1,)), 0
         return function(a, axis=axis, dtype=dtype)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(
+    call_cumulative.__name__ = call_cumulative.__qualname__ = name
+    call_cumulative.__doc__ = documented(
         name, "dtype", axis="The axis; None: of all elements in one dimension.",
         summary="Accumulate along an axis",
     )  # fmt: skip
-    return call
+    return call_cumulative
 
 
 cumprod = cumulative("cumprod", statistics.cumulative_prod)
 cumsum = cumulative("cumsum", statistics.cumulative_sum)
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
-    """See ``numpy.diff``: numbers may be joined, too."""
-    # np.asarray: a Python float here is one of double precision, as in NumPy.
-    a, *ends = as_arrays(
+def diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Array:  # fmt: skip
+    """Return ``numpy.diff``; ``prepend`` and ``append`` may be numbers."""
+    # np.asarray: NumPy takes a Python float in double precision here.
+    a, *ends = arrays_like_first(
         a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
     )
     if not n:
@@ -371,9 +382,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return utilities.diff(a, n=n, axis=at, prepend=first, append=last)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
-    """See ``numpy.ediff1d``."""
-    ary, *ends = as_arrays(ary, to_begin, to_end)
+def ediff1d(ary: Any, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
+    ary, *ends = arrays_like_first(ary, to_begin, to_end)
     for x in ends:
         if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
             raise TypeError(
@@ -387,20 +397,20 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concat([x for x in (first, between, end) if x is not None])
 
 
-def ordered(
-    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+def numpy_sort(
+    a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """See ``numpy.sort``; equal elements keep their order in any case."""
+    """Return ``numpy.sort``, always stable."""
     check_order("sort", kind, order, stable, descending)
     x, at = on_axis("sort", array_of(a), axis)
     if not descending:
         return sort(x, axis=at)
-    return laid_out(take_along_axis(x, places_in_order(x, at, True), axis=at), x)
+    return lay_out_like(take_along_axis(x, places_in_order(x, at, True), axis=at), x)
 
 
 def places_in_order(x: Array, axis: int, descending: bool) -> Array:
-    """Indices that sort x, with NaN at the end in either order."""
+    """Return the indices that sort x, with NaN at the end in either order."""
     places = argsort(x, axis=axis, descending=descending)
     if not descending or x.dtype.kind not in "fc":
         return places
@@ -411,36 +421,43 @@ def places_in_order(x: Array, axis: int, descending: bool) -> Array:
     return take_along_axis(places, last, axis=axis)
 
 
-def check_order(name: str, kind: Any, order: Any, stable: Any, descending: Any) -> None:
-    """ValueError, as NumPy's, for fields, and for a kind beside what says the same by keywords."""
+def check_order(
+    name: str,
+    kind: str | None,
+    order: str | Sequence[str] | None,
+    stable: bool | None,
+    descending: bool | None,
+) -> None:
+    """Raise ValueError, as NumPy does, for names of fields, or for ``kind`` beside ``stable``."""
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(
-            f"np.{name}: kind={shown(kind)} or stable= and descending=, not both [at {user_line()}]"
+            f"np.{name}: kind={short_repr(kind)} or stable= and descending=, not both [at {user_line()}]"
         )
 
 
-def without_fields(order: Any) -> None:
-    """ValueError, as NumPy's, for the names of fields by which to sort."""
+def without_fields(order: str | Sequence[str] | None) -> None:
     if order is not None:
         raise ValueError(
-            f"Cannot specify order when the array has no fields: order={shown(order)} [at {user_line()}]"
+            f"Cannot specify order when the array has no fields: order={short_repr(order)} [at "
+            f"{user_line()}]"
         )
 
 
-def partition(
-    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
-) -> Array:
-    """See ``numpy.partition``: what is in order is partitioned anywhere."""
+def numpy_partition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect",
+    order: None = None,
+) -> Array:  # fmt: skip
+    """Return ``numpy.partition``: the sorted array, which is partitioned at each index."""
     without_fields(order)
     a, at = on_axis("partition", array_of(a), axis)
     check_places("partition", a, kth, at)
-    return ordered(a, at)
+    return numpy_sort(a, at)
 
 
 def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
-    """TypeError and ValueError, as NumPy has them, for what is no place along an axis."""
-    places, n = on_host(kth), a.shape[axis] if a.ndim else 1
+    """Raise TypeError or ValueError, as NumPy does, if kth is no index along an axis."""
+    places, n = host_values(kth), a.shape[axis] if a.ndim else 1
     if places.dtype.kind not in "iu":
         raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
     if a.size and places.size and (places.min() < -n or places.max() >= n):
@@ -449,7 +466,7 @@ def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
         )
 
 
-def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
+def round_decimals(a: ArrayLike, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to decimals, as ``numpy.round`` does.
 
     Parameters
@@ -457,14 +474,14 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     a : Array
         The array.
     decimals : int, default: 0
-        How many; negative ones round to tens, hundreds and so on.
+        The number of decimals; -1 rounds to tens, -2 to hundreds and so on.
     out : Array | None, default: None
-        Where to write the result.
+        The Array to write the result into.
 
     Returns
     -------
     Array
-        Of the shape and dtype of a; out, if it is given.
+        An Array of the shape and dtype of a, or out, if it is given.
 
     Notes
     -----
@@ -472,17 +489,17 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """
     a = array_of(a)
     if out is not None:
-        return into(out, rounded(a, decimals), "unsafe")
+        return into(out, round_decimals(a, decimals), "unsafe")
     data = current(a)[1]
     if type(data) is np.ndarray:
         y = asarray_like(a, np.round(data, decimals))
-        return y if y.ndim else scalar(y)
+        return y if y.ndim else mark_as_scalar(y)
     value = storage_of(data).numpys_value(np.round, (data, decimals), {})
     if value is not None:
         return wrap(value)
     if a.dtype.kind == "c":
         parts = elementwise.real(a), elementwise.imag(a)
-        return complex_from_parts(*[rounded(part, decimals) for part in parts])
+        return complex_from_parts(*[round_decimals(part, decimals) for part in parts])
     unit = 10.0 ** abs(decimals)
     if a.dtype.kind not in "fc":
         return astype(elementwise.round(a / unit) * unit if decimals < 0 else a, a.dtype)
@@ -496,7 +513,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.amax: amax,
     np.amin: amin,
     np.any: any,
-    np.around: rounded,
+    np.around: round_decimals,
     np.average: average,
     np.diff: diff,
     np.ediff1d: ediff1d,
@@ -508,11 +525,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nancumsum: without_nan(cumsum, 0.0),
     np.nanprod: nanprod,
     np.nansum: nansum,
-    np.partition: partition,
+    np.partition: numpy_partition,
     np.prod: prod,
     np.ptp: ptp,
-    np.round: rounded,
-    np.sort: ordered,
+    np.round: round_decimals,
+    np.sort: numpy_sort,
     np.std: std,
     np.sum: sum,
     np.var: var,

@@ -1,4 +1,4 @@
-"""NumPy's functions that choose elements, find places and write into arrays, on Arrays."""
+"""NumPy's functions that select elements, find indices and write into arrays, on Arrays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array, asarray_like
-from .._array.paths import PICK, Path, walk
-from .._array.views import current, in_order, laid_out, location, order_of, with_axes_in_memory
+from .._array.paths import PICK, Path, walk_path
+from .._array.views import current, in_order, lay_out_like, location, order_of, with_axes_in_memory
 from .._define.operands import first_array
 from .._storage import numpy_namespace
 from .._storage.storage import storage_of
-from .._util.errors import describe, failure, refuse, shown, user_line
+from .._util.errors import describe, failure, raise_documented, short_repr, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take, take_along_axis
@@ -28,20 +28,23 @@ from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import check_writeable, setitem
 from .numpy_arguments import (
+    ArrayLike,
+    Casting,
+    DType,
     array_of,
-    as_arrays,
+    arrays_like_first,
     assembled,
-    cast,
+    cast_checked,
+    host_values,
+    mark_as_scalar,
     mask_of,
     on_axis,
-    on_host,
-    scalar,
     without_gradient,
 )
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Whether a write to one may be seen through the other."""
+    """Return True if a write to one array may change the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
     ours = [data for data, x in ((first, a), (second, b)) if isinstance(x, Array)]
     if builtins.all(type(data) is np.ndarray for data in ours):  # others have an array interface
@@ -50,15 +53,11 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 def unique(
-    ar: Array,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    **options: Any,
-) -> Any:
-    """See ``numpy.unique``; a repeated value's gradient goes to its first occurrence."""
-    _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
+    ar: Array, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: int | None = None, **options: Any,
+) -> Any:  # fmt: skip
+    """Return ``numpy.unique``; the gradient of a repeated value goes to its first occurrence."""
+    _, index, inverse, counts = np.unique(host_values(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
     first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy sorts along the axis in front
@@ -70,18 +69,17 @@ def unique(
     return (values, *more) if more else values
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
-    """See ``numpy.select``."""
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     if len(condlist) != len(choicelist):
         raise ValueError(
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
     values = [*choicelist, default]
-    *parts, y = as_arrays(*choicelist, *condlist, default)
+    *parts, y = arrays_like_first(*choicelist, *condlist, default)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
     if builtins.any(condition.dtype.kind != "b" for condition in conditions):
         raise TypeError(f"np.select: conditions must be boolean [at {user_line()}]")
-    weak = (int, float, complex)  # numbers of Python's give way to the dtypes of arrays
+    weak = (int, float, complex)  # Python's numbers take the dtypes of arrays
     dtype = np.result_type(*[
         value if type(value) in weak else x.dtype
         for value, x in zip(values, [*choices, y], strict=True)
@@ -92,10 +90,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return in_order(y, "C")
 
 
-def clip(
-    a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Array:
-    """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
+def numpy_clip(
+    a: ArrayLike, min: Any = None, max: Any = None, *, dtype: DType = None,
+    casting: Casting = "same_kind",
+) -> Array:  # fmt: skip
+    """Return ``numpy.clip``; the default dtype is that to which array and bounds promote."""
     a, min, max = (assembled(x) for x in (a, min, max))
     min, max = (np.asarray(x) if type(x) in (bool, list, tuple) else x for x in (min, max))
     a = array_of(a)
@@ -103,13 +102,13 @@ def clip(
     try:
         wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
     except Exception as error:
-        refuse(error, "clip", a, min, max)
-    y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
-    # NumPy's result lies as the array, unless a bound has as many axes.
+        raise_documented(error, "clip", a, min, max)
+    y = elementwise.clip(cast_checked("np.clip", a, wanted, casting), min, max)
+    # NumPy's result has the layout of the array, unless a bound has as many axes.
     small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
     if not y.ndim:
-        return scalar(y)
-    return laid_out(y, a) if small and order_of(a) else y
+        return mark_as_scalar(y)
+    return lay_out_like(y, a) if small and order_of(a) else y
 
 
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
@@ -118,34 +117,34 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     Parameters
     ----------
     a : Array
-        Integers: which of the choices.
+        Integers: the index of a choice for each element.
     choices : Sequence[Array]
         The arrays, of shapes that broadcast with that of a.
     mode : str, default: 'raise'
-        What to do with integers that name no choice: 'raise', 'wrap' around or 'clip'.
+        The treatment of integers that are out of range: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
     Array
-        Of the common shape and dtype of the choices.
+        An Array of the common shape and dtype of the choices.
 
     Raises
     ------
     ValueError
-        When an integer names no choice, or the shapes do not broadcast.
+        When an integer is out of range, or the shapes do not broadcast.
     """
-    a, *choices = broadcast_arrays(array_of(a), *as_arrays(*choices))
+    a, *choices = broadcast_arrays(array_of(a), *arrays_like_first(*choices))
     a = within(a, len(choices), mode)
     if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return in_order(y, "C") if y.ndim else scalar(y[...])
+    return in_order(y, "C") if y.ndim else mark_as_scalar(y[...])
 
 
-def as_places(indices: Any) -> Any:
-    """Return indices of ``numpy.take``, to which truth values are the numbers 0 and 1."""
+def as_places(indices: ArrayLike) -> Any:
+    """Return indices for ``numpy.take``, which reads booleans as the integers 0 and 1."""
     if isinstance(indices, Array):
         return astype(indices, np.intp) if indices.dtype.kind == "b" else indices
     if isinstance(indices, list | tuple) and first_array(indices) is not None:
@@ -154,32 +153,33 @@ def as_places(indices: Any) -> Any:
     return host.astype(np.intp) if host.dtype.kind == "b" else indices
 
 
-def within(indices: Any, n: int, mode: str) -> Any:
-    """Indices by one of NumPy's modes: as they are ('raise'), wrapped around, or clipped."""
+def within(indices: ArrayLike, n: int, mode: str) -> Any:
+    """Apply one of NumPy's modes to indices: unchanged ('raise'), wrapped around, or clipped."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {shown(mode)})")
-    if isinstance(indices, list) and not indices:  # of floats, as an array
+        raise ValueError(
+            f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {short_repr(mode)})"
+        )
+    if isinstance(indices, list) and not indices:  # as an array it would be one of floats
         return indices
     indices = array_of(indices)
     return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
 
 
-def along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
-    """See ``numpy.take_along_axis``; axis=None takes from the flattened array."""
+def along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Array:
+    """Return ``numpy.take_along_axis``; axis=None takes from the flattened array."""
     arr, at = on_axis("take_along_axis", array_of(arr), axis)
     return take_along_axis(arr, array_of(indices), axis=at)
 
 
-def extract(condition: Any, arr: Any) -> Array:
-    """See ``numpy.extract``."""
-    return reshape(array_of(arr), (-1,))[np.flatnonzero(on_host(condition))]
+def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
+    return reshape(array_of(arr), (-1,))[np.flatnonzero(host_values(condition))]
 
 
 # --- writing -----------------------------------------------------------------------------------
-def target(name: str, x: Any) -> Array:
-    """TypeError for a NumPy array, which cannot take a recorded value; ValueError if x is read-only."""
+def target(name: str, x: ArrayLike) -> Array:
+    """Return x if a recorded value can be written into x, a writable Array; else raise an error."""
     if not isinstance(x, Array):
         raise TypeError(
             f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
@@ -189,23 +189,23 @@ def target(name: str, x: Any) -> Array:
     return x
 
 
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """See ``numpy.copyto``."""
-    if is_the_same(src, dst):  # nothing happens, also where it is read-only
+def copyto(
+    dst: ArrayLike, src: Any, casting: Casting = "same_kind", where: ArrayLike = True
+) -> None:
+    if is_the_same(src, dst):  # no error even if it is read-only
         return
     dst = target("copyto", dst)
-    # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
+    # NumPy decides, since a Python number may be cast to more dtypes than its own dtype.
     sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
     weak = type(src) in (bool, int, float, complex)
     try:
         np.copyto(np.zeros(1, dst.dtype), src if weak else sample, casting=casting)
     except TypeError as error:
         raise failure("np.copyto", error) from error
-    put_where(dst, where, as_arrays(dst, src)[1])
+    put_where(dst, where, arrays_like_first(dst, src)[1])
 
 
 def is_the_same(x: Any, y: Any) -> bool:
-    """Whether two Arrays are the same elements in the same memory."""
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
     a, b = current(x)[1], current(y)[1]
@@ -218,7 +218,7 @@ def is_the_same(x: Any, y: Any) -> bool:
 
 
 def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
-    """Whether two paths lead to the same elements of one root, in one order."""
+    """Return True if two paths lead to the same elements of one root, in one order."""
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
@@ -229,27 +229,27 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     places: Any = np.arange(root.size).reshape(root.shape)
     if root.dtype.kind == "c":
         places = places + 1j * (places + root.size)
-    return np.array_equal(*[walk(places, path, numpy_namespace) for _, path in (place, other)])
+    return np.array_equal(*[walk_path(places, path, numpy_namespace) for _, path in (place, other)])
 
 
-def put_where(x: Array, mask: Any, value: Any) -> None:
-    """``x[...] = value`` where a mask says so."""
+def put_where(x: Array, mask: ArrayLike, value: Any) -> None:
+    """Assign values to x where a mask, or True, allows it."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
-def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
+def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
+    """Run ``numpy.putmask``: element i becomes value i; fewer values are repeated."""
     a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
     weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
-    values, mask = as_arrays(a, values)[1], of_size_of(a, mask, "putmask")
-    cast("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
+    values, mask = arrays_like_first(a, values)[1], of_size_of(a, mask, "putmask")
+    cast_checked("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
     if values.size:
         put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
-def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:
-    """A mask for the elements of an array, in its shape."""
-    mask = np.asarray(on_host(mask), bool)
+def of_size_of(a: Array, mask: ArrayLike, name: str) -> np.ndarray[Any, Any]:
+    """Return a mask as booleans in the shape of a, which must have as many elements."""
+    mask = np.asarray(host_values(mask), bool)
     if mask.size != a.size:
         raise ValueError(
             f"np.{name}: {mask.size} truths for the {a.size} elements of {describe(a)} "
@@ -259,14 +259,13 @@ def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def repeated(values: Array, n: int) -> Array:
-    """n values: those that are there, again and again."""
     values = reshape(values, (-1,))
     return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
 
 
-def place(arr: Any, mask: Any, vals: Any) -> None:
-    """See ``numpy.place``: the values in turn, at each place that the mask names."""
-    arr, vals = target("place", arr), as_arrays(arr, vals)[1]
+def numpy_place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
+    """Run ``numpy.place``: the k-th selected element becomes the k-th value."""
+    arr, vals = target("place", arr), arrays_like_first(arr, vals)[1]
     mask = of_size_of(arr, mask, "place")
     count = int(np.count_nonzero(mask))
     if count and not vals.size:
@@ -275,29 +274,29 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         setitem(arr, mask, repeated(vals, count))
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write to some places of the flattened array, as ``numpy.put`` does.
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
+    """Write to elements of the flattened array, as ``numpy.put`` does.
 
     Parameters
     ----------
     a : Array
-        What is written to.
+        The array that is written to.
     ind : Array | int | list
-        The places; negative ones count from the end.
+        The indices; negative ones count from the end.
     v : Array or number
-        A value for each place; fewer come again and again.
+        A value for each index; fewer are repeated.
     mode : str, default: 'raise'
-        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
+        The treatment of indices that are out of range: 'raise', 'wrap' around or 'clip'.
 
     Raises
     ------
     ValueError
         When the array is read-only, or there is no such mode.
     IndexError
-        When a place is out of range.
+        When an index is out of range.
     """
-    a, v = target("put", a), as_arrays(a, v)[1]
-    ind = np.ravel(on_host(within(ind, a.size, mode)))
+    a, v = target("put", a), arrays_like_first(a, v)[1]
+    ind = np.ravel(host_values(within(ind, a.size, mode)))
     if not ind.size or not v.size:
         return
     outside = ind[(ind < -a.size) | (ind >= a.size)]
@@ -308,26 +307,27 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     setitem(a, key, v if a.ndim else v[-1])
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    """See ``numpy.put_along_axis``."""
+def put_along_axis(
+    arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None = -1
+) -> None:
     arr = target("put_along_axis", arr)
-    indices = on_host(indices)
+    indices = host_values(indices)
     if axis is None:
         if indices.ndim != 1:
             raise ValueError(
                 f"np.put_along_axis: when axis=None, indices must have a single dimension "
                 f"[at {user_line()}]"
             )
-        put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
+        put(arr, indices, broadcast_to(arrays_like_first(arr, values)[1], indices.shape))
         return
     at = normalize_axis_index("put_along_axis", arr, axis)
     lines = np.ogrid[tuple([slice(n) for n in arr.shape])]
     key = tuple([indices if i == at else line for i, line in enumerate(lines)])
-    setitem(arr, key, as_arrays(arr, values)[1])
+    setitem(arr, key, arrays_like_first(arr, values)[1])
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.clip: clip,
+    np.clip: numpy_clip,
     **{
         function: without_gradient(function)
         for function in (
@@ -343,7 +343,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.copyto: copyto,
     np.extract: extract,
     np.may_share_memory: may_share_memory,
-    np.place: place,
+    np.place: numpy_place,
     np.put: put,
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,

@@ -1,4 +1,4 @@
-"""NumPy's functions of shapes that the standard has not, on Arrays: ``np.hstack`` and its kin."""
+"""NumPy's functions that join arrays or change shapes, with parameters that the standard lacks."""
 
 from __future__ import annotations
 
@@ -14,41 +14,48 @@ from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .numpy_arguments import array_of, as_arrays, as_operands, cast, into
+from .numpy_arguments import (
+    ArrayLike,
+    Casting,
+    DType,
+    array_of,
+    arrays_like_first,
+    as_operands,
+    cast_checked,
+    into,
+)
 
 NUMBERS = "biufc"  # kinds of dtypes
 
 
 def at_least(n: int) -> Callable[..., Any]:
-    """``numpy.atleast_1d``, ``atleast_2d`` and ``atleast_3d``: axes of length 1 are added, as views."""
+    """Return ``numpy.atleast_1d``, ``atleast_2d`` or ``atleast_3d``, which add axes in views."""
 
-    def widened(x: Array) -> Array:
+    def add_axes(x: Array) -> Array:
         if not x.ndim:
             return reshape(x, (1,) * n)
         behind = n == 3 and x.ndim < 3  # the one case in which NumPy adds an axis behind
         return x[(*(None,) * (n - x.ndim - behind), ..., *(None,) * behind)]
 
-    def call(*arys: Any) -> Any:
-        found = tuple([widened(x) for x in as_operands(*arys)])
+    def call_at_least(*arys: Any) -> Any:
+        found = tuple([add_axes(x) for x in as_operands(*arys)])
         return found if len(found) != 1 else found[0]
 
-    return call
+    return call_at_least
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
-    """Every one of some arrays with at least n axes."""
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
-def transpose(a: Array, axes: Any = None) -> Array:
-    """See ``numpy.transpose``."""
+def numpy_transpose(a: Array, axes: Sequence[int] | None = None) -> Array:
     return methods.transpose(a, *(() if axes is None else (axes,)))
 
 
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """See ``numpy.broadcast_arrays``; what holds no numbers, such as None, becomes NumPy's array."""
+def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """Return ``numpy.broadcast_arrays``; arguments that hold no numbers become NumPy's arrays."""
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
-    numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
+    numbers = iter(arrays_like_first(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
     if all(x.shape == shape for x in plain):
         return tuple([next(numbers) if x.dtype.kind in NUMBERS else x for x in plain])
@@ -58,16 +65,11 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     ])  # fmt: skip
 
 
-def joined(
-    arrays: Sequence[Any],
-    axis: int | None,
-    dtype: Any = None,
-    casting: str = "same_kind",
-    out: Array | None = None,
-    *,
-    join: Callable[..., Array] = concat,
-) -> Array:
-    """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
+def join_arrays(
+    arrays: Sequence[Any], axis: int | None, dtype: DType = None, casting: Casting = "same_kind",
+    out: Array | None = None, *, join: Callable[..., Array] = concat,
+) -> Array:  # fmt: skip
+    """Join arrays in ``dtype``, in that of ``out``, or in their common dtype."""
     parts = as_operands(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
@@ -75,84 +77,69 @@ def joined(
         dtype = out.dtype
     elif dtype is None and parts:
         dtype = np.result_type(*[x.dtype for x in parts])
-    parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
+    parts = [cast_checked(f"np.{join.__name__}", x, dtype, casting) for x in parts]
     whole = join(parts, axis=axis)
     return whole if out is None else into(out, whole)
 
 
 def concatenate(
-    arrays: Sequence[Any],
-    axis: int | None = 0,
-    out: Array | None = None,
-    *,
-    dtype: Any = None,
-    casting: str = "same_kind",
-) -> Array:
-    """See ``numpy.concatenate``."""
-    return joined(arrays, axis, dtype, casting, out)
+    arrays: Sequence[Any], axis: int | None = 0, out: Array | None = None, *, dtype: DType = None,
+    casting: Casting = "same_kind",
+) -> Array:  # fmt: skip
+    return join_arrays(arrays, axis, dtype, casting, out)
 
 
-def stack(
-    arrays: Sequence[Any],
-    axis: int = 0,
-    out: Array | None = None,
-    *,
-    dtype: Any = None,
-    casting: str = "same_kind",
-) -> Array:
-    """See ``numpy.stack``."""
-    return joined(arrays, axis, dtype, casting, out, join=manipulation.stack)
+def numpy_stack(
+    arrays: Sequence[Any], axis: int = 0, out: Array | None = None, *, dtype: DType = None,
+    casting: Casting = "same_kind",
+) -> Array:  # fmt: skip
+    return join_arrays(arrays, axis, dtype, casting, out, join=manipulation.stack)
 
 
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
-    """See ``numpy.broadcast_to``."""
+def numpy_broadcast_to(array: ArrayLike, shape: Any, subok: bool = False) -> Array:
     lengths = tuple(np.atleast_1d(shape).tolist())  # which may be booleans
     return manipulation.broadcast_to(array_of(array), lengths)
 
 
-def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """See ``numpy.hstack``."""
+def hstack(tup: Sequence[Any], *, dtype: DType = None, casting: Casting = "same_kind") -> Array:
     parts = each_at_least(1, tup)
-    return joined(parts, 0 if parts[0].ndim == 1 else 1, dtype, casting)
+    return join_arrays(parts, 0 if parts[0].ndim == 1 else 1, dtype, casting)
 
 
-def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """See ``numpy.vstack``."""
-    return joined(each_at_least(2, tup), 0, dtype, casting)
+def vstack(tup: Sequence[Any], *, dtype: DType = None, casting: Casting = "same_kind") -> Array:
+    return join_arrays(each_at_least(2, tup), 0, dtype, casting)
 
 
 def dstack(tup: Sequence[Any]) -> Array:
-    """See ``numpy.dstack``."""
-    return joined(each_at_least(3, tup), 2)
+    return join_arrays(each_at_least(3, tup), 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Array:
-    """See ``numpy.column_stack``."""
     parts = as_operands(*tup)
-    return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
+    return join_arrays([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 
 def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
-    """``numpy.tril`` and ``numpy.triu``; of one dimension every row of a matrix is it."""
+    """Return ``numpy.tril`` or ``numpy.triu``, which repeat a vector as the rows of a matrix."""
 
-    def call(m: Any, k: int = 0) -> Array:
+    def cut_triangle(m: ArrayLike, k: int = 0) -> Array:
         m = array_of(m)
-        return cut(broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
+        return cut(numpy_broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
 
-    return call
+    return cut_triangle
 
 
 def cumulative(along: Callable[..., Array]) -> Callable[..., Array]:
-    """``numpy.cumulative_sum`` and ``numpy.cumulative_prod``: of shape () they are of one dimension."""
+    """Return ``numpy.cumulative_sum`` or ``cumulative_prod``, which take shape () as one dimension."""
 
-    def call(
-        x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    def accumulate_elements(
+        x: ArrayLike, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
     ) -> Array:
         x = array_of(x)
         x = x if x.ndim else reshape(x, (1,))
         return along(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
-    return call
+    return accumulate_elements
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -166,8 +153,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.atleast_1d: at_least(1),
     np.atleast_2d: at_least(2),
     np.atleast_3d: at_least(3),
-    np.broadcast_arrays: broadcast_arrays,
-    np.broadcast_to: broadcast_to,
+    np.broadcast_arrays: numpy_broadcast_arrays,
+    np.broadcast_to: numpy_broadcast_to,
     np.concatenate: concatenate,
     np.column_stack: column_stack,
     np.cumulative_prod: cumulative(statistics.cumulative_prod),
@@ -175,8 +162,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.copy: lambda a, order="K", subok=False: methods.copy(array_of(a), order),
     np.dstack: dstack,
     np.hstack: hstack,
-    np.stack: stack,
-    np.transpose: transpose,
+    np.stack: numpy_stack,
+    np.transpose: numpy_transpose,
     np.tril: triangle(tril),
     np.triu: triangle(triu),
     np.vstack: vstack,

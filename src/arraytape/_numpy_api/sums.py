@@ -1,4 +1,4 @@
-"""NumPy's functions of sums and products that the standard has not, on Arrays."""
+"""NumPy's convolution, interpolation and tests of complex numbers on Arrays."""
 
 from __future__ import annotations
 
@@ -9,47 +9,48 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.views import in_order
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, reshape
-from .numpy_arguments import as_arrays, as_operands, cast
+from .numpy_arguments import ArrayLike, arrays_like_first, as_operands, cast_checked
 
 
-def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:
-    """See ``numpy.convolve``."""
-    a, v = (reshape(x, (1,)) if not x.ndim else x for x in as_arrays(a, v))
+def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
+    a, v = (reshape(x, (1,)) if not x.ndim else x for x in arrays_like_first(a, v))
     if a.ndim > 1 or v.ndim > 1 or not a.size or not v.size:
         raise ValueError(f"convolve: needs two sequences that are not empty [at {user_line()}]")
     a, v = (v, a) if v.size > a.size else (a, v)
     n, m = a.size, v.size
     starts = {"valid": (m - 1, n), "same": ((m - 1) // 2, (m - 1) // 2 + n), "full": (0, n + m - 1)}
     if not isinstance(mode, str | int):
-        raise TypeError(f"convolve: mode must be a string, got {shown(mode)} [at {user_line()}]")
+        raise TypeError(
+            f"convolve: mode must be a string, got {short_repr(mode)} [at {user_line()}]"
+        )
     if mode in (0, 1, 2):  # NumPy's numbers for them
         mode = [*starts][mode]
     if mode not in starts:
         raise ValueError(
-            f"convolve: mode must be one of {[*starts]}, got {shown(mode)} [at {user_line()}]"
+            f"convolve: mode must be one of {[*starts]}, got {short_repr(mode)} [at {user_line()}]"
         )
     edge = zeros_like(v[1:])
-    # Row k holds what the reversed v meets at place k.
+    # Row k holds the elements of the padded a that element k of the result is summed from.
     windows = np.arange(*starts[mode])[:, None] + np.arange(m)
     return matmul(concat([edge, a, edge])[asarray_like(a, windows)], flip(v))
 
 
-def polymul(a1: Any, a2: Any) -> Array:
-    """See ``numpy.polymul``: zeros in front of the coefficients count for nothing."""
-    parts: list[Any] = [np.trim_zeros(np.atleast_1d(x), "f") for x in as_arrays(a1, a2)]
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """Multiply polynomials as ``numpy.polymul`` does: leading zeros are left out first."""
+    arrays: list[Any] = arrays_like_first(a1, a2)
+    parts: list[Any] = [np.trim_zeros(np.atleast_1d(x), "f") for x in arrays]
     a1, a2 = (x if x.size else asarray_like(x, np.zeros(1, x.dtype)) for x in parts)
     return convolve(a1, a2)
 
 
-def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
-    """See ``numpy.correlate``."""
-    a, v = as_arrays(a, v)
+def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Array:
+    a, v = arrays_like_first(a, v)
     if not a.ndim or not v.ndim:
         raise ValueError(f"np.correlate: needs two sequences, got numbers [at {user_line()}]")
     if v.size > a.size:
@@ -57,11 +58,14 @@ def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
     return convolve(a, elementwise.conj(flip(v)), mode)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
-    """See ``numpy.interp``."""
+def interp(
+    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None
+) -> Array:
     x, xp, fp = as_operands(x, xp, fp)
-    x, xp = (cast("np.interp", places, np.float64, "safe") for places in (x, xp))
-    fp = cast("np.interp", fp, np.complex128 if fp.dtype.kind == "c" else np.float64, "safe")
+    x, xp = (cast_checked("np.interp", places, np.float64, "safe") for places in (x, xp))
+    fp = cast_checked(
+        "np.interp", fp, np.complex128 if fp.dtype.kind == "c" else np.float64, "safe"
+    )
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(f"interp: needs xp and fp of one dimension and length [at {user_line()}]")
     last = xp.size - 1
@@ -77,18 +81,15 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Arr
 
 
 def angle(z: Array, deg: bool = False) -> Array:
-    """See ``numpy.angle``."""
     turned = elementwise.atan2(elementwise.imag(z), elementwise.real(z))
     return turned * (180.0 / np.pi) if deg else turned
 
 
 def isreal(x: Any) -> Array:
-    """See ``numpy.isreal``."""
     return elementwise.imag(x) == 0.0
 
 
 def iscomplex(x: Any) -> Array:
-    """See ``numpy.iscomplex``."""
     return elementwise.imag(x) != 0.0
 
 

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that the standard has not, and what all ufuncs can do beside being called."""
+"""NumPy's ufuncs that the standard lacks, and ``accumulate``, ``outer`` and ``at`` of all ufuncs."""
 
 from __future__ import annotations
 
@@ -21,90 +21,85 @@ from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
 from . import exact
-from .numpy_arguments import array_of, as_arrays, scalar
+from .numpy_arguments import ArrayLike, DType, array_of, arrays_like_first, mark_as_scalar
 
 LOG2 = math.log(2.0)
 
 
-def scaled(factor: float) -> Callable[[Any], Array]:
-    """Multiplication by a number, of integers too."""
+def multiply_by(factor: float) -> Callable[[Any], Array]:
     return lambda x: x * factor
 
 
 def exp2(x: Array) -> Array:
-    """See ``numpy.exp2``."""
     return 2.0**x
 
 
-def result_of(y: Any) -> Any:
-    """What a ufunc gives: of shape () scalars, which those of ``where`` and of views are not."""
+def ufunc_result(y: Any) -> Any:
+    """Mark results of shape () as scalars, as a ufunc's are; those of ``where`` and views are not."""
     if isinstance(y, tuple):
-        return tuple([result_of(part) for part in y])
-    return scalar(y) if isinstance(y, Array) and not y._data.shape else y
+        return tuple([ufunc_result(part) for part in y])
+    return mark_as_scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
-def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
-    """``numpy.fmax`` and ``numpy.fmin``: of a number and NaN, the number."""
+def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
+    """Return ``numpy.fmax`` or ``numpy.fmin``, which prefer a number to NaN."""
 
-    def call(x1: Any, x2: Any) -> Array:
-        x1, x2 = as_arrays(x1, x2)
+    def pick_known(x1: ArrayLike, x2: ArrayLike) -> Array:
+        x1, x2 = arrays_like_first(x1, x2)
         picked = where(elementwise.isnan(x2), x1, pick(x1, x2))
         return where(elementwise.isnan(x1), x2, picked)
 
-    return call
+    return pick_known
 
 
-def fmod(x1: Any, x2: Any) -> Array:
-    """See ``numpy.fmod``: the remainder has the sign of x1."""
-    return elementwise.truncated_remainder(*as_arrays(x1, x2))
+def fmod(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return ``numpy.fmod``: the remainder has the sign of x1."""
+    return elementwise.truncated_remainder(*arrays_like_first(x1, x2))
 
 
-def float_power(x1: Any, x2: Any) -> Array:
-    """See ``numpy.float_power``."""
-    x1, x2 = as_arrays(x1, x2)
+def float_power(x1: ArrayLike, x2: ArrayLike) -> Array:
+    x1, x2 = arrays_like_first(x1, x2)
     dtype = result_type(x1.dtype, x2.dtype, np.float64)
     return astype(x1, dtype, copy=False) ** astype(x2, dtype, copy=False)
 
 
-def heaviside(x1: Any, x2: Any) -> Array:
-    """See ``numpy.heaviside``; the gradient of x2 counts where x1 is 0."""
-    x1, x2 = as_arrays(x1, x2)
+def heaviside(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return ``numpy.heaviside``, which depends on x2 where x1 is 0."""
+    x1, x2 = arrays_like_first(x1, x2)
     step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
     return where(elementwise.isnan(x1), x1, step)
 
 
-def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
-    """See ``numpy.divmod``."""
+def divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
     return elementwise.floor_divide(x1, x2), elementwise.remainder(x1, x2)
 
 
 def modf(x: Array) -> tuple[Array, Array]:
-    """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
+    """Return ``numpy.modf``: the fractional part, with derivative 1, and the integral part."""
     far = elementwise.isinf(x)
     part = elementwise.truncated_remainder(where(far, 0.0, x), 1.0)
     return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
-def matvec(x1: Any, x2: Any) -> Array:
-    """See ``numpy.matvec``."""
-    x1, x2 = as_arrays(x1, x2)
+def matvec(x1: ArrayLike, x2: ArrayLike) -> Array:
+    x1, x2 = arrays_like_first(x1, x2)
     return matmul(x1, x2[..., None])[..., 0]
 
 
-def vecmat(x1: Any, x2: Any) -> Array:
-    """See ``numpy.vecmat``."""
-    x1, x2 = as_arrays(x1, x2)
+def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array:
+    x1, x2 = arrays_like_first(x1, x2)
     x1 = elementwise.conj(x1) if x1.dtype.kind == "c" else x1
     return matmul(x1[..., None, :], x2)[..., 0, :]
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others.
+    """Restrict a composition of ops to the dtypes that NumPy's ufunc takes.
 
-    It computes with integers in the floating-point dtype that NumPy takes for them, if it takes one.
+    Operands are cast to the floating-point dtypes in which NumPy computes; integers stay where NumPy
+    computes with integers.
     """
 
-    def call(*inputs: Any) -> Any:
+    def call_for_numpys_types(*inputs: Any) -> Any:
         dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
         if all(dtype.kind == "f" for dtype in dtypes):
             return ours(*inputs)
@@ -120,35 +115,35 @@ def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., 
             for x, dtype in zip(inputs, found, strict=False)
         ])  # fmt: skip
 
-    return call
+    return call_for_numpys_types
 
 
 MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.cbrt: elementwise.cube_root,
-    np.deg2rad: scaled(np.pi / 180.0),
-    np.degrees: scaled(180.0 / np.pi),
+    np.deg2rad: multiply_by(np.pi / 180.0),
+    np.degrees: multiply_by(180.0 / np.pi),
     np.divmod: divmod,
     np.exp2: exp2,
     np.expm1: elementwise.expm1,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
     np.floor_divide: elementwise.floor_divide,
-    np.fmax: known(elementwise.maximum),
-    np.fmin: known(elementwise.minimum),
+    np.fmax: pick_known_elements(elementwise.maximum),
+    np.fmin: pick_known_elements(elementwise.minimum),
     np.fmod: fmod,
     np.heaviside: heaviside,
     np.logaddexp2: elementwise.logaddexp2,
     np.matvec: matvec,
     np.modf: modf,
-    np.rad2deg: scaled(180.0 / np.pi),
-    np.radians: scaled(np.pi / 180.0),
+    np.rad2deg: multiply_by(180.0 / np.pi),
+    np.radians: multiply_by(np.pi / 180.0),
     np.rint: elementwise.round,
     np.vecmat: vecmat,
 }
 UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
-# Whose values our ops round otherwise, or find otherwise at infinities and NaN.
+# Ufuncs whose values differ from those of our ops in rounding, or at infinities and NaN.
 COMPOSED = frozenset((
     np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
     np.fmin, np.fmod, np.heaviside,
@@ -156,30 +151,31 @@ COMPOSED = frozenset((
 ))  # fmt: skip
 
 
-def running(ufunc: np.ufunc, pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
-    """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
+def running_extremum(
+    ufunc: np.ufunc, pick: Callable[[Array, Array], Array]
+) -> Callable[..., Array]:
+    """Return ``np.maximum.accumulate`` or ``np.minimum.accumulate``, one op for each step."""
 
-    def ours(x: Array, axis: int) -> Array:
+    def accumulate_steps(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
         return stack(found, axis=axis) if found else x
 
-    numpys = exact.with_numpys_values(ufunc.accumulate, ours)
+    numpys = exact.with_numpys_values(ufunc.accumulate, accumulate_steps)
     return lambda x, *, axis, dtype=None: numpys(x, axis)
 
 
 ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
     np.add: cumulative_sum,
-    np.maximum: running(np.maximum, elementwise.maximum),
-    np.minimum: running(np.minimum, elementwise.minimum),
+    np.maximum: running_extremum(np.maximum, elementwise.maximum),
+    np.minimum: running_extremum(np.minimum, elementwise.minimum),
     np.multiply: cumulative_prod,
 }
 
 
-def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None) -> Array:
-    """``ufunc.accumulate(x)``."""
+def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int | None = 0, dtype: DType = None) -> Array:
     x = array_of(x)
     if axis is None:
         if x.ndim > 1:
@@ -194,31 +190,30 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None)
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
-def outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
-    """``ufunc.outer(x1, x2)``: every element of the one with every element of the other."""
-    x1, x2 = as_arrays(x1, x2)
+def ufunc_outer(ufunc: np.ufunc, x1: ArrayLike, x2: ArrayLike) -> Any:
+    """Run ``ufunc.outer(x1, x2)``: on all pairs of an element of x1 and one of x2."""
+    x1, x2 = arrays_like_first(x1, x2)
     return ufunc(reshape(x1, x1.shape + (1,) * x2.ndim), x2)
 
 
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
-def at_in_copy(ufunc: np.ufunc, x: Any, indices: Any, value: Any) -> Any:
-    """A copy of NumPy's data on which ``ufunc.at`` has run."""
+def at_in_copy(ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Any, value: Any) -> Any:
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, value)
     return y
 
 
-def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
-    """``np.add.at(x, indices, value)``: elements that are named twice get both."""
+def ufunc_at(ufunc: np.ufunc, x: Array, indices: Any, value: ArrayLike) -> None:
+    """Run ``np.add.at(x, indices, value)``, in which repeated indices add up."""
 
-    def ours() -> Array:
+    def add_at_by_ops() -> Array:
         taken = x[indices].shape
-        added = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
+        added = astype(arrays_like_first(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
         y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
         named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
-        return where(named, y, x)  # no -0.0 but these becomes 0.0
+        return where(named, y, x)  # elsewhere -0.0 + 0.0 would turn -0.0 into 0.0
 
     numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
-    setitem(x, ..., exact.exactly(numpys, ours, (x, indices, value), {}))
+    setitem(x, ..., exact.exactly(numpys, add_at_by_ops, (x, indices, value), {}))

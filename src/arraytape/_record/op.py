@@ -1,4 +1,4 @@
-"""What an op is: one statement in one of five words, and what a tape has to keep for it.
+"""An op: one statement in one of five words, from which follows what a tape keeps of its calls.
 
     exp      = elementwise("exp", lambda t, y: t * y)
     multiply = elementwise("multiply", lambda t, x2: t * x2, lambda t, x1: x1 * t)
@@ -7,12 +7,12 @@
     @linear(transpose=lambda g, shape, axis, keepdims, xp: ...)
     def sum(x: Array, /, *, axis=None, dtype=None, keepdims=False) -> Array: "docstring"
 
-A rule asks by parameter name: ``t`` (tangent) or ``g`` (cotangent) first; then the op's inputs,
-its result ``y`` (or the fields of its results), its keyword parameters, what the op ``saves``,
-``shape`` and ``dtype`` of the input in question, and ``xp``, the namespace to compute in.
-What it asks for is exactly what a tape keeps.  An op whose parameters carry annotations with
-``Array`` takes arrays there; the body of a decorated function is the storage's function of that
-name, except in a ``composite``, whose body calls other ops.
+A rule asks by parameter name: ``t`` (tangent) or ``g`` (cotangent) first; then the op's inputs, its
+result ``y`` (or the fields of its results), its keyword parameters, what the op ``saves``, ``shape``
+and ``dtype`` of the input in question, and ``xp``, the namespace to compute in.  A tape keeps exactly
+what the rules ask for.  An op takes arrays where the annotation of a parameter has ``Array``.  The body
+of a decorated function is the storage's function of that name; only a ``composite`` has a body that
+runs, and calls other ops.
 """
 
 from __future__ import annotations
@@ -47,10 +47,9 @@ CHAPTERS = (  # which declare the ops: far above this room, and imported when th
 
 
 class Registry(UserDict[str, "Op"]):
-    """Ops by name.  Who looks for one that is not there, or for all, has all chapters imported."""
+    """Ops by name.  A look-up of a missing name, and a walk over all names, import all chapters."""
 
     def complete(self) -> None:
-        """Import the chapters that are not there yet."""
         for chapter in CHAPTERS:
             import_module(f"{PACKAGE}.ops.{chapter}")
 
@@ -83,7 +82,7 @@ MACHINERY = {
 
 
 class Sample(NamedTuple):
-    """Inputs for the generated tests: shapes (or ready arrays) for the inputs, and parameters."""
+    """Inputs for generated tests: shapes (or ready arrays) for the inputs, and parameters."""
 
     inputs: tuple[Any, ...]
     parameters: dict[str, Any]
@@ -97,12 +96,12 @@ def sample(
     prepare: Function | None = None,
     **parameters: Any,
 ) -> Sample:
-    """One sample: a shape, None or a list of shapes for each array input, then keyword parameters."""
+    """Return a Sample of a shape, None or list of shapes for each array input, and parameters."""
     return Sample(inputs, parameters, domain, prepare)
 
 
 def declaration_line() -> str:
-    """``file:line`` of the innermost running frame that is not the machinery of the five words."""
+    """Return ``file:line`` of the innermost running frame outside of ``MACHINERY``."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename in MACHINERY:
         frame = frame.f_back
@@ -110,32 +109,34 @@ def declaration_line() -> str:
 
 
 class Op(Facts):
-    """One statement: what an op is called with, the rules of its derivative, and its facts.
+    """One statement: the inputs and parameters of an op, the rules of its derivative, and its facts.
 
     rules, joint
         ``rules[i]`` is the VJP of input i (of kind elementwise: the linear map of its tangent), None
         where the input has no gradient, Unknown where none is known; ``joint`` is one VJP for all
-        inputs.  Without either the op has no rule yet, and a gradient through it is a LookupError.
+        inputs.  An op with neither has no rule yet, and a gradient through it is a LookupError.
     saves
-        What is computed from the inputs while recording, by name, for rules that ask for it; or what
-        is done then with the data, such as to remember that one is a factor of the other.
+        By name, functions that are called with the inputs while recording: their results are kept for
+        rules that ask for them.  One may have a side effect instead, such as to note that one input is
+        a factor of the other.
     selects
-        The VJPs only select, move and add up elements, so a guarded pass may run them on counts; or a
-        function that tells so of a record, as of ``cusped``.
+        True if the VJPs only select, move and add elements, so that a guarded pass may run them on
+        counts; or a function that tells so of a record, as for ``cusped``.
     moves
-        The result may lie in another storage than the inputs.
+        True if the result may lie in another storage than the inputs.
     cusped
-        The slope may be finite where the curvature is not, as that of x ** 1.5 at 0; or a function that
-        tells so, called with one that gives what a record keeps under a name, or None.
+        True if the slope may be finite where the curvature is not, as that of x ** 1.5 at 0; or a
+        function that tells so, called with one that returns a record's kept value by name, or None.
     linear_in
-        The inputs in each of which the op is linear: there forward mode runs the op on the tangent.
+        The inputs in each of which the op is linear: forward mode runs the op on their tangents.
     checked
-        The rules are a user's own: what they give is fitted to the inputs, and they are run on nothing
+        True if the rules are a user's: their results are fitted to the inputs, and they run on nothing
         but cotangents.
     alone
-        What is called in the op's place when one of its later inputs is None.
+        The function to call in the op's place if one of its later inputs is None.
     own_dtype
-        The result may have another dtype than operands of one dtype: complex results of real data.
+        True if the result may have another dtype than operands of one dtype: complex results of real
+        data.
     doc
         The docstring of an op of one line: a summary, and paragraphs on its derivative.
     takes, gives
@@ -231,7 +232,6 @@ class Op(Facts):
         return tuple(dict.fromkeys(groups))
 
     def give_rules(self, rules: Sequence[Rule | Unknown | None] | None, joint: Rule | None) -> None:
-        """Set the VJP rules, and check the names they ask for."""
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
                 f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"
@@ -251,16 +251,16 @@ class Op(Facts):
 
     @property
     def plans(self) -> list[Plan]:
-        """By subset of followed inputs, what to keep and how to go back."""
+        """Return the plans by subset of followed inputs: what to keep, and how to go back."""
         return self._planned()[0]
 
     @property
     def wides(self) -> list[Plan]:
-        """The same, where contributions have to be summed or cast to fit their inputs."""
+        """Return the plans for inputs whose contributions have to be summed or cast to fit."""
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
-        """The plans, made when they are first asked for: an import would make all of them."""
+        """Return the plans, made when they are first asked for: an import would make all of them."""
         if not self._plans[0] and self.recorded:
             with PLANNING:
                 if not self._plans[0]:
@@ -278,7 +278,7 @@ class Op(Facts):
         plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
-        names = parameters_of(rule)
+        names = names_asked_by(rule)
         legal = {*self.inputs, *self.outputs, *self.parameters, *self.saves, "shape", "dtype", "xp"}
         unknown = [name for name in names[1:] if name not in legal]
         if unknown or names[:1] not in (("t",), ("g",)):
@@ -291,7 +291,7 @@ class Op(Facts):
         return names[1:]
 
     def _check_unambiguous(self, names: Sequence[str]) -> None:
-        """TypeError when a user's rule asks by one name for two things."""
+        """Raise TypeError if a user's rule asks by one name for two things."""
         meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
         meanings |= dict.fromkeys(self.outputs, "a result")
         for name in names:
@@ -303,10 +303,10 @@ class Op(Facts):
                     + (", or the results by outputs=" if name in self.outputs else "")
                 )
 
-    def layout(self) -> dict[str, int]:
-        """Where the compiled function puts each value in the tuple from which records are picked.
+    def value_positions(self) -> dict[str, int]:
+        """Return the place of each value in the tuple from which the compiled function picks records.
 
-        First come the plan's number and the result's tid.
+        The plan's number and the result's id come first.
         """
         names = [*(f"tid {x}" for x in self.inputs), *self.inputs, *self.outputs]
         names += [*self.parameters, *self.saves]
@@ -317,11 +317,11 @@ class Op(Facts):
 
 
 def register(op: Op) -> Op:
-    """Enter an op in the registry; KeyError when its name is taken, with the place of the first.
+    """Enter an op in the registry; raise KeyError, with the first one's line, if its name is taken.
 
-    A statement of ours may run again: an interruption has ended the import of its chapter.
+    A statement of arraytape may run again: an interruption may have ended the import of its chapter.
     """
-    found = REGISTRY.data.setdefault(op.name, op)  # without a look for chapters
+    found = REGISTRY.data.setdefault(op.name, op)  # ``data``, so that no chapter is imported
     if found is not op and op.declared == found.declared and op.declared.startswith(ROOMS):
         REGISTRY[op.name] = op
     elif found is not op:
@@ -329,8 +329,8 @@ def register(op: Op) -> Op:
     return op
 
 
-def parameters_of(rule: Rule) -> tuple[str, ...]:
-    """The names that a rule asks for; plain functions are not worth a Signature object."""
+def names_asked_by(rule: Rule) -> tuple[str, ...]:
+    """Return the names that a rule asks for; a Signature object would be slow for plain functions."""
     if isinstance(rule, Reading):
         return "g", *rule.names
     code = getattr(rule, "__code__", None)

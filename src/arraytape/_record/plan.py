@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._util.locks import reentrant_lock
 
 if TYPE_CHECKING:
+    from .._util.protocols import RawArray
     from .op import Op
 
 Rule = Callable[..., Any]
@@ -25,13 +26,13 @@ LAYOUT = ("shape", "dtype")  # of an input or a result, kept in place of its dat
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 
 
-def same(t: Any) -> Any:
-    """The rule of an input that goes into the result as it is: the engine need not call it."""
+def identity_rule(t: RawArray) -> Any:
+    """Return the tangent unchanged: a pass need not call the rule of such an input."""
     return t
 
 
 class Unknown:
-    """The rule of an input by which no derivative is known; ``why`` completes "... because".
+    """The rule of an input whose derivative is not known; ``why`` completes "... because".
 
     A gradient that needs it is a LookupError; the rules of the other inputs are as they are.
     """
@@ -41,7 +42,7 @@ class Unknown:
 
 
 class Later:
-    """A part of what a joint rule gives that is computed only where its input is followed."""
+    """A part of a joint rule's result that is computed only if its input is followed."""
 
     __slots__ = ("form",)
 
@@ -50,13 +51,13 @@ class Later:
 
 
 class Reading:
-    """The rule of an op that reads a part of its input: the cotangent, added at the key of that part.
+    """The rule of an op that reads a part of its input: it adds the cotangent at the key of that part.
 
-    A pass adds it where contributions to the input come together (``BackwardPass.add_part``), since a
-    loop that reads each element would take quadratic time by sums of whole arrays.  Called as any rule
-    it is added to zeros.
+    A pass adds the cotangent to the input's buffer (``BackwardPass.add_part``), since a loop that reads
+    each element would take quadratic time by sums of whole arrays.  A call adds it to zeros, as any
+    rule would.
 
-    key : gives the key, from what it asks of the record by name.  Its docstring is that of the rule.
+    key : returns the key, from what it asks of the record by name.  Its docstring is that of the rule.
     """
 
     def __init__(self, key: Function) -> None:
@@ -65,22 +66,21 @@ class Reading:
         self.__doc__ = key.__doc__
 
     def key_from(self, kept: Sequence[Any]) -> Any:
-        """The key, from what the rule asks for."""
         named = dict(zip(self.names, kept, strict=True))
         return self.key(*[named[name] for name in self.asked])
 
-    def __call__(self, g: Any, *kept: Any) -> Any:
+    def __call__(self, g: RawArray, *kept: Any) -> Any:
         *_, xp = kept
         shape = kept[self.names.index("shape")]
         return xp.scatter_add(g, shape, self.key_from(kept))
 
 
 class Pull(NamedTuple):
-    """How a plan calls one rule; all but the rule are places in a record.
+    """A plan's call of one rule; all fields but the rule are places in a record.
 
-    at : the tid of the input.  only : the one kept value that the rule takes, 0 if it takes others.
-    asks : what the rule takes after the cotangent, 0 for the namespace.  fit : the shape and dtype of
-    the input to which the contribution is summed and cast; None where it needs neither.
+    at : the id of the input.  only : the one kept value that the rule takes, 0 if it takes others.
+    asks : the rule's arguments after the cotangent, 0 for the namespace.  fit : the shape and dtype of
+    the input to which the contribution is summed and cast; None if neither is needed.
     """
 
     at: int
@@ -91,37 +91,33 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The places of what a record keeps, given out in the order in which they are first asked for."""
+    """The places of kept values in a record, in the order in which they are first asked for."""
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.places: dict[str, int] = {}  # by name; "shape x" is the shape of x alone
 
-    def place(self, name: str, of: str) -> int:
-        """The place of a value; of ``shape`` and ``dtype``, those of the input or result ``of``."""
+    def slot_for(self, name: str, of: str) -> int:
+        """Return the place of a value; ``shape`` and ``dtype`` are those of the value ``of``."""
         if name == "xp":
             return 0
-        return self.keep(f"{name} {of}" if name in LAYOUT else name)
+        return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
-    def keep(self, name: str) -> int:
-        """The place of a value of just this name: a parameter may be called ``shape``, too."""
+    def keep_slot(self, name: str) -> int:
+        """Return the place of a value of just this name: a parameter may be called ``shape``, too."""
         return self.places.setdefault(name, self.first + len(self.places))
-
-    def layout(self, of: str) -> tuple[int, int]:
-        """The places of a shape and a dtype."""
-        return self.place("shape", of), self.place("dtype", of)
 
 
 class Plan:
-    """What to keep, and how to go back, when a given subset of an op's inputs is followed.
+    """The kept values and the way back of an op's call, for one subset of followed inputs.
 
-    needs_fit : shapes or dtypes of inputs and result differ, so that contributions are summed or cast.
-    ``followed`` says of each input whether it is.  ``pick(values)`` is the record.  ``positions`` has
-    the places of what is kept, by name; ``hold`` says which of it is data of Arrays, and so shared with
-    their handles; ``lifts`` which of it is an input or a result, and so has a tid, ``saved`` which of it
-    the op saves beside these; ``unknown`` where the tids of followed inputs without a known derivative
-    are, and why there is none.  ``reading`` is how to call the rule of an op that reads a part of its
-    input.
+    needs_fit : whether shapes or dtypes of inputs and result differ, so that contributions are summed
+    or cast.  ``followed`` says of each input whether it is followed.  ``pick(values)`` is the record.
+    ``positions`` has the places of kept values, by name.  ``hold`` has the places of those that are
+    data of Arrays, and so shared with their handles; ``lifts`` of those that are an input or a result,
+    and so have an id; ``saved`` of those that the op saves beside these.  ``unknown`` has the places of
+    the ids of followed inputs without a known derivative, and the reason.  ``reading`` is how to call
+    the rule of an op that reads a part of its input.
     """
 
     __slots__ = (
@@ -138,16 +134,16 @@ class Plan:
         self.missing = op.rules is None and op.joint is None
         self.unknown = unknown_of(op, subset)
         self.notable = self.missing or op.moves or bool(self.unknown)
-        self.number = enter(self)
+        self.number = number_plan(self)
         slots = Slots(2 + len(op.inputs))
         self.pulls = pulls_of(op, subset, needs_fit, slots)
         self.fits: tuple[tuple[int, ...], ...] | None = None
         if op.joint and (needs_fit or op.checked):
-            self.fits = tuple(tuple(slots.place(what, x) for x in op.inputs) for what in LAYOUT)
+            self.fits = tuple(tuple(slots.slot_for(what, x) for x in op.inputs) for what in LAYOUT)
         keep_for_forward_mode(op, needs_fit, slots)
-        # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
+        # No user's rule, one result: the loop of ``backward`` takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
-            STEPS[self.number] = [step(pull) for pull in self.pulls]
+            STEPS[self.number] = [plan_step(pull) for pull in self.pulls]
         self.reading: Pull | None = None
         for pull in self.pulls:
             if isinstance(pull.rule, Reading) and pull.fit is None:
@@ -156,13 +152,13 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Where the compiled function's tuple of all values has what the record is picked from."""
-        op, values, kept = self.op, self.op.layout(), slots.places
+        """Set the places of the record's items in the compiled function's tuple of all values."""
+        op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
         self.hold = tuple((values[f"handle {x}"], values[x]) for x in data)
         self.saved = tuple([kept[name] for name in op.saves if name in kept])
-        # Where the data is, where its tid or tids are, and which of these it is.
+        # The place of the data, the place of its id or ids, and the number among these.
         self.lifts = tuple(
             (kept[x], 2 + op.inputs.index(x), 0) if x in op.inputs
             else (kept[x], 1, op.outputs.index(x))
@@ -170,78 +166,76 @@ class Plan:
         )  # fmt: skip
 
     # --- reading a record of this plan --------------------------------------------------------------
-    def keeps(self, name: str) -> bool:
-        """Whether records have a value of this name."""
+    def keeps_value(self, name: str) -> bool:
         return name in self.positions
 
-    def kept(self, record: Record, name: str) -> Any:
-        """The value of this name in a record."""
+    def kept_value(self, record: Record, name: str) -> Any:
         return record[self.positions[name]]
 
-    def parameters(self, record: Record) -> dict[str, Any]:
-        """The op's parameters, as a record has them."""
-        return {name: self.kept(record, name) for name in self.op.parameters}
+    def kept_parameters(self, record: Record) -> dict[str, Any]:
+        return {name: self.kept_value(record, name) for name in self.op.parameters}
 
-    def layout_of(self, record: Record, y: str) -> tuple[Any, Any]:
-        """Shape and dtype of a result; None for what a record has neither in it nor beside it."""
-        if self.keeps(y):
-            kept = self.kept(record, y)
+    def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
+        """Return shape and dtype of a result; None for one that a record does not keep."""
+        if self.keeps_value(y):
+            kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
         shape, dtype = (f"{what} {y}" for what in LAYOUT)
         return (
-            self.kept(record, shape) if self.keeps(shape) else None,
-            self.kept(record, dtype) if self.keeps(dtype) else None,
+            self.kept_value(record, shape) if self.keeps_value(shape) else None,
+            self.kept_value(record, dtype) if self.keeps_value(dtype) else None,
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
-        """A record with other values under some names."""
         by_place = {self.positions[name]: value for name, value in values.items()}
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 
     def kept_data(self) -> Iterator[str]:
-        """The names of what records keep beside shapes and dtypes."""
+        """Return the names of the values that records keep beside shapes and dtypes."""
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Shape and dtype of each input, for a joint rule whose contributions are to fit."""
+        """Return shape and dtype of each input, for a joint rule whose contributions are to fit."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
             (shapes,), (dtypes,) = shapes, dtypes
         return zip(shapes, dtypes, strict=True)
 
-    def push(self, tangents: Any, record: Record) -> list[Any]:
-        """In forward mode: a tangent, or None, for each result of a record."""
-        found: list[Any] = tangents.through(self, record)
+    def push_tangents(self, tangents: Any, record: Record) -> list[Any]:
+        """Return a tangent, or None, for each result of a record, in forward mode."""
+        found: list[Any] = tangents.tangents_of_op(self, record)
         return found
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """How to call the rules of the followed inputs, with places for what they ask for."""
+    """Return how to call the rules of the followed inputs, with places for what they ask for."""
     fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
-        asks = tuple(slots.place(name, x) for name in op.asks[rule])
-        fit = slots.layout(x) if fitted and not op.joint else None
+        asks = tuple(slots.slot_for(name, x) for name in op.asks[rule])
+        fit = None
+        if fitted and not op.joint:
+            fit = slots.slot_for("shape", x), slots.slot_for("dtype", x)
         only = asks[0] if len(asks) == 1 else 0
         pulls.append(Pull(2 + op.inputs.index(x), rule, only, asks, fit))
     return pulls
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """A linear op is its own derivative; a primitive's is its VJP's transpose."""
+    """Keep what forward mode needs: the parameters of a linear op, else the layouts of results."""
     if op.kind == "linear":
         for name in op.parameters:
-            slots.keep(name)
+            slots.keep_slot(name)
     elif op.kind == "primitive" or needs_fit:
         for what in LAYOUT:
             for y in op.outputs:
                 if y not in slots.places:
-                    slots.place(what, y)
+                    slots.slot_for(what, y)
 
 
 def kept_names(op: Op) -> list[str]:
-    """What a record keeps when all inputs are followed and their layouts do not differ."""
+    """Return the names that a record keeps if all inputs are followed and have one layout."""
     if not op.recorded:
         return []
     slots = Slots(2 + len(op.inputs))
@@ -251,7 +245,6 @@ def kept_names(op: Op) -> list[str]:
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
-    """The rules of the followed inputs, with the input that each belongs to."""
     if op.joint:
         return [(op.inputs[0], op.joint)]
     # None among the rules is a declaration: no gradient, as for the condition of where.
@@ -262,7 +255,7 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """The followed inputs without a known derivative: where their tid is -> name, and why."""
+    """Return the followed inputs without a known derivative: the place of the id -> name, and reason."""
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
         2 + i: (x, rule.why)
@@ -275,14 +268,14 @@ Picker = Callable[[Record], tuple[Any, ...]]
 Step = tuple[int, Rule, int, tuple[Picker, bool, tuple[int, int] | None] | None]
 
 
-def step(pull: Pull) -> Step:
-    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs).
+def plan_step(pull: Pull) -> Step:
+    """Return a pull as (place of the id, rule, the one kept value or 0, None or the rest).
 
-    All it needs: what picks the kept values, whether the rule takes the namespace after these, and the
+    The rest: what picks the kept values, whether the rule takes the namespace after them, and the
     places of shape and dtype to fit, or None.
     """
     at, rule, only, asks, fit = pull
-    if fit is None and (only or rule is same):
+    if fit is None and (only or rule is identity_rule):
         # A line that is one product is called without a Python frame.
         code = getattr(rule, "__code__", None)
         product = code is not None and code.co_code in PRODUCTS
@@ -294,7 +287,7 @@ def step(pull: Pull) -> Step:
 
 
 def picker(places: Sequence[int]) -> Picker:
-    """What gives the values at these places of a record, as a tuple and without a Python frame."""
+    """Return a function that picks these places of a record as a tuple, without a Python frame."""
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -302,20 +295,22 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """A rule that takes the namespace, its kept value number ``at``, after all others."""
+    """Return a rule that takes the namespace, kept value number ``at`` of this one, after all others."""
     return lambda g, *kept: rule(g, *kept[:at], kept[-1], *kept[at:-1])
 
 
 class Structural:
-    """A plan that is not an op's: how cotangents pass back and tangents forward through its records.
+    """A plan that is no op's: how cotangents pass back and tangents forward through its records.
 
-    pull : ``pull(pass, record)`` in the backward pass.  push : ``push(tangents, record)`` in forward
-    mode gives a tangent, or None, for each result.  inputs : where a record has the tids of its inputs.
-    cusped : whether what its records hold may have a cusp; then they say so themselves.
-    unfolds : whether its records unfold into others, which carry what a guarded pass knows themselves.
+    pull_cotangents : takes a backward pass and a record.  push_tangents : takes a forward pass and a
+    record, and returns a tangent, or None, for each result.  inputs : the places of the inputs' ids in
+    a record.  cusped : whether its records may have a cusp; each says so itself.  unfolds : whether its
+    records unfold into others, which carry a guarded pass's activity themselves.
     """
 
-    __slots__ = ("cusped", "inputs", "name", "number", "pull", "push", "unfolds")
+    __slots__ = (
+        "cusped", "inputs", "name", "number", "pull_cotangents", "push_tangents", "unfolds",
+    )  # fmt: skip
     missing = False
 
     def __init__(
@@ -328,20 +323,17 @@ class Structural:
         cusped: bool = False,
         unfolds: bool = False,
     ) -> None:
-        self.name, self.pull, self.push, self.inputs = name, pull, push, inputs
+        self.name, self.pull_cotangents, self.push_tangents, self.inputs = name, pull, push, inputs
         self.cusped, self.unfolds = cusped, unfolds
-        self.number = enter(self)
+        self.number = number_plan(self)
 
 
 PLANS: list[Plan | Structural] = []  # by number
-STEPS: list[list[Step] | None] = []  # by number; None where the loop must not hurry
-PLANNING = (
-    reentrant_lock()
-)  # ops are planned when they are first called, perhaps in several threads
+STEPS: list[list[Step] | None] = []  # by number; None: take the general form
+PLANNING = reentrant_lock()  # ops are planned at their first calls, perhaps in several threads
 
 
-def enter(plan: Plan | Structural) -> int:
-    """Number a plan."""
+def number_plan(plan: Plan | Structural) -> int:
     with PLANNING:
         PLANS.append(plan)
         while len(STEPS) < len(PLANS):  # an interruption may have come between the two
@@ -349,25 +341,24 @@ def enter(plan: Plan | Structural) -> int:
         return len(PLANS) - 1
 
 
-# --- what any reader of a tape may ask of a record --------------------------------------------------
+# --- questions that any reader of a tape may ask of a record ------------------------------------------
 def plan_of(record: Record) -> Plan | Structural:
-    """The plan by which a record was made."""
     return PLANS[record[0]]
 
 
 def results_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that a record made."""
+    """Return the ids of the values that a record made."""
     return record[1] if type(record[1]) is tuple else record[1:2]
 
 
 def inputs_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that went into a record; 0 for what no recorder follows."""
+    """Return the ids of the values that went into a record; 0 for values that no recorder follows."""
     tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
     return tids
 
 
-def made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
-    """These tids and those of all that records make of them."""
+def ids_made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
+    """Return these ids and those of all values that records make of them."""
     found = set(tids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

@@ -1,8 +1,8 @@
-"""The recorder stack of this thread, ids for values, and what a recorder is.
+"""The recorder stack of this thread, ids for values, and the protocol of recorders.
 
-The stack lives in a context variable, so asyncio tasks do not see each other's tapes.
-It carries the id of its thread: a context that was copied into another thread
-(``asyncio.to_thread``, free-threaded Python) records nothing there.
+The stack lives in a context variable, so asyncio tasks do not see each other's tapes.  It carries the id
+of its thread: a context that was copied into another thread (``asyncio.to_thread``, free-threaded
+Python) records nothing there.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import ref
 
 from .._util.blocks import Context, Setting
 from .._util.errors import see, user_line
 from .plan import Plan, Record, Structural
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
@@ -28,7 +33,7 @@ active = STACK.get  # -> (thread id, recorders); the hot path compares the id it
 # Open recorders by id, to report values to that are used in a thread without a recorder.
 OPEN: dict[int, ref[Recorder]] = {}
 # A new value id, or the time of an event among these; 0 is the id of no value.  Each is an int object of
-# its own, which Python's small ints are not: by the references to it ``_tape.sweeping`` knows whether
+# its own, which Python's small ints are not: the references to it tell ``_tape.dead_records`` whether
 # anything may ask for the value.
 new_tid = itertools.count(1 << 12).__next__
 # The tapes that record, or have ended and were not asked for a gradient yet, by id: see ``_array.cuts``.
@@ -38,56 +43,56 @@ UNSTARTED: dict[int, ref[Recorder]] = {}
 
 
 class Recorder(Protocol):
-    """What may stand on the stack: tapes, accumulators, diagnostics.
+    """An object that may stand on the stack: a tape, an accumulator, a diagnostic.
 
-    This is all that callers use of one; ``BaseRecorder`` has defaults.  A recorder is handed the
-    record of an op when it follows one of the op's inputs, and the caller then adds the ids of the
-    op's results to ``followed``.
+    Callers use nothing but these members; ``BaseRecorder`` has defaults.  A recorder is handed the
+    record of an op if it follows one of the op's inputs, and the caller then adds the ids of the op's
+    results to ``followed``.
     """
 
     @property
     def followed(self) -> set[int]:
-        """The ids of the values that it follows.
+        """Return the ids of the values that the recorder follows.
 
-        Empty while it is paused or closed, so that one left on a stack is handed nothing.
+        The set is empty while the recorder is paused or closed: one left on a stack is handed nothing.
         """
 
     @property
     def record(self) -> Callable[[Record], Any]:
-        """Take one record: plan number, result id(s), input ids, what is kept.
+        """Take one record: plan number, result id(s), input ids, kept values.
 
-        A tape's is its list's ``append``, so that recording needs no Python frame of its own.
+        That of a tape is its list's ``append``, so that recording needs no Python frame of its own.
         """
 
     @property
     def one_shot(self) -> bool:
-        """Whether it stops before it computes its one answer, so that it never records that."""
+        """Return True if the recorder stops before it computes its one answer, unrecorded."""
 
     @property
     def listed(self) -> bool:
-        """Whether it is in ``OPEN`` as long as it is on a stack."""
+        """Return True if the recorder is in ``OPEN`` as long as it is on a stack."""
 
     @property
     def frames(self) -> Collection[int]:
-        """The addresses of the frames whose blocks it records: what is around them is not its affair."""
+        """Return the addresses of the frames whose blocks the recorder records."""
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Called after ``record`` where the plan or the data ask for more than the plain loop.
+        """Take note of a record for which the plan or the data ask for more than the plain loop.
 
-        That is an op without a rule, a move between storages, data that turn complex, an exit, or a
-        call that says so.  ``record`` is the record of a ``Structural`` plan; of an op's, read the
-        plan alone.
+        Called after ``record`` for an op without a rule, a move between storages, data that turn
+        complex, an exit, or a call that says so.  ``record`` is whole for a ``Structural`` plan; of an
+        op's, read the plan alone.
         """
 
     def accessed(self, variable: Any, /) -> None:
-        """Called before a Variable is read, so that it may be followed from this read on."""
+        """Follow a Variable, if wanted: called before each read."""
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        """Called for a recorder in ``OPEN`` when values are used in a thread without a recorder."""
+        """Take note that a thread without a recorder used values; called if it is in ``OPEN``."""
 
 
 class OfThisProcess:
-    """What refers to values by their ids, which are those of other values in another process."""
+    """An object that refers to values by ids, which mean other values in another process."""
 
     def __reduce__(self) -> NoReturn:
         name = type(self).__name__
@@ -100,9 +105,9 @@ class OfThisProcess:
 
 
 class BaseRecorder(OfThisProcess):
-    """A recorder that follows nothing yet and passes over all that it is told but records.
+    """A recorder that follows nothing yet and ignores all calls but ``record``.
 
-    A subclass says what ``record`` does; without it a type checker finds that it is no Recorder.
+    A subclass defines ``record``; without it a type checker finds that it is no Recorder.
     """
 
     followed: set[int]
@@ -114,20 +119,20 @@ class BaseRecorder(OfThisProcess):
         self.followed = set()
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Pass over it."""
+        """Ignore the call."""
 
     def accessed(self, variable: Any, /) -> None:
-        """Pass over it."""
+        """Ignore the call."""
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        """Pass over it."""
+        """Ignore the call."""
 
 
 class SeesAssignments:
-    """A recorder that is told before a Variable's value is replaced while it is on the stack."""
+    """A recorder that is notified before a Variable's value is replaced while it is on the stack."""
 
-    def assigned(self, variable: Any, value: Any, /) -> None:
-        """Called before the value is replaced; value : what is assigned, or computed with."""
+    def assigned(self, variable: Any, value: RawArray | npt.ArrayLike, /) -> None:
+        """Take note before the value is replaced; value : the assigned one, or an operand of it."""
 
 
 class SeesCalls:
@@ -136,8 +141,8 @@ class SeesCalls:
     program_modes: Sequence[Any] = ()
 
 
-def tell_assigned(variable: Any, value: Any) -> None:
-    """Tell the recorders that want to know that a Variable's value is about to be replaced."""
+def tell_assigned(variable: Any, value: RawArray | npt.ArrayLike) -> None:
+    """Notify the recorders that ask for it that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
             recorder.assigned(variable, value)
@@ -152,53 +157,53 @@ def tell(recorder: Recorder, record: Record) -> None:
 
 
 class entered(Context):
-    """Within it a recorder is the innermost one here, and hears of uses in other threads."""
+    """A block in which a recorder is the innermost one, and is notified of uses in other threads."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
     def _begin(self) -> None:
-        push(self.recorder)
+        push_recorder(self.recorder)
         OPEN[id(self.recorder)] = ref(self.recorder)
 
     def _end(self) -> None:
         OPEN.pop(id(self.recorder), None)
-        remove(self.recorder)
+        remove_recorder(self.recorder)
 
 
 def only_recorders(*stack: Recorder) -> Setting[Stack]:
-    """Within it these are the recorders of this thread and task; the ones around are suspended."""
+    """Return a block in which these alone are the recorders of this thread and task."""
     return Setting(STACK, (get_ident(), stack))
 
 
 def recorders() -> tuple[Recorder, ...]:
-    """The recorders of the running thread and task, outermost first."""
+    """Return the recorders of the running thread and task, outermost first."""
     thread, stack = active()
     return stack if thread == get_ident() else ()
 
 
-def push(recorder: Recorder) -> None:
-    """Make ``recorder`` the innermost recorder of this thread and task, and only that."""
+def push_recorder(recorder: Recorder) -> None:
+    """Make ``recorder`` the innermost recorder of this thread and task, and no other thread's."""
     stack = recorders()
     if stack:
-        stack = tuple([other for other in known(stack) if other is not recorder])
+        stack = tuple([other for other in reachable_recorders(stack) if other is not recorder])
     STACK.set((get_ident(), (*stack, recorder)))
 
 
-def references(items: tuple[Any, ...]) -> list[int]:
-    """How often each item is referred to, with what Python's version adds while it looks."""
+def references_to_recorders(items: tuple[Any, ...]) -> list[int]:
+    """Return sys.getrefcount of each item; compare the counts with ALONE."""
     return [getrefcount(one) for one in items]
 
 
-(ALONE,) = references((object(),))  # of what a tuple alone refers to
+(ALONE,) = references_to_recorders((object(),))  # the count if only a tuple refers to it
 
 
-def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """The recorders that something beside the stack refers to, and so can still remove.
+def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
+    """Return the recorders to which something beside the stack refers, and which it can still remove.
 
     A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
     """
-    lost = [count <= ALONE for count in references(stack)]
+    lost = [count <= ALONE for count in references_to_recorders(stack)]
     if not any(lost):
         return [*stack]
     found = [
@@ -209,8 +214,8 @@ def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
     return found
 
 
-def remove(recorder: Recorder) -> None:
-    """Take ``recorder`` off the stack, wherever it is; no error when it is not there."""
+def remove_recorder(recorder: Recorder) -> None:
+    """Take ``recorder`` off the stack, wherever it is; do nothing if it is not there."""
     stack = recorders()
     if len(stack) == 1 and stack[0] is recorder:
         STACK.set(EMPTY)
@@ -229,10 +234,10 @@ class Bystander(BaseRecorder):
     followed: set[int] = frozenset()  # type: ignore[assignment]
 
     def __init__(self) -> None:
-        """Nothing to set up: what it follows is the class's empty set for good."""
+        """Do nothing: ``followed`` is the class's empty set."""
 
     def record(self, record: Record) -> None:
-        """Never called: no value is followed."""
+        """Ignore the call: no value is followed."""
 
 
 class Paused(Bystander):
@@ -243,13 +248,13 @@ class Paused(Bystander):
 
 
 def watched() -> bool:
-    """Whether any recorder on this thread's stack may see an op."""
+    """Return True if any recorder on this thread's stack may see an op."""
     stack = recorders()
     return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
 
-def replace(old: Recorder, new: Recorder) -> None:
-    """Put ``new`` in the place of ``old`` on this thread's stack; nothing when it is not there."""
+def replace_recorder(old: Recorder, new: Recorder) -> None:
+    """Put ``new`` in the place of ``old`` on this thread's stack; do nothing if it is not there."""
     stack = recorders()
     if any(other is old for other in stack):
         swapped = tuple(new if other is old else other for other in stack)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import see, shown, user_line
+from .._util.errors import see, short_repr, user_line
 
 COMPLEX = "complex floating"
 HOST = "cpu"
@@ -235,7 +235,7 @@ def discover(kind: type | None = None, device: Any = None) -> None:
         enter(library())
     except ImportError as error:
         raise ValueError(
-            f"no storage for device {shown(device)}: {error} [at {user_line()}]"
+            f"no storage for device {short_repr(device)}: {error} [at {user_line()}]"
         ) from error
 
 
@@ -274,7 +274,8 @@ def storage_at(device: Any) -> Storage:
         if not attempt:
             discover(device=wanted)
     raise ValueError(
-        f"unknown device {shown(wanted)}; known: {', '.join(map(str, devices()))} [at {user_line()}] "
+        f"unknown device {short_repr(wanted)}; known: {', '.join(map(str, devices()))} [at "
+        f"{user_line()}] "
         f"{see('unknown-device')}"
     )
 

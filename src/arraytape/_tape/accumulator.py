@@ -11,7 +11,7 @@ from .._record.stack import OfThisProcess
 from .._util import nest
 from .._util.blocks import Block
 from .._util.errors import describe, user_line
-from .arguments import UnconnectedGradients, beside, differentiable, filled, unconnected
+from .arguments import UnconnectedGradients, array_beside, differentiable, filled_like, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
@@ -72,34 +72,34 @@ class ForwardAccumulator(OfThisProcess, Block):
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:
-            self._pass.leave()  # that was interrupted
+            self._pass.end_forward()  # its block was interrupted
         if self._pass.followed is not UNFOLLOWED:
             raise ValueError(f"this ForwardAccumulator is already active [at {user_line()}]")
         if not self._started:
             self._pass = ForwardPass()
             for x, t in self._pairs:
-                self._pass.watch(x, t)
+                self._pass.watch_primal(x, t)
             self._started = True
         self._opened = self._held
-        self._pass.enter()
+        self._pass.begin_forward()
         return self
 
     def _end(self) -> None:
-        self._pass.leave()
+        self._pass.end_forward()
 
     def jvp(
         self,
         targets: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The derivative of each target along the tangents; as often as one likes.
+        """Return the derivative of each target along the tangents; may be called any number of times.
 
         Parameters
         ----------
         targets : Array or nesting
             What to differentiate: any nesting of Arrays.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
-            What a target gets that the primals do not reach: None, or zeros ("zero").
+            The answer for a target that does not depend on the primals: None, or zeros ("zero").
 
         Returns
         -------
@@ -134,18 +134,17 @@ class ForwardAccumulator(OfThisProcess, Block):
                 "this ForwardAccumulator never recorded: enter it with `with accumulator:` first "
                 f"[at {user_line()}]"
             )
-        return nest.pack(targets, [self._derivative(y, zero) for y in leaves])
+        return nest.pack_nesting(targets, [self._derivative(y, zero) for y in leaves])
 
     def _derivative(self, y: Array, zero: bool) -> Array | None:
-        """The derivative of one target; what left is said."""
-        found = self._pass.derivative(y)
+        found = self._pass.tangent_of_target(y)
         mode = mode_of(self._exits)
-        self._pass.tell_of_exits(y, found, mode, self._doubts)
-        return filled("zeros", y) if found is None and zero else found
+        self._pass.report_exits(y, found, mode, self._doubts)
+        return filled_like("zeros", y) if found is None and zero else found
 
 
 def tangent_of(x: Any, given: Any) -> Array:
-    """The tangent of a primal, which must be an Array of a dtype that has derivatives."""
+    """Return the tangent of a primal as an Array; raise if the two do not fit each other."""
     if not isinstance(x, Array):
         raise TypeError(
             f"ForwardAccumulator: a primal must be an Array, got {describe(x)} [at {user_line()}]"
@@ -154,7 +153,7 @@ def tangent_of(x: Any, given: Any) -> Array:
         raise ValueError(
             f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative [at {user_line()}]"
         )
-    t = beside(x, given, "ForwardAccumulator: a tangent")
+    t = array_beside(x, given, "ForwardAccumulator: a tangent")
     if x.shape != t.shape or x.dtype != t.dtype:
         raise ValueError(
             f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)} "

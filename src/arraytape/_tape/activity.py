@@ -1,16 +1,16 @@
-"""Activity: which elements of a cotangent the target depends on at all.
+"""Activity: the elements of each cotangent on which the target depends.
 
-A mask says so for each cotangent of a guarded pass: ``ALL``, or counts, which are 0 where no path
-through selections leads to the target.  Counts pass an op by its own rule where it only selects,
-moves and adds up elements.  The rule of any other op is probed: run on generic values in place of
-everything that the record keeps, where a result of 0 shows that nothing active arrives.
+A guarded pass has a mask for each cotangent: ``ALL``, or counts, which are 0 where no path through
+selections leads to the target.  Where an op only selects, moves and adds elements, its own rule passes
+the counts on.  The rule of any other op is probed: it runs on generic values in place of all kept data,
+and a result of 0 shows that nothing active arrives.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .._array.array import Array
 from .._record.plan import Plan, Record
@@ -18,56 +18,67 @@ from .._storage.storage import COMPLEX, inexact, is_complex, storage_of
 from .backward import BackwardPass, Gradients
 from .data import RawData
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .._util.protocols import RawArray, RawOperand, ResultCotangents
+
+
 ALL: Any = "all"  # in place of a mask of ones
+Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"  # of results; ALL is a str
 
 
 class ActivityData(RawData):
-    """Counts of what is active, on raw data."""
+    """Raw data that holds counts of active paths."""
 
-    def move_to(self, data: Any) -> None:
+    def move_to(self, data: RawArray) -> None:
         if data is not ALL:
             super().move_to(data)
 
     negated = staticmethod(lambda g: g)  # counts do not cancel
 
-    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
-        """Counts keep their dtype, but for an imaginary part that a real input has no use for."""
-        cut = is_complex(contribution) and not self.xp.isdtype(dtype, COMPLEX)
-        return super().fit(contribution, shape, dtype if cut else contribution.dtype, op)
+    def fit_contribution(
+        self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
+    ) -> Any:
+        """Fit counts to an input's shape; keep their dtype, but for the imaginary part if it is real."""
+        cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
+        return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
 
-    def ones(self, data: Any) -> Any:
-        """A mask of ones for data, of complex data for both parts."""
-        data = raw_of(data)
-        self.move_to(data)
-        ones = self.xp.ones(data.shape, dtype=self.xp.float64, device=data.device)
-        return self.for_parts_of(data, ones)
+    def mask_of_ones(self, data: RawArray) -> Any:
+        """Return ones in the shape of ``data``; 1 + 1j if it is complex."""
+        raw = raw_of(data)
+        self.move_to(raw)
+        ones = self.xp.ones(raw.shape, dtype=self.xp.float64, device=raw.device)
+        return self.for_parts_of(raw, ones)
 
-    def for_parts_of(self, data: Any, mask: Any) -> Any:
-        """A mask for data: of complex data for both of its parts, which views may take apart."""
+    def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
+        """Return a mask for both parts of complex data, which views may take apart."""
         if mask is ALL or is_complex(mask) == is_complex(data):
             return mask
         if is_complex(data):
             return mask * (1 + 1j)
         return self.xp.astype(mask != 0, self.xp.float64)
 
-    def as_mask(self, counts: Any) -> Any:
-        """1 where active, 0 elsewhere: at every step, so that nothing under- or overflows."""
+    def as_mask(self, counts: RawArray) -> Any:
+        """Return 1 where counts are not 0, or ALL: after each record, so that counts never overflow."""
         self.move_to(counts)
-        with self.at(counts):
+        with self.on_device_of(counts):
             inactive = storage_of(counts).unless_none(counts == 0)
-            return ALL if inactive is None else self.xp.where(inactive, 0.0, self.ones(counts))
+            if inactive is None:
+                return ALL
+            return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
     def as_counts(self, active: Any, g: Any) -> Any:
-        """A mask as an array in the shape of a cotangent; of several results, each."""
+        """Return a mask as an array in the shape of its cotangent; of several results, a tuple."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.as_counts(a, p) for a, p in pairs])
-        return self.ones(g) if active is ALL else active
+        return self.mask_of_ones(g) if active is ALL else active
 
-    def generic_values(self, data: Any, start: float) -> Any:
-        """Numbers in place of data, no two alike, none of them 0; as matrices of full rank.
+    def generic_values(self, data: RawArray, start: float) -> Any:
+        """Return values like ``data``: no two alike, none 0, of full rank as matrices.
 
-        Of evenly spaced angles they would be matrices of rank 3, of which a system has no solution.
+        Cosines of evenly spaced angles would make matrices of rank 3: no system could be solved.
         """
         xp, count = self.xp, math.prod(data.shape)
         turns = xp.arange(count, dtype=xp.float64, device=data.device)
@@ -78,7 +89,7 @@ class ActivityData(RawData):
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
     def generic_cotangent(self, active: Any, g: Any) -> Any:
-        """Generic values in the place of a cotangent, 0 where nothing is active."""
+        """Return generic values in the shape of a cotangent, 0 where nothing is active."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.generic_cotangent(a, p) for a, p in pairs])
@@ -87,11 +98,11 @@ class ActivityData(RawData):
 
 
 class ActivityPass(BackwardPass):
-    """The pass of masks that runs beside a guarded one."""
+    """A backward pass of masks, which runs beside a guarded one."""
 
     data: ActivityData
 
-    def add(self, tid: int, contribution: Any) -> None:
+    def add_contribution(self, tid: int, contribution: RawArray) -> None:
         held = self.cotangents.get(tid)
         if held is None or contribution is ALL:
             self.cotangents[tid] = contribution
@@ -99,25 +110,27 @@ class ActivityPass(BackwardPass):
             self.cotangents[tid] = held + contribution
         self.borrowed.discard(tid)
 
-    def lend(self, tid: int, contribution: Any) -> None:
+    def lend_contribution(self, tid: int, contribution: RawArray) -> None:
         first = self.cotangents.get(tid) is None
-        self.add(tid, contribution)
+        self.add_contribution(tid, contribution)
         if first and contribution is not ALL:
             self.borrowed.add(tid)
 
-    def by_rule(self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients) -> None:
-        """A user's rule is run on nothing but cotangents: all that it may reach is active."""
-        held = [self.take(out) for out in outs]
+    def pull_users_rule(
+        self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
+    ) -> None:
+        """Mark all that a user's rule may reach as active: the rule itself runs on cotangents alone."""
+        held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for tid in tids:
-                self.add(tid, ALL)
+                self.add_contribution(tid, ALL)
 
 
 class Probe(NamedTuple):
-    """What the rules of a record gave for generic values, in place of two different sets of them.
+    """Results of a record's rules for two sets of generic values.
 
-    spoilt : by name of what the record keeps, where that is NaN or infinite.  values : the first set,
-    by name.  first, second : what each rule gave; where they differ, a spoilt value takes part.
+    spoilt : the places where kept data is NaN or infinite, by name.  values : the first set, by name.
+    first, second : the results of each rule; a spoilt value takes part where the two differ.
     """
 
     spoilt: dict[str, Any]
@@ -126,10 +139,12 @@ class Probe(NamedTuple):
     second: list[Any]
 
 
-def probe(data: ActivityData, plan: Plan, active: Any, g: Any, record: Record) -> Probe | None:
-    """Run a record's rules on generic values; None for rules that take no such arguments."""
+def probe(
+    data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
+) -> Probe | None:
+    """Run a record's rules on generic values; return None if a rule rejects them."""
     xp = data.xp
-    kept = {name: plan.kept(record, name) for name in plan.kept_data()}
+    kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}
     kept = {name: x for name, x in kept.items() if hasattr(x, "shape") and inexact(x)}
     spoilt = {name: ~xp.isfinite(x) for name, x in kept.items()}
     values = {name: data.generic_values(x, 1.0) for name, x in kept.items()}
@@ -151,6 +166,6 @@ def probe(data: ActivityData, plan: Plan, active: Any, g: Any, record: Record) -
     return Probe(spoilt, values, first, second)
 
 
-def raw_of(data: Any) -> Any:
-    """The raw data of an Array; raw data itself."""
+def raw_of(data: RawOperand) -> Any:
+    """Return the raw data of an Array; return raw data itself."""
     return data._data if type(data) is Array else data

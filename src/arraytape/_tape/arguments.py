@@ -1,4 +1,4 @@
-"""What ``gradient`` is given: targets, sources and output gradients, checked before anything runs."""
+"""The arguments of ``gradient``: targets, sources and output gradients, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .hidden_axes import spread
 
 
 class UnconnectedGradients(enum.Enum):
-    """What ``gradient`` gives for a source that the target does not depend on.
+    """The answer of ``gradient`` for a source on which the target does not depend.
 
     Examples
     --------
@@ -46,7 +46,7 @@ WORDS = {member.value: member for member in UnconnectedGradients}
 
 
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """The enum member; ValueError with the allowed values for anything else."""
+    """Return the enum member; raise ValueError with the allowed values for anything else."""
     if isinstance(value, UnconnectedGradients):
         return value
     found = WORDS.get(value) if isinstance(value, str) else None
@@ -58,18 +58,18 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """A nesting of sources has None beside Arrays: a part that a model does without."""
+    """Raised if a nesting of sources has None beside Arrays: a parameter that a model leaves out."""
 
 
 def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
-    """What is asked of the sources that are not None, with None at the places of the others."""
+    """Call ``ask`` with the sources that are not None; return its answers, with None for the others."""
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
-    return nest.pack(sources, [None if x is None else next(found) for x in leaves])
+    return nest.pack_nesting(sources, [None if x is None else next(found) for x in leaves])
 
 
 def left_in(records: Sequence[Record]) -> str | None:
-    """Where a value last left a recorder, and what to do about it, as sentences; None where none did."""
+    """Return where a value last left the tape, and what to do about it; None if none did."""
     from .._exits.messages import last_exit  # seldom, and much code
 
     return last_exit(records)
@@ -78,10 +78,10 @@ def left_in(records: Sequence[Record]) -> str | None:
 def arrays_of(
     structure: Any, what: str, caller: str = "gradient", left: str | None = None
 ) -> list[Array]:
-    """The leaves of targets or sources: Arrays, or a TypeError that says what was given.
+    """Return the leaves of targets or sources; raise TypeError for what is no Array.
 
-    Holes where None is among the sources.  ``left`` says where a value last left the tape (``left_in``),
-    for what is a number or a foreign array now.
+    Raise Holes if None is among the sources.  ``left`` says where a value last left the tape
+    (``left_in``): a leaf that is a number or a foreign array may be that value.
     """
     found = nest.leaves(structure)
     if MODES:
@@ -104,7 +104,7 @@ def arrays_of(
                 )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
-                f"{nest.place_of(leaf, structure)}; {hint} [at {user_line()}] "
+                f"{nest.place_in_nesting(leaf, structure)}; {hint} [at {user_line()}] "
                 f"{see('target-or-source-is-not-an-array')}"
             )
         if not differentiable(leaf):
@@ -118,7 +118,7 @@ def arrays_of(
 
 
 def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
-    """One cotangent for each target: the given ones, checked, or ones."""
+    """Return one cotangent for each target: the given one, checked, or ones."""
     if output_gradients is None:
         return [one(y) for y in targets]
     given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
@@ -127,30 +127,29 @@ def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[A
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
 
-def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
-    """Zeros or ones in the dtype and place of an Array, and in its shape unless one is given."""
+def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
+    """Return zeros or ones with the dtype and device of an Array, in its shape unless one is given."""
     storage = storage_of(peek(like))
     shape = like.shape if shape is None else shape
     return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
 
 
 def one(y: Array) -> Array:
-    """The cotangent of a target that stands for itself: ones, for a NumPy scalar without a detour."""
+    """Return ones in the shape of a target; for NumPy scalars without going through the storage."""
     if type(y._data) is np.ndarray and y._data.shape == ():
         return wrap(np.array(1.0, y._data.dtype))
-    return filled("ones", y)
+    return filled_like("ones", y)
 
 
 def differentiable(x: Array) -> bool:
-    """Whether arrays of this dtype have gradients."""
     return inexact(x._data)
 
 
-def beside(x: Array, value: Any, what: str) -> Array:
-    """A number, a list of numbers or raw data as an Array where x lies; an Array as it is.
+def array_beside(x: Array, value: Any, what: str) -> Array:
+    """Return an Array as it is; convert a number, a list of numbers or raw data to x's device.
 
-    Raw data takes the dtype of x where that is of the same kind, numbers also where it is of a greater
-    one: an integer may stand beside floats, and no complex number.  TypeError for anything else.
+    Raw data takes the dtype of x if it is of the same kind; numbers also if x's kind is a greater one,
+    as an integer for a float.  Raise TypeError for anything else.
     """
     if isinstance(value, Array):
         return value
@@ -174,8 +173,8 @@ def beside(x: Array, value: Any, what: str) -> Array:
 
 
 def as_seed(g: Any, y: Array, index: int) -> Array:
-    """An output gradient that fits its target; an error says which does not."""
-    g = beside(y, g, f"output_gradients[{index}]")
+    """Return output gradient number ``index`` as a cotangent of y; raise if it does not fit."""
+    g = array_beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
         raise ValueError(
             f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape} "

@@ -1,41 +1,45 @@
 """Large elementwise records on the way back, block by block: the same bits, in less new memory.
 
-A rule on arrays of full size makes a temporary of full size for each of its operations: beyond the
-processor's cache, and in memory that the system has often yet to map.  Block by block they are small.
-The sum goes to what has come together for the input so far, or to the memory of the cotangent where
-nothing else refers to it.  A cotangent that is one number everywhere, as below a sum, stays so.
+A rule on arrays of full size makes a temporary of full size for each of its operations: more than the
+processor's cache holds, in memory that the system often has yet to map.  Temporaries of blocks are
+small.  A block's result is added to the contributions so far, or written to the memory of the cotangent
+if nothing else refers to it.  A cotangent with one value everywhere, as below a sum, stays one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from sys import getrefcount
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy import ndarray
 
 from .._array.paths import broadcast_axes
-from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, same
+from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, Rule, identity_rule
 from .backward import BackwardPass, backward
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
+HostArray: TypeAlias = ndarray[Any, Any]
 BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
-HUGE = 2**22  # bytes of a cotangent that is beyond it
+HUGE = 2**22  # bytes of a cotangent that is beyond that cache
 # Where a process gives freed memory back at once, as workers of Dask do, all arrays that malloc maps by
-# themselves (of 128 KiB or more) are dear, and those of blocks must not be among them.
+# themselves (of 128 KiB or more) are slow to get, and those of blocks must not be among them.
 SMALL_BLOCK = 2**13
 LARGE = 2**18
 
 
 def backward_by_blocks(pass_: BackwardPass, records: list[Record]) -> None:
-    """As ``backward``, for real data in one storage of which some is large."""
+    """Go through the records as ``backward`` does, for real data in one storage, some of it large."""
     for record in reversed(records):
         if not by_blocks(pass_, record):
             backward(pass_, [record], False)
 
 
 def by_blocks(pass_: BackwardPass, record: Record) -> bool:
-    """Pass an elementwise record of large real data back; whether it is one, and that was done."""
+    """Pass a large elementwise record of real data back; return False, and do nothing, for any other."""
     plan = PLANS[record[0]]
     if STEPS[record[0]] is None or not isinstance(plan, Plan) or not plan.diagonal:
         return False
@@ -52,82 +56,89 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
     *others, final = in_turn(plan.pulls, record, box[0])
     for pull in others:
         contribute(pass_, pull, record, box[0], owned=False)
-    owned = references(box) == ALONE and is_own(box[0])
+    owned = references_to_item(box) == ALONE and is_own(box[0])
     contribute(pass_, final, record, box[0], owned=owned)
     return True
 
 
-def in_turn(pulls: Sequence[Pull], record: Record, g: Any) -> Sequence[Pull]:
-    """Pulls with those last that hand the cotangent on; of one input twice, in their order."""
+def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
+    """Return the pulls, those that return the cotangent last; in order if an input stands twice."""
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
-    return sorted(pulls, key=lambda pull: pull.rule is same and not is_fitted(pull, record, g))
+    return sorted(
+        pulls, key=lambda pull: pull.rule is identity_rule and not is_fitted(pull, record, g)
+    )
 
 
-def references(box: list[Any]) -> int:
-    """How often the one thing in a list is referred to, with what Python's version adds."""
+def references_to_item(box: list[Any]) -> int:
+    """Return sys.getrefcount of the item in a list.
+
+    The count includes this call's own references: compare with ALONE.
+    """
     return getrefcount(box[0])
 
 
-ALONE = references([object()])  # of what a list alone refers to
+ALONE = references_to_item([object()])  # the count of an item to which only a list refers
 
 
-def is_own(g: Any) -> bool:
-    """Whether a cotangent that nothing else refers to may be written to."""
+def is_own(g: HostArray) -> bool:
+    """Return True if a cotangent to which nothing else refers may be written to."""
     return g.base is None and bool(g.flags.writeable)
 
 
 # --- one contribution ---------------------------------------------------------------------------------
-def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: bool) -> None:
-    """Add what a rule gives to the cotangent of its input.  owned : whether g's memory is free."""
+def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool) -> None:
+    """Add a rule's result to the cotangent of its input.  owned : whether g may be written to."""
     tid = record[pull.at]
-    if pull.rule is same:
-        part = fitted(pass_, pull, record, g)
-        (pass_.lend if part is g and not owned else pass_.add)(tid, part)
+    if pull.rule is identity_rule:
+        part = fit_part(pass_, pull, record, g)
+        (pass_.lend_contribution if part is g and not owned else pass_.add_contribution)(tid, part)
         return
-    kept = [record[place] if place else pass_.xp for place in pull.asks]
+    kept = [record[place] if place else pass_.data.xp for place in pull.asks]
     if not any(g.strides):
-        part = of_one_number(pull.rule, g, kept)
+        part = contribution_of_constant(pull.rule, g, kept)
         if part is not None:
-            part = fitted(pass_, pull, record, part)
-            pass_.lend(tid, part)
+            part = fit_part(pass_, pull, record, part)
+            pass_.lend_contribution(tid, part)
             return
     product = is_product(pull.rule) and is_like(kept[0], g)
     if not product or pass_.frugal:
-        cut = Cut.of(g, kept, pass_.cotangents.get(tid), fit_of(pull, record, g))
+        cut = Cut.cut_arrays(g, kept, pass_.cotangents.get(tid), fit_of(pull, record, g))
         if cut is not None and cut.add_to(pass_, tid, pull.rule, g if owned else None):
             return
     part = np.multiply(g, kept[0], g if owned else None) if product else pull.rule(g, *kept)
-    part = fitted(pass_, pull, record, part)
+    part = fit_part(pass_, pull, record, part)
     if part is not None:
-        pass_.add(tid, part)
+        pass_.add_contribution(tid, part)
 
 
-def fit_of(pull: Pull, record: Record, g: Any) -> tuple[Any, Any]:
-    """The shape and dtype of the input to which a pull contributes."""
+def fit_of(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]:
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
-def is_fitted(pull: Pull, record: Record, g: Any) -> bool:
-    """Whether a contribution is summed or cast to its input's shape and dtype."""
+def is_fitted(pull: Pull, record: Record, g: HostArray) -> bool:
     shape, dtype = fit_of(pull, record, g)
     return shape != g.shape or dtype is not g.dtype
 
 
-def fitted(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
-    """A contribution in its input's shape and dtype: summed as ``backward`` does."""
+def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
+    """Return a contribution in its input's shape and dtype, summed as ``backward`` does."""
     if pull.fit is None or part is None:
         return part
     shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
     if part.dtype is not dtype:
-        return pass_.fit(part, shape, dtype)
+        return pass_.data.fit_contribution(part, shape, dtype)
     if part.shape == shape:
         return part
-    return np.add.reduce(part, 0) if part.shape[1:] == shape else pass_.fit(part, shape, dtype)
+    return (
+        np.add.reduce(part, 0)
+        if part.shape[1:] == shape
+        else pass_.data.fit_contribution(part, shape, dtype)
+    )
 
 
-def of_one_number(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
-    """What a rule gives for a cotangent that is one number, without new memory; None if it cannot."""
+def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
+    """Apply a rule to a cotangent with one value, without new memory; return None if it cannot be."""
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
         return kept[0]
@@ -139,24 +150,24 @@ def of_one_number(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
     return np.broadcast_to(part, g.shape)
 
 
-def is_like(x: Any, g: Any) -> bool:
-    """Whether what a rule asks for is an array of the cotangent's shape and dtype."""
+def is_like(x: Any, g: HostArray) -> bool:
+    """Return True if kept data is an array of the cotangent's shape and dtype."""
     return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
 
 
-def is_product(rule: Any) -> bool:
-    """Whether a rule is one product, with what it asks for."""
+def is_product(rule: Rule) -> bool:
+    """Return True if a rule is one product with its one kept value."""
     code = getattr(rule, "__code__", None)
     return code is not None and code.co_code in PRODUCTS
 
 
 # --- blocks -------------------------------------------------------------------------------------------
 class Cut(NamedTuple):
-    """How arrays are cut: by rows, or where all lie in memory without gaps as rows of one element.
+    """Arrays to be cut into blocks: by rows, or by elements if all lie in memory without gaps.
 
     g : the cotangent.  kept : what its rule asks for.  shape : that of the input, to which rows are
-    summed.  held : what has come together for it so far, or None.  order : in which the elements of all
-    lie, "C" or "F".  flat : whether rows have one element.
+    summed.  held : the contributions to it so far, or None.  order : the order of all in memory, "C" or
+    "F".  flat : whether a row is one element.
     """
 
     g: Any
@@ -167,10 +178,12 @@ class Cut(NamedTuple):
     flat: bool
 
     @classmethod
-    def of(cls, g: Any, kept: Sequence[Any], held: Any, fit: tuple[Any, Any]) -> Cut | None:
-        """The cut of these; None where blocks are not what the rule would be given."""
+    def cut_arrays(
+        cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
+    ) -> Cut | None:
+        """Return the cut of these; None if the rule would get other arguments than whole arrays give."""
         shape, dtype = fit
-        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # it may use a shape
+        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # a rule may use it
             return None
         if type(held) is not ndarray or held.shape != shape or held.dtype is not dtype:
             held = None
@@ -184,27 +197,27 @@ class Cut(NamedTuple):
             return None
         return cls(g, kept, shape, held, "C", False)
 
-    def add_to(self, pass_: BackwardPass, tid: int, rule: Any, memory: Any) -> bool:
-        """Add what a rule gives to the cotangent of an input; whether the rule could be cut.
+    def add_to(self, pass_: BackwardPass, tid: int, rule: Rule, memory: HostArray | None) -> bool:
+        """Add what a rule gives to the cotangent of an input; return False if the rule cannot be cut.
 
-        memory : that of g, if it is free to write to.
+        memory : that of g, if it may be written to.
         """
         given, held = pass_.cotangents.get(tid), self.held
         if held is not None and pass_.in_hand(tid) is held and held.flags.writeable:
             memory = held
         if memory is None or memory.shape != self.shape:
             memory = np.empty(self.shape, self.g.dtype, self.order)
-        if not self.run(rule, memory, SMALL_BLOCK if pass_.frugal else BLOCK):
+        if not self.write_blocks(rule, memory, SMALL_BLOCK if pass_.frugal else BLOCK):
             return False
         if given is held:
             pass_.cotangents[tid] = memory
             pass_.borrowed.discard(tid)
         else:
-            pass_.add(tid, memory)
+            pass_.add_contribution(tid, memory)
         return True
 
-    def run(self, rule: Any, into: Any, size: int) -> bool:
-        """Write what a rule gives, with what is held, to memory; whether the rule could be cut.
+    def write_blocks(self, rule: Rule, into: HostArray, size: int) -> bool:
+        """Write the rule's result plus ``held`` to memory; return False if the rule cannot be cut.
 
         size : the elements of a block.
         """
@@ -217,7 +230,7 @@ class Cut(NamedTuple):
             here = slice(start, start + step)
             part = g[here]
             block = rule(part, *[x[here] if c else x for x, c in zip(kept, cut, strict=True)])
-            # A rule that is no plain line of operators shows it at once.
+            # The first block shows whether a rule is a plain line of operators.
             if start == 0 and (type(block) is not ndarray or block.shape != part.shape):
                 return False
             if start == 0 and block.dtype is not g.dtype:
@@ -231,7 +244,7 @@ class Cut(NamedTuple):
         return True
 
     def rows(self, item: Any) -> Any:
-        """An array along whose first axis blocks are cut; anything else as it is."""
+        """Return an array with the axis to cut as its first one; anything else as it is."""
         if not self.flat or not has_axes(item):
             return item
         if any(item.strides):
@@ -240,19 +253,15 @@ class Cut(NamedTuple):
 
 
 def has_axes(item: Any) -> bool:
-    """Whether what a rule asks for is an array with axes."""
     return type(item) is ndarray and item.ndim > 0
 
 
-def lies(x: Any, order: str) -> bool:
-    """Whether the elements of an array lie in memory in this order, without gaps, or are one."""
+def lies(x: HostArray, order: Literal["C", "F"]) -> bool:
+    """Return True if the elements of an array lie in memory in this order without gaps, or are one."""
     return bool(x.flags[order]) or not any(x.strides)
 
 
-def is_in_order(x: Any) -> bool:
-    """Whether NumPy makes a result from an array in C order: its axes lie so, or are repeated."""
+def is_in_order(x: HostArray) -> bool:
+    """Return True if NumPy makes a result from x in C order: axes lie so, or are repeated."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)
-
-
-__all__ = ["HUGE", "backward_by_blocks", "by_blocks"]

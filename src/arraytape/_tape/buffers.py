@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,39 +13,41 @@ from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .packing import Packed
 
-LARGE = 2**18  # bytes of an array that is worth letting go before its tape
-# What a record holds beside data: it takes no memory to speak of.
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
+LARGE = 2**18  # bytes of an array that is freed before its tape
+# Types of a record's items beside data: their memory is not counted.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
-    """The bytes of the data in the records, and whether that is all they keep.
+    """Return the bytes of the data in the records, and whether that is all they keep.
 
-    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the rule of
-    a ``custom_gradient`` and the function of a ``recompute_grad`` close over cannot be seen.
+    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  Values in the
+    closure of a ``custom_gradient``'s rule or a ``recompute_grad``'s function cannot be seen.
     """
     buffers = Buffers()
-    buffers.count(buffers.new_in(records))
+    buffers.add_sizes(buffers.new_in(records))
     return buffers.total, buffers.complete
 
 
 class Buffers:
-    """The buffers that records keep alive, each counted once: by id, which holds while they are kept.
+    """The buffers that records keep alive, each counted once, by id while they are kept.
 
-    complete : whether all that was met said its size.
+    complete : whether the size of all of them is known.
     """
 
     def __init__(self) -> None:
         self.sizes: dict[int, int] = {}
         self.total, self.complete = 0, True
 
-    def count(self, found: dict[int, int]) -> None:
-        """Count what ``new_in`` found."""
+    def add_sizes(self, found: dict[int, int]) -> None:
         self.sizes |= found
         self.total += sum(found.values())
 
     def new_in(self, records: Iterable[Any]) -> dict[int, int]:
-        """The bytes of the buffers in records that are not counted yet, by the id of the buffer."""
+        """Return the bytes of buffers in records that are not counted yet, by the id of the buffer."""
         found: dict[int, int] = {}
         lists: set[int] = set()
         waiting = list(records)
@@ -57,25 +59,25 @@ class Buffers:
                 lists.add(id(item))
             if hasattr(item, "kept_arrays"):  # a call of a user's function
                 self.complete = False
-            parts = parts_of(item)
+            parts = parts_of_record(item)
             if parts is not None:
                 waiting.extend(parts)
                 continue
-            whole = whole_of(item)
-            size = size_of(whole)
+            whole = owner_of_memory(item)
+            size = data_bytes(whole)
             self.complete = self.complete and size is not None
             if id(whole) not in self.sizes:
                 found[id(whole)] = size or 0
         return found
 
 
-def parts_of(item: Any) -> Sequence[Any] | None:
-    """What something in a record consists of; None for data."""
+def parts_of_record(item: Any) -> Sequence[Any] | None:
+    """Return the parts of an item of a record; None for data."""
     if isinstance(item, tuple | list):
         return item
     if isinstance(item, Packed):
         return (item.data,)
-    if isinstance(item, Array):  # what a user's function packed
+    if isinstance(item, Array):  # the result of a user's ``pack``
         return (item._data,)
     if type(item) is Batched:
         return item._data, item.diagonal  # ``data`` would make the diagonal dense
@@ -83,15 +85,15 @@ def parts_of(item: Any) -> Sequence[Any] | None:
     return found
 
 
-def whole_of(data: Any) -> Any:
-    """The array that owns the memory of data: NumPy's and CuPy's views name it as ``base``."""
+def owner_of_memory(data: RawArray) -> Any:
+    """Return the array that owns the memory of data: the last ``base`` of NumPy's and CuPy's views."""
     while (base := getattr(data, "base", None)) is not None and type(base) in STORAGES:
         data = base
     return data
 
 
-def size_of(data: Any) -> int | None:
-    """The bytes of data; None for what is no data of a storage, or does not say."""
+def data_bytes(data: Any) -> int | None:
+    """Return the bytes of data; None if it is no data of a storage, or its size is not known."""
     if isinstance(data, np.ndarray):
         return data.nbytes
     if type(data) not in STORAGES:
@@ -103,7 +105,11 @@ def size_of(data: Any) -> int | None:
     return size
 
 
-def is_large(data: Any) -> bool:
-    """Whether data is worth letting go before its tape."""
-    size = data.nbytes if type(data) is np.ndarray else size_of(data) or 0
-    return bool(size >= LARGE)
+def bytes_or_zero(data: RawArray) -> int:
+    """Return the bytes of data of any storage; 0 if they are not known."""
+    return data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
+
+
+def is_large_data(data: RawArray) -> bool:
+    """Return True if data is large enough to be freed before its tape."""
+    return bytes_or_zero(data) >= LARGE

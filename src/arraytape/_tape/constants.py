@@ -1,4 +1,4 @@
-"""The part of a recorded pass that is constant to all outer recorders: it runs on raw data."""
+"""The end of a recorded pass that is constant to all outer recorders: it runs on raw data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import keep
+from .._array.views import keep_data
 from .._record.plan import PLANS, STEPS, Record
 from .._record.stack import Recorder, recorders
 from .backward import BackwardPass, backward
@@ -19,10 +19,10 @@ from .data import RawData
 def records_left(
     pass_: BackwardPass, records: list[Record], seeds: Sequence[Array]
 ) -> list[Record]:
-    """The records through which a pass has to go on Arrays, once it has gone through the others.
+    """Run the last records of a pass on raw data; return those that it has to go through on Arrays.
 
-    From the end of a tape on, as long as neither the cotangents nor what rules ask for is followed by
-    an outer recorder, nothing would be recorded: a loss that is a mean of a sum starts so.
+    As long as neither cotangents nor kept data are followed by an outer recorder, nothing would be
+    recorded: the end of a loss that is a mean of a sum, for example.
     """
     if not all(map(is_constant, seeds)):
         return records
@@ -33,30 +33,30 @@ def records_left(
         return records
     raw = BackwardPass(RawData(pass_.data.storage), pass_.followed)
     raw.wanted, raw.borrowed = pass_.wanted, pass_.borrowed
-    raw.cotangents = {tid: keep(g) for tid, g in pass_.cotangents.items()}
+    raw.cotangents = {tid: keep_data(g) for tid, g in pass_.cotangents.items()}
     pass_.cotangents.clear()
     backward(raw, records[first:], False)
     for tid, g in raw.cotangents.items():
-        if not raw.data.owns(g):
+        if not raw.data.owns_memory(g):
             raw.borrowed.add(tid)
-        pass_.cotangents[tid] = as_array(g, tid in raw.borrowed)
+        pass_.cotangents[tid] = cotangent_array(g, tid in raw.borrowed)
     return records[:first]
 
 
-def as_array(g: Any, borrowed: bool) -> Array:
-    """A raw cotangent, which may be one of NumPy's scalars, as an Array."""
+def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
+    """Return a raw cotangent, which may be one of NumPy's scalars, as an Array."""
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)
     return wrap(g, 0, KEPT if borrowed else 0)
 
 
 def is_constant(seed: Array) -> bool:
-    """Whether a seed is NumPy data that no recorder may follow."""
+    """Return True if a seed is NumPy data that no recorder may follow."""
     return type(seed) is Array and seed._tid == 0 and type(seed._data) is ndarray
 
 
 def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
-    """Whether a record's rules, which are ours, ask for nothing that outer recorders follow."""
+    """Return True if a record's rules are not a user's and ask for nothing that is followed."""
     if STEPS[record[0]] is None:
         return False
     plan: Any = PLANS[record[0]]

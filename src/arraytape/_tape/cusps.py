@@ -6,30 +6,34 @@ from collections.abc import Iterable
 
 from .._record.op import Cusped
 from .._record.plan import PLANS, Plan, Record, inputs_of, plan_of, results_of
-from .packing import unpacked
+from .packing import unpack_record
 
 
 def has_cusp(plan: Plan, record: Record) -> bool:
-    """Whether the slope of a record's op may be finite where its curvature is not."""
+    """Return True if the slope of a record's op may be finite where its curvature is not."""
     return answered(plan.op.cusped, plan, record)
 
 
 def selects(plan: Plan, record: Record) -> bool:
-    """Whether a record's op selects elements of its inputs by their values, or moves them."""
+    """Return True if a record's op selects elements of its inputs by their values, or moves them."""
     return answered(plan.op.selects, plan, record)
 
 
 def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
-    """A flag of an op, or what it says as a function of the data that the record keeps, by name."""
+    """Return an op's flag; a function is called with one that gives the record's kept data by name."""
     if not callable(flag):
         return flag
-    return flag(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
+    return flag(
+        lambda name: (
+            unpack_record(plan.kept_value(record, name)) if plan.keeps_value(name) else None
+        )
+    )
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:
-    """Whether a selection follows an op with a cusp.
+    """Return True if a selection follows an op with a cusp.
 
-    A finite gradient through those says nothing about the next order, so the guard must be on.
+    A finite gradient through the two says nothing about the next order, so the guard must be on.
     """
     for record in records:
         if PLANS[record[0]].cusped:

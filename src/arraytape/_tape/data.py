@@ -1,33 +1,36 @@
-"""What a pass computes on: raw data or, when an outer recorder is active, Arrays.
+"""The data of a pass: raw data or, if an outer recorder is active, Arrays.
 
-Rules are array-API code over a namespace.  On Arrays their own ops are recorded by the outer recorders,
-which is all there is to higher order.
+Rules are array-API code over a namespace.  On Arrays the outer recorders record the rules' own ops:
+that is all it takes for higher order.
 """
 
 from __future__ import annotations
 
 import operator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.array import KEPT, Array, namespace, wrap
-from .._array.paths import Path, sum_to, walk
+from .._array.paths import Path, sum_to, walk_path
 from .._array.views import current, location, private_handle
 from .._record.plan import Later, Plan, Pull, Record, inputs_of
 from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import describe, user_line
-from .hidden_axes import settled, spread
+from .hidden_axes import spread, sum_over_surplus
+
+if TYPE_CHECKING:
+    from .._util.protocols import Index, RawArray, RawOperand, ResultCotangents
 
 BOOL = np.dtype(bool)
 SMALL = 4096  # elements
 
 
 class RawData:
-    """Raw data; ``storage``, ``kind`` and ``xp`` follow the data of the record at hand."""
+    """Operations of a pass on raw data, in the ``storage`` (``kind``, ``xp``) of the record at hand."""
 
     recorded = False  # whether outer recorders see what is computed
 
@@ -36,12 +39,12 @@ class RawData:
         self.xp: Any = storage.xp
 
     # --- where data lies ------------------------------------------------------------------------
-    def at(self, held: Any) -> AbstractContextManager[Any]:
-        """Within it, operators on raw data compute where a cotangent lies."""
+    def on_device_of(self, held: RawArray) -> AbstractContextManager[Any]:
+        """Return a context in which operators on raw data compute on the cotangent's device."""
         return storage_of(held).at(held)
 
-    def move_to(self, data: Any) -> None:
-        """Compute where this data lies: a tape may hold values of several storages."""
+    def move_to(self, data: RawArray) -> None:
+        """Compute in the storage of this data from here on: a tape may hold several storages' values."""
         if type(data) is self.storage.kind:
             return
         storage = storage_of(data)
@@ -49,102 +52,99 @@ class RawData:
             self.storage = storage
             self.kind, self.xp = storage.kind, storage.xp
 
-    def owns(self, held: Any) -> bool:
-        """Whether data is memory of its own, so that a sum may be formed in it."""
+    def owns_memory(self, held: RawArray) -> bool:
+        """Return True if data owns its memory, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
-    sums_in = owns  # whether a sum is to be formed in data
+    sums_in = owns_memory  # whether a sum is to be formed in data
 
-    def copied(self, data: Any) -> Any:
-        """A copy in memory of its own."""
+    def copy_data(self, data: RawArray) -> Any:
         self.move_to(data)
         return self.xp.asarray(data, copy=True)
 
-    def in_place(self, data: Any) -> bool:
-        """Whether a write goes to the memory of data."""
+    def in_place(self, data: RawArray) -> bool:
         return storage_of(data).in_place(data)
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
-        """Data after ``data[key] = value``."""
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         return storage_of(data).put(data, key, value)
 
-    def adds_at(self, key: Any, g: Any) -> bool:
-        """Whether ``add_at`` costs no more than the part that a key names."""
+    def adds_at(self, key: Index, g: RawArray) -> bool:
+        """Return True if ``add_at_key`` costs no more than the part that a key names."""
         return True
 
-    def add_at(self, data: Any, key: Any, g: Any) -> Any:
-        """Data after ``data[key] += g``, where elements named twice add up: itself, where it may be."""
+    def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
+        """Return data after ``data[key] += g``, where elements named twice add up; may be in place."""
         return storage_of(data).add_at(data, key, g)
 
-    def shares(self, part: Any, whole: Any) -> bool:
-        """Whether a write to one is seen through the other."""
+    def shares(self, part: RawArray, whole: RawArray) -> bool:
+        """Return True if a write to one is seen through the other."""
         return storage_of(part).shares(part, whole)
 
-    def walk(self, g: Any, path: Path) -> Any:
-        """The part of a cotangent at the end of a view's path."""
+    def part_at_path(self, g: RawArray, path: Path) -> Any:
         self.move_to(g)
-        return walk(g, path, self.xp)
+        return walk_path(g, path, self.xp)
 
     negated = staticmethod(operator.neg)
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
-    def array_of(self, g: Any) -> Array:
-        """A cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
+    def array_of(self, g: RawArray) -> Array:
+        """Return a cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
-        """What a user's rule gave, as this pass computes on it."""
+        """Return the result of a user's rule in the form on which this pass computes."""
         return current(x)[1]
 
-    def result(self, g: Any) -> Array:
-        """A gradient as the Array to hand out."""
+    def as_gradient(self, g: RawArray) -> Array:
         return wrap(g)
 
-    def of_raw(self, data: Any) -> Any:
-        """Raw data as this pass's namespace takes it."""
+    def of_raw(self, data: RawArray) -> Any:
+        """Return raw data in the form that this pass's namespace takes."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """The record as the rules are to see it."""
+        """Return the record in the form that rules take."""
         return record
 
     # --- hidden axes ------------------------------------------------------------------------------
-    def settle(self, contribution: Any, shape: Any) -> Any:
-        """A contribution summed over the hidden axes that its input lacked when it was recorded.
+    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
+        """Sum a contribution over the hidden axes that its input lacked when it was recorded.
 
-        But not over those that are open where the pass was asked for.
+        Hidden axes that are open where the pass was asked for stay.
         """
         if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
             return raw.summed(contribution, gone)
         return contribution
 
-    def widened(self, buffer: Any, g: Any) -> Any:
-        """A buffer with the hidden axes of what is to be added to it."""
+    def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
+        """Return a buffer with the hidden axes of the cotangent that is to be added to it."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
-    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
-        """A contribution in the shape and dtype of the input that it belongs to."""
-        contribution = self.settle(contribution, shape)
+    def fit_contribution(
+        self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
+    ) -> Any:
+        """Return a contribution in the shape and dtype of its input."""
+        part = self.sum_surplus_axes(part, shape)
         xp = self.xp
-        if contribution.shape != shape:
-            given = contribution.shape
+        if part.shape != shape:
+            given = part.shape
             try:
-                contribution = sum_to(contribution, shape, xp)
+                part = sum_to(part, shape, xp)
             except Exception as error:
                 raise ValueError(
                     f"the gradient rule of {op} gave a contribution of shape {given} to an input "
                     f"of shape {shape} [at {user_line()}]"
                 ) from error
-        if contribution.dtype != dtype:
-            if xp.isdtype(contribution.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
-                contribution = xp.real(contribution)
-            contribution = xp.astype(contribution, raw.plain(dtype))
-        return contribution
+        if part.dtype != dtype:
+            if xp.isdtype(part.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
+                part = xp.real(part)
+            part = xp.astype(part, raw.plain(dtype))
+        return part
 
-    def call(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
-        """What a rule gives for a cotangent, and for what it asks of the record."""
+    def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
+        """Call a rule with a cotangent and the kept values that it asks for."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):
@@ -154,22 +154,22 @@ class RawData:
             return [of_followed(part, i, plan) for i, part in enumerate(found)]
         return found
 
-    def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
-        """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
+    def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
+        """Return a rule's contribution in its input's shape and dtype; a list if it is joint."""
         if plan.op.checked:
-            with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
-                part = self.of_users_rule(self.call(plan, pull, g, record), plan.op.name)
+            with raw.active(raw.REPLAY):  # the rule may call ops on values of vmaps that have ended
+                part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
-            part = self.call(plan, pull, g, record)
+            part = self.call_rule(plan, pull, g, record)
         if plan.op.joint:
             return self.fitted_all(plan, part, record)
         if part is None or pull.fit is None:
             return part
         shape, dtype = pull.fit
-        return self.fit(part, record[shape], record[dtype], plan.op.name)
+        return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """What a user's rule gave: it may have called other ops of its author's, which give Arrays."""
+        """Return a user's rule's result as this pass computes on it; raise TypeError for others."""
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
         if isinstance(part, Array):
@@ -182,7 +182,6 @@ class RawData:
         )
 
     def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
-        """The contributions of a joint rule, one for each input."""
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):
@@ -193,20 +192,20 @@ class RawData:
         if not plan.fits:
             return given
         return [
-            None if part is None else self.fit(part, shape, dtype, plan.op.name)
+            None if part is None else self.fit_contribution(part, shape, dtype, plan.op.name)
             for part, (shape, dtype) in zip(given, plan.input_layouts(record), strict=True)
         ]
 
 
-def of_followed(part: Any, i: int, plan: Plan) -> Any:
-    """What a joint rule contributes to input number i; None where that is not followed."""
+def of_followed(part: RawArray | Later | None, i: int, plan: Plan) -> Any:
+    """Return a joint rule's contribution to input number i; None if that input is not followed."""
     if type(part) is not Later:
         return part
     return part.form() if plan.followed[i] else None
 
 
 class ArrayData(RawData):
-    """Arrays, which dispatch by themselves: the rules' own ops are recorded by outer recorders."""
+    """Operations of a pass on Arrays: outer recorders record the ops of its rules."""
 
     recorded = True
 
@@ -214,36 +213,36 @@ class ArrayData(RawData):
         super().__init__(storage)
         self.xp = namespace()
 
-    def at(self, held: Any) -> AbstractContextManager[Any]:
+    def on_device_of(self, held: Any) -> AbstractContextManager[Any]:
         return storage_of(held._data).at(held._data)
 
-    def move_to(self, data: Any) -> None:
+    def move_to(self, data: RawArray) -> None:
         pass
 
-    def owns(self, held: Any) -> bool:
+    def owns_memory(self, held: RawArray) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
     def sums_in(self, held: Any) -> bool:
         data = held._data  # a write takes longer than a small new Array
         if type(data) is np.ndarray and data.size <= SMALL:
             return False
-        return self.owns(held) and held.size > SMALL
+        return self.owns_memory(held) and held.size > SMALL
 
-    def copied(self, data: Any) -> Any:
+    def copy_data(self, data: RawArray) -> Any:
         return self.xp.asarray(data, copy=True)
 
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         return True  # an Array can always be written to
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: Any, key: Index, value: RawOperand) -> Any:
         data[key] = value
         return data
 
-    def adds_at(self, key: Any, g: Any) -> bool:
-        empty = type(key) is tuple and not key  # see add_at: of a 0-d Array, () names itself
+    def adds_at(self, key: Index, g: RawArray) -> bool:
+        empty = type(key) is tuple and not key  # see add_at_key: of a 0-d Array, () names itself
         return makes_a_view(key) and not empty
 
-    def add_at(self, data: Any, key: Any, g: Any) -> Any:
+    def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
         parts = key if type(key) is tuple else (key,)
         part = data[parts if Ellipsis in parts else (*parts, ...)]  # a view, also of one element
         part += g
@@ -258,20 +257,20 @@ class ArrayData(RawData):
     def of_array(self, x: Array) -> Any:
         return x
 
-    def result(self, g: Any) -> Array:
+    def as_gradient(self, g: Any) -> Array:
         found: Array = g
         return found
 
-    def of_raw(self, data: Any) -> Any:
+    def of_raw(self, data: RawArray) -> Any:
         return self.xp.asarray(data)
 
     def lift(self, plan: Any, record: Record) -> Any:
-        """The record, as a list, with kept data as Arrays under the tids that outer recorders know."""
+        """Return the record as a list, with kept data as Arrays that outer recorders follow."""
         if not (plan.lifts or plan.saved):
             return record
         items = list(record)
         for place in plan.saved:
-            # As a raw operand it would be foreign data, of which the outer record keeps a copy.
+            # As a raw operand a mask would be foreign data, of which the outer record keeps a copy.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
@@ -284,10 +283,10 @@ class ArrayData(RawData):
                 array._state = KEPT
         return items
 
-    def settle(self, contribution: Any, shape: Any) -> Any:
-        return settled(contribution, shape)
+    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
+        return sum_over_surplus(contribution, shape)
 
-    def widened(self, buffer: Any, g: Any) -> Any:
+    def widen_buffer(self, buffer: Any, g: Any) -> Any:
         data = g._data
         here = raw.axis_ids_of((buffer._data,))
         if type(data) is not Batched or set(data.axis_ids) <= set(here):

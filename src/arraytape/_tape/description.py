@@ -1,15 +1,15 @@
-"""What a tape says of itself in one line: its state, how much it recorded and keeps, what it watches."""
+"""The one-line description of a tape: its state, its records and their bytes, what is watched."""
 
 from __future__ import annotations
 
 from .._record.stack import recorders
 from .buffers import kept_bytes
 from .recording import Recording
-from .texts import as_text, counted
+from .table_text import count_noun, format_bytes
 
 
 def description(recording: Recording | None) -> str:
-    """One line.  It reads what is there and calls no op, so a tape may record meanwhile."""
+    """Return one line.  It calls no op, so that a tape may record meanwhile."""
     if recording is None:
         return "not initialized"
     state = state_of(recording) + (", persistent" if recording.persistent else "")
@@ -17,15 +17,16 @@ def description(recording: Recording | None) -> str:
         return state
     records = list(recording.records)  # other threads may record
     size, complete = kept_bytes(records)
-    kept = f"{counted(len(records), 'record')} keeping {'' if complete else 'at least '}{as_text(size)}"
+    kept = f"{'' if complete else 'at least '}{format_bytes(size)}"
     variables = len(recording.variables)
     numbers = {"Array": len(recording.watched) - variables, "Variable": variables}
-    watched = " and ".join(counted(n, what) for what, n in numbers.items() if n)
-    return f"{state}; {kept if records else 'no records'}; watches {watched or 'nothing'}"
+    watched = " and ".join(count_noun(n, what) for what, n in numbers.items() if n)
+    counted = f"{count_noun(len(records), 'record')} keeping {kept}" if records else "no records"
+    return f"{state}; {counted}; watches {watched or 'nothing'}"
 
 
 def state_of(recording: Recording) -> str:
-    """Whether the tape records, as seen from the running thread."""
+    """Return the state of the tape, as seen from the running thread."""
     if recording.used_up:
         return "used up"
     if not recording.entered:

@@ -1,4 +1,4 @@
-"""A request for derivatives of what a tape recorded: from targets and sources to gradients."""
+"""Derivatives of a recording: from targets and sources to gradients."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from .arguments import (
     Holes,
     UnconnectedGradients,
     around_holes,
     arrays_of,
     differentiable,
-    filled,
+    filled_like,
     left_in,
     seeds_of,
     unconnected,
 )
-from .attended import attended_backward
 from .backward import BackwardPass, backward
 from .blockwise import backward_by_blocks
 from .constants import records_left
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
 from .guard import GuardedPass, tell_once
-from .letting_go import LettingGo, keeps_much, may_let_go
 from .missing_rules import check_rules
 from .recording import Recording
-from .strays import warn_of_strays
+from .releasing import ReleasingPass, keeps_much, may_release_records
+from .stepwise import stepwise_backward
 from .undefined import warn_of_undefined
+from .unfollowed import warn_of_unfollowed
 
 if TYPE_CHECKING:
     from .._exits.lacks import Lacks
@@ -48,7 +48,7 @@ Place = tuple[int, Path]
 ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a small op
 
 
-def gradient(
+def compute_gradient(
     recording: Recording,
     target: Any,
     sources: Any,
@@ -56,7 +56,6 @@ def gradient(
     unconnected_gradients: UnconnectedGradients | str,
     nan: str,
 ) -> Any:
-    """See ``GradientTape.gradient``."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is ZERO
     guard = guards(nan)
@@ -66,41 +65,41 @@ def gradient(
         asked = arrays_of(sources, "source")
     except Holes:
         rest = output_gradients, unconnected_gradients, nan
-        return around_holes(sources, lambda some: gradient(recording, target, some, *rest))
+        return around_holes(sources, lambda some: compute_gradient(recording, target, some, *rest))
     seeds = seeds_of(target, targets, output_gradients)
     with recording.paused():
         request = Differentiation(recording, targets, asked)
         found: list[Any] = [None] * len(asked)
         if targets and asked:
-            found = request.run(seeds, guard=guard, last=True)
-        packed = nest.pack(sources, request.answers(found, zero))
+            found = request.run_pass(seeds, guard=guard, last=True)
+        packed = nest.pack_nesting(sources, request.answers(found, zero))
         recording.use_up()
     return packed
 
 
 class Differentiation:
-    """Targets and sources on a tape, by the tids of their values.
+    """A request for derivatives: targets and sources by the ids of their values.
 
-    starts : the tids of the targets.  places : those of the sources, each with the path from there
-    to the source.  lacks : what the gradients lack, where values left the tape.
+    starts : the ids of the targets.  places : the ids of the sources, each with the path from there to
+    the source.  lacks : the dependencies that the gradients miss, where values left the tape.
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # ops without records are noted for this tape no longer
+        if AWAITED:  # ops without records need no longer be noted for this tape
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
-        strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
+        unwatched: dict[int, int] = {}  # new ids of sources that are not followed
         watched = recording.watched
         self.places = [
             (entry.source, entry.path)
             if (entry := watched.get(id(x))) is not None
-            else self.place_of(x, strays)
+            else self.locate_source(x, unwatched)
             for x in asked
         ]
         tids = [tid for tid, _ in self.places]
         self.starts = [
-            recording.tid_of(x, current_value=True) or strays.get(id(x), 0) for x in targets
+            recording.tid_of(x, current_value=True) or unwatched.get(id(x), 0) for x in targets
         ]
         if recording.has_missing_rules:
             check_rules(recording.records, self.starts, tids)
@@ -112,69 +111,70 @@ class Differentiation:
 
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
-    def place_of(self, x: Array, strays: dict[int, int]) -> Place:
-        """The tid of a source that is not watched, and the path from there to it."""
+    def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
+        """Return the id of a source that is not watched, and the path from there to the source."""
         tid = self.recording.tid_of(x)
         if not tid:
-            tid = strays[id(x)] = strays.get(id(x)) or new_tid()
+            tid = unwatched[id(x)] = unwatched.get(id(x)) or new_tid()
         return tid, ()
 
     # --- passes -----------------------------------------------------------------------------------
-    def run(
+    def run_pass(
         self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
     ) -> list[Any]:
-        """The gradients by the sources, None where there is none.
+        """Return the gradient of each source; None where there is none.
 
-        picks : whether the seeds pick elements of the targets.  guard : whether a NaN calls for the
-        guarded rerun.  last : whether nothing will be asked of a one-shot tape after this.
+        picks : whether the seeds are 0 but for some elements of the targets.  guard : whether a NaN
+        starts the guarded rerun.  last : whether a one-shot tape is asked for nothing after this.
         """
         first = seeds[0]._data
         storage, recorded = storage_of(first), watched()
         here = storage.at(first)
-        if here is HERE and not recorded and not self.recording.attended():
-            return quietly(self.found, storage, recorded, seeds, picks, guard, last)
-        with here, active(REPLAY) if recorded or self.recording.attended() else HERE:
-            return quietly(self.found, storage, recorded, seeds, picks, guard, last)
+        if here is HERE and not recorded and not self.recording.needs_stepwise():
+            return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
+        with here, active(REPLAY) if recorded or self.recording.needs_stepwise() else HERE:
+            return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
 
-    def found(
+    def find_gradients(
         self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
         last: bool,
     ) -> list[Any]:  # fmt: skip
-        """The gradients by the pass that the tape and its data ask for: see ``run``."""
+        """Choose the pass that the tape and its data need; return its gradients."""
         recording, data = self.recording, ArrayData if recorded else RawData
-        if last and not recorded and self.lets_go(seeds):
-            return self.letting_go(data(storage), seeds, guard)
+        if last and not recorded and self.may_release(seeds):
+            return self.run_and_release(data(storage), seeds, guard)
         if recording.numerics is not None:
-            return self.checked(data(storage), seeds, picks, guard)
+            return self.run_checked(data(storage), seeds, picks, guard)
         if guard and recorded and hides_a_cusp(recording.records):
-            return self.guarded(data(storage), seeds, picks)
-        found = self.through(BackwardPass(data(storage), recording.known), seeds)
+            return self.run_guarded(data(storage), seeds, picks)
+        found = self.gradients_through(BackwardPass(data(storage), recording.known), seeds)
         for g in found if guard else ():
-            if g is not None and has_nan(g):
+            if g is not None and gradient_has_nan(g):
                 tell_once()
-                return self.guarded(data(storage), seeds, picks)
+                return self.run_guarded(data(storage), seeds, picks)
         return found
 
-    def guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """The gradients by a pass that leaves out what selections did not take."""
+    def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
+        """Return gradients to which elements that no selection took contribute 0."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
-        found = self.through(pass_, seeds)
+        found = self.gradients_through(pass_, seeds)
         if pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
 
-    def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
-        """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
+    def run_checked(
+        self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
+    ) -> list[Any]:
+        """Return the gradients of a pass that checks values, for a tape with ``check_numerics``."""
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
         pass_.picks = picks
-        return self.through(pass_, seeds)
+        return self.gradients_through(pass_, seeds)
 
-    def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
-        """The gradients by one pass."""
+    def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         self.seed(pass_, seeds)
-        if self.recording.attended():
-            attended_backward(pass_, self.recording)
+        if self.recording.needs_stepwise():
+            stepwise_backward(pass_, self.recording)
         else:
             records = self.recording.records
             careful = self.recording.careful or needs_care(seeds)
@@ -185,39 +185,40 @@ class Differentiation:
                 backward_by_blocks(pass_, records)
             else:
                 backward(pass_, records, careful)
-        return self.gradients(pass_)
+        return self.collect_gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
-        """Seed a pass at the targets, and say what it is asked for."""
+        """Add the seeds to a pass, and tell it which cotangents are wanted."""
         tids, known = {tid for tid, _ in self.places}, self.recording.known
         pass_.wanted = tids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
         for start, seed in zip(self.starts, seeds, strict=True):
             if (start in known or start in tids) and differentiable(seed):
-                pass_.start(start, pass_.data.of_array(seed))
+                pass_.seed_target(start, pass_.data.of_array(seed))
 
-    def lets_go(self, seeds: Sequence[Array]) -> bool:
-        """Whether the records may go on the way, and are worth it.
+    def may_release(self, seeds: Sequence[Array]) -> bool:
+        """Return True if records may be freed on the way, and keep enough bytes for it.
 
-        Where a target is watched, a message may need them: source and target may be swapped.
+        Not if a target is watched: a message may need the records, as source and target may be swapped.
         """
         recording = self.recording
-        if recording.persistent or not keeps_much(recording) or not may_let_go(recording):
+        if recording.persistent or not keeps_much(recording) or not may_release_records(recording):
             return False
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
-    def letting_go(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
-        """The gradients by a pass that takes the records off the tape."""
+    def run_and_release(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
+        """Return the gradients of a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
-        found = self.gradients(pass_)
+        pass_ = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
+            guard
+        )
+        found = self.collect_gradients(pass_)
         if isinstance(pass_, GuardedPass) and pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
 
-    def gradients(self, pass_: BackwardPass) -> list[Any]:
-        """What a pass found for each source."""
+    def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
         found: list[Any] = []
         for tid, path in self.places:
             g = pass_.cotangents.get(tid)
@@ -231,15 +232,15 @@ class Differentiation:
         return found
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
-        """What a pass found for a source: never a seed, a view, or one buffer twice."""
+        """Return the gradient of a source: never a seed, a view, or one buffer twice."""
         g, data, borrowed = pass_.cotangents.get(tid), pass_.data, pass_.borrowed
         if g is None:
             return None
-        part = data.walk(g, path) if path else g
-        if tid in borrowed or not data.owns(part):
-            part = data.copied(part)
+        part = data.part_at_path(g, path) if path else g
+        if tid in borrowed or not data.owns_memory(part):
+            part = data.copy_data(part)
         borrowed.add(tid)
-        return data.result(part)
+        return data.as_gradient(part)
 
     # --- answers ----------------------------------------------------------------------------------
     def answers(
@@ -248,9 +249,9 @@ class Differentiation:
         zero: bool,
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
-        """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
+        """Return the caller's answers, zeros in place of None if asked for; warn of causes."""
         if self.lacks is not None:
-            self.tell_of_exits(self.lacks, found)
+            self.report_lacks(self.lacks, found)
         if AWAITED:
             self.note_for_others(found)
         for g in found:
@@ -259,22 +260,22 @@ class Differentiation:
         else:
             return list(found)
         if not zero:
-            self.warn_of_strays(found)
+            self.warn_of_unfollowed_sources(found)
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, shapes, strict=True)
         return [
-            g if g is not None else filled("zeros", x, shape) if zero else None
+            g if g is not None else filled_like("zeros", x, shape) if zero else None
             for x, g, shape in rows
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Leave a Cut at gradients that other tapes, which are not asked yet, have no record of."""
+        """Note a Cut at gradients of which tapes that are yet to be asked have no record."""
         results = [g for g in found if isinstance(g, Array) and not g._tid]
         if results:
             note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
 
-    def tell_of_exits(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Say, as the tape is told to, which gradients lack what left."""
+    def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
+        """Warn or raise, as the tape's ``exits`` says, for gradients that miss what left the tape."""
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
         unseen = any(start not in recording.known for start in self.starts)
@@ -282,17 +283,17 @@ class Differentiation:
         never = doubts is not None
         lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
-    def warn_of_strays(self, found: Sequence[Any]) -> None:
-        """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
+    def warn_of_unfollowed_sources(self, found: Sequence[Any]) -> None:
+        """Warn of sources that have no gradient by mistake; exits are reported by ``report_lacks``."""
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
         alone = all(g is None for g in found)
-        warn_of_strays(self.recording, lost, self.targets, self.starts, alone)
+        warn_of_unfollowed(self.recording, lost, self.targets, self.starts, alone)
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:
-    """Whether a pass has to look out for complex data, or for several storages or devices."""
+    """Return True if a pass has to expect complex data, or several storages or devices."""
     if len(seeds) == 1:
         return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):
@@ -301,8 +302,8 @@ def needs_care(seeds: Sequence[Array]) -> bool:
     return any(type(seed._data) is not kind or seed.device != device for seed in seeds)
 
 
-def has_nan(g: Array) -> bool:
-    """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
+def gradient_has_nan(g: Array) -> bool:
+    """Return True if a gradient holds a NaN: the only NaN check of a backward pass."""
     data = g._data  # a gradient is a root: its data is up to date
     if type(data) is np.ndarray:
         flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
@@ -312,7 +313,7 @@ def has_nan(g: Array) -> bool:
 
 
 def guards(nan: str) -> bool:
-    """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
+    """Return True if a NaN starts the guarded rerun; raise ValueError for an unknown word."""
     if not isinstance(nan, str) or nan not in ("guard", "keep"):
-        raise ValueError(f"nan must be 'guard' or 'keep', got {shown(nan)} [at {user_line()}]")
+        raise ValueError(f"nan must be 'guard' or 'keep', got {short_repr(nan)} [at {user_line()}]")
     return nan == "guard"

@@ -1,8 +1,8 @@
 """The forward pass: tangents along given directions, computed while the program runs.
 
-It is a recorder like the tape and takes the same records.  What an op does to tangents follows from
-its one statement: an elementwise line is the map itself, a linear op is its own derivative, and the
-derivative of any other is the transpose of its VJP, which a tape takes of the rule.
+The pass is a recorder like the tape and takes the same records.  An op's one statement says what it does
+to tangents: an elementwise rule is the map itself, a linear op is its own derivative, and the derivative
+of any other op is the transpose of its VJP, which a tape computes from the rule.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._array.exits import ENTERED, LEFT
-from .._array.paths import Path, add_through, walk
-from .._array.views import current, laid_out, location, peek, private_handle
+from .._array.paths import Path, add_through, walk_path
+from .._array.views import current, lay_out_like, location, peek, private_handle
 from .._exits.journal import Journal
 from .._exits.lacks import Doubt, Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, BaseRecorder, push, recorders, remove
+from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remove_recorder
 from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
 from .._util.places import frame_that_counts
-from .arguments import UnconnectedGradients, differentiable, filled
+from .arguments import UnconnectedGradients, differentiable, filled_like
 from .backward import contributions
 from .data import ArrayData
 from .hidden_axes import with_ended_axes, with_hidden_axes
-from .missing_rules import MissingRule, without_rule
+from .missing_rules import MissingRule, find_missing_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
 from .tape import GradientTape
@@ -38,11 +38,11 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
 class ForwardPass(BaseRecorder):
-    """The recorder of forward mode: tangents by tid.
+    """The recorder of forward mode: tangents by value id.
 
-    missing : by tid, the error for the op without a rule that the value went through.  undefined : the
-    factorisations whose tangents are NaN.  journal, after : from the first exit on, where constants
-    entered, and the records without what they keep.
+    missing : by value id, the error for the op without a rule that the value went through.  undefined :
+    the factorisations whose tangents are NaN.  journal, after : from the first exit on, the entries of
+    constants, and the records without what they keep.
     """
 
     def __init__(self) -> None:
@@ -56,64 +56,62 @@ class ForwardPass(BaseRecorder):
         self.after: list[Record] = []
 
     # --- recording ------------------------------------------------------------------------------
-    def enter(self) -> None:
-        """Record in this thread from here on."""
+    def begin_forward(self) -> None:
         try:
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
-            push(self)
+            push_recorder(self)
         except BaseException:  # an interruption
-            self.leave()
+            self.end_forward()
             raise
 
-    def leave(self) -> None:
-        """Stop recording."""
+    def end_forward(self) -> None:
         self.frames.clear()
         self.followed = UNFOLLOWED
-        remove(self)
+        remove_recorder(self)
 
-    def watch(self, x: Array, t: Array) -> None:
+    def watch_primal(self, x: Array, t: Array) -> None:
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._ensure_id()
         held = self.tangents.get(tid)
-        # A view is followed through its root; what several primals share moves by all of them.
-        whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
+        # A view is followed through its root; memory that primals share gets the sum of their tangents.
+        whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(peek(t)))
         self.tangents[tid] = add_through(whole, path, t, at)
         self.known.add(tid)
 
     def record(self, record: tuple[Any, ...]) -> None:
-        """Take one record: the tangents of its results from those of its inputs."""
+        """Take one record: compute the tangents of its results from those of its inputs."""
         plan = PLANS[record[0]]
         if self.journal is not None:
             self.journal.note(record, len(self.after), depth=2)
             self.after.append(without_kept(plan, record))
         errors = [self.missing[tid] for tid in inputs_of(record) if tid in self.missing]
-        if error := without_rule(record, self.tangents):
+        if error := find_missing_rule(record, self.tangents):
             errors.append(error)
         if errors:
             self.missing |= dict.fromkeys(results_of(record), errors[0])
             return
-        quietly(self.push, plan, record)
+        quietly(self.push_record, plan, record)
 
-    def push(self, plan: Plan | Structural, record: Record) -> None:
-        """Find the tangents of a record's results; only the recorders around this one see the ops.
+    def push_record(self, plan: Plan | Structural, record: Record) -> None:
+        """Compute the tangents of a record's results; only recorders around this one see the ops.
 
-        For good: it is called in a context of its own.
+        The stack is set and never reset: this is called in a context of its own.
         """
         around = recorders()
         if self in around:
             around = around[: around.index(self)]
         STACK.set((get_ident(), around))
-        found = plan.push(self, record)
+        found = plan.push_tangents(self, record)
         for tid, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 current(tangent)  # a view is read while the recorders around may see it
                 self.tangents[tid] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """A value left: from now on remember where constants enter."""
+        """Begin a journal of the entries of constants when a value leaves."""
         if plan is LEFT:
             if self.journal is None:
                 self.journal = Journal(self.known, self.frames)
@@ -122,8 +120,10 @@ class ForwardPass(BaseRecorder):
         elif plan is ENTERED and self.journal is not None:
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
-    def tell_of_exits(self, y: Array, found: Any, mode: str, doubts: list[Doubt] | None) -> None:
-        """Say what of a derivative left, and what made it NaN."""
+    def report_exits(
+        self, y: Array, found: Array | None, mode: str, doubts: list[Doubt] | None
+    ) -> None:
+        """Warn or raise for a derivative that misses what left, or that is NaN."""
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
         tid = y._current_id()
@@ -135,25 +135,24 @@ class ForwardPass(BaseRecorder):
             lacks.tell(absent, "derivative", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     # --- tangents ---------------------------------------------------------------------------------
-    def through(self, plan: Plan, record: Record) -> list[Array | None]:
-        """Tangents of the results of an op."""
+    def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
         op = plan.op
         if not any(tid in self.tangents for tid in inputs_of(record)):
             return [None] * len(op.outputs)  # of integers that another op gave beside its results
         data = ArrayData(storage_of(self.some_tangent(record)._data))
         if op.kind == "linear":
-            return [self.of_linear_op(plan, record)]
+            return [self.tangent_of_linear_op(plan, record)]
         lifted = data.lift(plan, record)
         if op.diagonal:
-            return [self.of_elements(plan, record, lifted, data)]
-        if op.linear_in and all(plan.keeps(name) for name in op.parameters):
-            return [self.by_itself(plan, lifted)]
-        return self.by_transpose(plan, record, lifted, data)
+            return [self.tangent_of_elements(plan, record, lifted, data)]
+        if op.linear_in and all(plan.keeps_value(name) for name in op.parameters):
+            return [self.tangent_by_itself(plan, lifted)]
+        return self.tangents_by_transpose(plan, record, lifted, data)
 
-    def of_elements(
+    def tangent_of_elements(
         self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> Array | None:
-        """The tangent of an elementwise op: its rules, applied to those of the inputs."""
+        """Return the tangent of an elementwise op: the sum of its rules on the inputs' tangents."""
         total: Any = None
         new = True  # whether nothing else refers to it: a user's own rule may give what it keeps
         for at, rule, _, asks, _ in plan.pulls:
@@ -163,19 +162,21 @@ class ForwardPass(BaseRecorder):
             part = rule(tangent, *[lifted[i] if i else data.xp for i in asks])
             new = total is not None or not (part is tangent or plan.op.checked)
             total = part if total is None else total + part
-        return None if total is None else self.laid_out(plan, record, total, new)
+        return None if total is None else self.lay_out_tangent(plan, record, total, new)
 
-    def by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
-        """The tangent of an op that is linear in each followed input: the op, once for each."""
+    def tangent_by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+        """Return the tangent of an op that is linear in each followed input: the op, once for each."""
         op = plan.op
         assert op.public is not None
-        parameters = plan.parameters(record)
+        parameters = plan.kept_parameters(record)
         total: Any = None
         for i, x in enumerate(op.inputs):
             tangent = self.tangents.get(record[2 + i])
             if tangent is None:
                 continue
-            given = [tangent if other == x else plan.kept(record, other) for other in op.inputs]
+            given = [
+                tangent if other == x else plan.kept_value(record, other) for other in op.inputs
+            ]
             part = op.public(*given, **parameters)
             total = part if total is None else total + part
         found: Array = total
@@ -184,13 +185,15 @@ class ForwardPass(BaseRecorder):
     def some_tangent(self, record: tuple[Any, ...]) -> Array:
         return next(self.tangents[tid] for tid in inputs_of(record) if tid in self.tangents)
 
-    def laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any, new: bool) -> Array:
-        """The tangent in its result's shape and dtype, and no other handle on an input's.
+    def lay_out_tangent(
+        self, plan: Plan, record: tuple[Any, ...], tangent: Array, new: bool
+    ) -> Array:
+        """Return a tangent in its result's shape and dtype; never another handle on an input's tangent.
 
-        new : whether it is none, if it is no view.
+        new : whether the tangent is the only handle on its data, if it is no view.
         """
         xp: Any = namespace()
-        shape, dtype = plan.layout_of(record, "y")
+        shape, dtype = plan.result_layout(record, "y")
         if shape is not None and tangent.shape != shape:
             tangent = xp.broadcast_to(tangent, shape)
         if dtype is not None and tangent.dtype != dtype:
@@ -200,18 +203,18 @@ class ForwardPass(BaseRecorder):
         found: Array = tangent
         return found
 
-    def of_linear_op(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+    def tangent_of_linear_op(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         op, xp = plan.op, namespace()
         assert op.public is not None
-        parameters = plan.parameters(record)
+        parameters = plan.kept_parameters(record)
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
-            if axis_ids_of(parameters.values()):  # by another key for each example
+            if axis_ids_of(parameters.values()):  # a key differs between examples
                 given = with_hidden_axes(given, *parameters.values())
         else:
             x, device = op.inputs[0], self.some_tangent(record).device
-            shapes, dtypes = (plan.kept(record, f"{what} {x}") for what in LAYOUT)
+            shapes, dtypes = (plan.kept_value(record, f"{what} {x}") for what in LAYOUT)
             given = [
                 self.tangents[tid] if tid in self.tangents
                 else xp.zeros(shape, dtype=dtype, device=device)
@@ -220,17 +223,17 @@ class ForwardPass(BaseRecorder):
         found: Array = op.public(given, **parameters)
         return found
 
-    def by_transpose(
+    def tangents_by_transpose(
         self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> list[Array | None]:
-        """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
+        """Return tangents as the transpose of the VJP, which is linear in the cotangent."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        if plan.keeps("unread"):  # cotangents of 0 do not say what will be read
+        if plan.keeps_value("unread"):  # cotangents of 0 do not say what will be read
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
         for y in op.outputs:
-            shape, dtype = plan.layout_of(record, y)
+            shape, dtype = plan.result_layout(record, y)
             g.append(with_ended_axes(xp.zeros(shape, dtype=dtype, device=device), shape))
 
         def pull_back() -> list[tuple[int, Any]]:
@@ -240,15 +243,15 @@ class ForwardPass(BaseRecorder):
                 pulled += contributions(plan, pull, record, found)
             return pulled
 
-        found = self.transpose(g, pull_back)
-        if plan.keeps("unread"):
+        found = self.transpose_rule(g, pull_back)
+        if plan.keeps_value("unread"):
             given = [self.tangents.get(tid) for tid in inputs_of(record)]
             for tangent in found:
                 note_undefined(self.undefined, plan, given, tangent)
         return found
 
-    def transpose(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
-        """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""
+    def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
+        """Return tangents of results from a map of their cotangents ``g`` to those of the inputs."""
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
             tape.watch(cotangents)
@@ -266,32 +269,30 @@ class ForwardPass(BaseRecorder):
 
     # --- what records that are not an op's ask for -------------------------------------------------
     def tangent(self, tid: int) -> Array | None:
-        """The tangent of a value; None where the primals do not reach it."""
+        """Return the tangent of a value; None if it does not depend on the primals."""
         return self.tangents.get(tid)
 
-    def part(self, tangent: Array, path: Path) -> Array:
-        """The part of a root's tangent that belongs to a view."""
-        found: Array = namespace().asarray(walk(tangent, path, namespace()), copy=True)
+    def tangent_part(self, tangent: Array, path: Path) -> Array:
+        found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 
-    def write(self, write: PutRecord | AddRecord) -> None:
-        """Through a record of a write."""
-        self.tangents.write(write)
+    def write_tangent(self, write: PutRecord | AddRecord) -> None:
+        self.tangents.apply_write(write)
 
-    def by_rule(
+    def push_users_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
     ) -> list[Array | None]:
-        """Tangents of results from a rule of the user's own; none where it has no transpose."""
+        """Return tangents of results from a user's rule; None for each if the rule has no transpose."""
         try:
-            return self.transpose(cotangents, pull_back)
-        except MissingRule as error:  # said when it matters
+            return self.transpose_rule(cotangents, pull_back)
+        except MissingRule as error:  # raised when a derivative needs it
             self.missing |= dict.fromkeys(outs, error)
             return [None] * len(cotangents)
 
     def rerun(
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
-        """Tangents of results through the records of a second run, which calls them ``names``."""
+        """Return tangents of results through the records of a second run, which calls them ``names``."""
         with active(REPLAY):  # vmaps of the function have ended
             for record in records:
                 self.record(record)
@@ -301,15 +302,15 @@ class ForwardPass(BaseRecorder):
         return [self.tangents.get(name) for name in names]
 
     # --- results ----------------------------------------------------------------------------------
-    def derivative(self, y: Array) -> Array | None:
-        """The tangent of a target; None for what the primals do not reach.
+    def tangent_of_target(self, y: Array) -> Array | None:
+        """Return the tangent of a target; None if it does not depend on the primals.
 
-        It is another handle on the tangent's value and no copy, which the recorders around would have
-        to see: they know the value also when they have stopped.
+        The answer is another handle on the tangent's value, not a copy: recorders around would have
+        to see a copy, and know the value even if they have stopped.
         """
         tid, _ = current(y)
         if tid in self.missing:
-            raise self.missing[tid].again()
+            raise self.missing[tid].rebuild_error()
         tangent = self.tangents.get(tid)
         if tangent is not None:
             return private_handle(tangent)
@@ -317,13 +318,13 @@ class ForwardPass(BaseRecorder):
         whole = self.tangents.get(root._tid) if path else None
         if whole is not None:  # a view that was not read while this pass recorded
             # In its root's layout every step of the path makes a view, which is no op.
-            found: Array = walk(laid_out(private_handle(whole), root), path, namespace())
+            found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())
             return found if whole._tid else private_handle(found)  # the caller's own, to write to
         return None
 
 
 def without_kept(plan: Plan | Structural, record: Record) -> Record:
-    """A record without what it keeps: which values went in, and which came out.  Exits stay whole."""
+    """Return a record without what it keeps: the ids of inputs and results.  Exits stay whole."""
     if plan is LEFT:
         return record
     end = plan.inputs.stop if isinstance(plan.inputs, slice) else plan.inputs + 1

@@ -1,36 +1,37 @@
-"""The guarded rerun: what a selection did not take contributes exactly zero.
+"""The guarded rerun: elements that a selection did not take contribute exactly zero.
 
-``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection left out, 0, with an
-infinite slope: NaN.  The plain backward pass pays nothing for this; when a requested gradient holds
-a NaN, the pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where
-nothing is active. An honest 0 x inf, zero by value and not by selection, stays NaN: ``sqrt(x) **
-2`` at 0.
+``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection left out, 0, by an infinite
+slope: NaN.  The plain backward pass pays nothing for this.  If a requested gradient holds a NaN, the
+pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where nothing is
+active.  A 0 x inf that is zero by value and not by selection stays NaN: ``sqrt(x) ** 2`` at 0.
 
-How activity passes an op, and what is set to 0, follows one of four strategies:
+One of four strategies says how activity passes an op, and what is set to 0:
 
-by rule      the op selects, moves and adds up elements: its rule passes counts on
+by rule      the op selects, moves and adds elements: its rule passes counts on
 in place     an elementwise op: activity stays where it is
-all active   nothing is inactive yet, or the rule is a user's own: every element counts
+all active   nothing is inactive yet, or the rule is a user's: every element counts
 by probing   any other op: its rule, run on generic values, shows what reaches an active element
 
-``gradient(..., nan="keep")`` switches all of this off: the plain pass alone, NaN included, at no look
-at values.
+``gradient(..., nan="keep")`` runs the plain pass alone, without a NaN check.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
 from .._util.errors import user_line
-from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
+from .activity import ALL, ActivityData, ActivityPass, Masks, Probe, probe, raw_of
 from .backward import BackwardPass, contributions, is_shared
 from .cusps import selects
 from .data import RawData
 from .undefined import note_undefined
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray, ResultCotangents
 
 
 @cache
@@ -46,7 +47,7 @@ def tell_once() -> None:
 
 
 class Contribution(NamedTuple):
-    """What a rule contributes to an input, and which elements of it are active.
+    """A rule's contribution to an input, and which elements of it are active.
 
     borrowed : whether something else may refer to the part.
     """
@@ -70,27 +71,28 @@ class GuardedPass(BackwardPass):
 
     @property
     def masks(self) -> ActivityData:
-        """What masks are computed on."""
         return self.activity.data
 
     def passes(self) -> list[BackwardPass]:
         return [self, self.activity]
 
-    def start(self, tid: int, seed: Any) -> None:
-        super().start(tid, seed)
+    def seed_target(self, tid: int, seed: RawArray) -> None:
+        super().seed_target(tid, seed)
         if not self.picks:
-            self.activity.add(tid, ALL)
+            self.activity.add_contribution(tid, ALL)
             return
         seed, masks = raw_of(seed), self.masks
         masks.move_to(seed)
-        with masks.at(seed):
-            self.activity.add(tid, masks.xp.where(seed != 0, masks.ones(seed), 0.0))
+        with masks.on_device_of(seed):
+            self.activity.add_contribution(
+                tid, masks.xp.where(seed != 0, masks.mask_of_ones(seed), 0.0)
+            )
 
-    def structural(self, plan: Structural, record: Record) -> None:
-        if not plan.unfolds:  # else into records that carry activity themselves
+    def pull_structural(self, plan: Structural, record: Record) -> None:
+        if not plan.unfolds:  # records that it unfolds into carry activity themselves
             self.count_parts(record)
-            plan.pull(self.activity, record)
-        super().structural(plan, record)
+            plan.pull_cotangents(self.activity, record)
+        super().pull_structural(plan, record)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         self.count_parts(record)
@@ -98,13 +100,13 @@ class GuardedPass(BackwardPass):
         super().add_part(reading, plan, record)
 
     def count_parts(self, record: Record) -> None:
-        """Masks of ones in the place of ``ALL``, where a record tells the parts of its input apart."""
+        """Replace ``ALL`` by masks of ones where a record treats parts of its input differently."""
         held = self.activity.cotangents
         for tid in (*results_of(record), *inputs_of(record)[:1]):
             if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
-                held[tid] = self.masks.ones(self.cotangents[tid])
+                held[tid] = self.masks.mask_of_ones(self.cotangents[tid])
 
-    def pull(self, plan: Plan, record: Record) -> None:
+    def pull_op(self, plan: Plan, record: Record) -> None:
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
             return
@@ -115,19 +117,19 @@ class GuardedPass(BackwardPass):
         for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
             if part is None or tid not in self.followed:
                 continue
-            if plan.keeps("unread"):
+            if plan.keeps_value("unread"):
                 note_undefined(self.undefined, plan, g if type(g) is tuple else (g,), part)
-            self.activity.add(tid, self.masks.for_parts_of(raw_of(part), mask))
-            with self.data.at(part) if plan.op.moves else HERE:
+            self.activity.add_contribution(tid, self.masks.for_parts_of(raw_of(part), mask))
+            with self.data.on_device_of(part) if plan.op.moves else HERE:
                 if mask is ALL:
-                    (self.lend if borrowed else self.add)(tid, part)
+                    (self.lend_contribution if borrowed else self.add_contribution)(tid, part)
                 else:
-                    self.add(tid, self.only(mask, part))
+                    self.add_contribution(tid, self.only(mask, part))
 
     def contributions(
-        self, plan: Plan, g: Any, active: Any, record: Record
+        self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
-        """The contributions of a record's rules, by the strategy that suits its op."""
+        """Return the contributions of a record's rules, by the strategy that suits its op."""
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
         if selects(plan, record):
@@ -142,9 +144,8 @@ class GuardedPass(BackwardPass):
 
     # --- the four strategies: ``lifted`` is the record as the pass's own rules see it ---------------
     def by_rule_of_op(
-        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """The rule passes counts on as it passes cotangents."""
         counts = self.masks.as_counts(active, g)
         for pull in plan.pulls:
             parts = self.applied(plan, pull, g, record, lifted)
@@ -155,35 +156,34 @@ class GuardedPass(BackwardPass):
                 yield Contribution(tid, part, mask, is_shared(plan, part, g))
 
     def all_active(
-        self, plan: Plan, g: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Every element of a contribution is active."""
         for pull in plan.pulls:
             for tid, part in self.applied(plan, pull, g, record, lifted):
                 yield Contribution(tid, part, ALL, is_shared(plan, part, g))
 
     def in_place_of(
-        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Activity stays where it is; it is summed over broadcast axes as the contribution is."""
+        """Keep activity where it is; sum it over broadcast axes as the contribution is."""
         for pull in plan.pulls:
-            # Before it is summed, where inactive elements would meet active ones.
-            part, counts = self.only(active, self.data.call(plan, pull, g, lifted)), active
+            # Mask before the sum, in which inactive elements would meet active ones.
+            part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
             if pull.fit is not None:
                 shape, dtype = (record[place] for place in pull.fit)
-                part = self.data.fit(part, shape, dtype, plan.op.name)
-                counts = self.masks.fit(active, shape, active.dtype)
+                part = self.data.fit_contribution(part, shape, dtype, plan.op.name)
+                counts = self.masks.fit_contribution(active, shape, active.dtype)
             yield Contribution(record[pull.at], part, self.masks.as_mask(counts))
 
     def by_probing(
-        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+        self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Probe the rules; compute without kept NaN and infinities what these do not truly reach.
+        """Probe the rules; replace kept NaN and infinities that reach nothing active.
 
         So an inactive row of a matrix product does not spoil the sums over the active ones.
         """
         counts = self.masks.as_counts(active, g)
-        if plan.keeps("unread"):  # for rules that ask which results are never read
+        if plan.keeps_value("unread"):  # for rules that ask which results are never read
             unread = tuple([a if a is None else self.data.of_raw(a == 0) for a in counts])
             lifted = plan.with_kept(lifted, {"unread": unread})
         probed = probe(self.masks, plan, counts, g, record)
@@ -209,42 +209,40 @@ class GuardedPass(BackwardPass):
 
     # --- their parts ----------------------------------------------------------------------------------
     def applied(
-        self, plan: Plan, pull: Pull, g: Any, record: Record, lifted: Record
+        self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
-        """What a rule contributes to each input."""
         return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
 
     def without_idle_inputs(
         self, plan: Plan, probed: Probe, record: Record, lifted: Record
     ) -> Record:
-        """The record with generic values where an input's element reaches no active result.
+        """Return the record with generic values where an input's element reaches no active result.
 
         Such an element has no part in any derivative of that result.
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
-            kept = plan.kept(record, x) if plan.keeps(x) else None
+            kept = plan.kept_value(record, x) if plan.keeps_value(x) else None
             if found is not None and found.shape == getattr(kept, "shape", None):
                 idle, filler = (self.data.of_raw(data) for data in (found == 0, probed.values[x]))
-                changed[x] = self.data.xp.where(idle, filler, plan.kept(lifted, x))
+                changed[x] = self.data.xp.where(idle, filler, plan.kept_value(lifted, x))
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
-        """The record with generic values in place of NaN and infinities."""
+        """Return the record with generic values in place of NaN and infinities."""
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
-            changed[name] = self.data.xp.where(where, filler, plan.kept(lifted, name))
+            changed[name] = self.data.xp.where(where, filler, plan.kept_value(lifted, name))
         return plan.with_kept(lifted, changed)
 
-    def only(self, mask: Any, part: Any) -> Any:
-        """A contribution with exact zeros where nothing is active."""
+    def only(self, mask: RawArray, part: RawArray) -> Any:
+        """Return a contribution with exact zeros where nothing is active."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """What the first probe gave, by the name of the input."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

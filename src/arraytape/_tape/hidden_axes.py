@@ -1,8 +1,8 @@
-"""Ops that make an axis hidden or visible, add and sum hidden axes, and what a pass does about them.
+"""Ops that hide, show, add and sum hidden axes, and how a pass treats such axes.
 
-The ops are of the linear word but in no registry: their data does not stand by itself.  Hiding and
-showing an axis moves no memory, so what they give and what they were given share it until one of the
-two is written to, on raw data as well as on Arrays.
+The ops are of the linear word but in no registry: their data has no meaning by itself.  Hiding and
+showing an axis moves no memory: result and operand share it, on raw data and on Arrays, until one of
+them is written to.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import KEPT, Array
 from .._array.views import current, stable_handle
@@ -21,15 +21,18 @@ from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_storage import BATCHED
 from .._storage.storage import EVERYWHERE, enter
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
+
 enter(BATCHED)
 
 
 def of_hidden_axes(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A linear op on Arrays from a raw function of one array."""
+    """Return a decorator that makes a linear op on Arrays of a raw function of one array."""
 
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+    def declare_hidden_axis_op(function: Callable[..., Any]) -> Callable[..., Any]:
         name, signature = function.__name__, inspect.signature(function)
         op = Op(
             name, "linear", ("x",), parameters=tuple(signature.parameters)[1:], rules=[transpose],
@@ -39,26 +42,26 @@ def of_hidden_axes(
         op.public = sharing(compile_function(op, signature))
         return op.public
 
-    return declare
+    return declare_hidden_axis_op
 
 
 def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose result and operand may share memory: each is copied before a write to it."""
+    """Return the function for operands and results that may share memory: a write copies first."""
 
     @functools.wraps(function)
-    def call(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
+    def call_sharing(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
         y: Array = function(stable_handle(x), *arguments, **keywords)
         y._state |= KEPT
         return y
 
-    return call
+    return call_sharing
 
 
 ON_ARRAYS: dict[str, Callable[..., Any]] = {}
 
 
-def either(name: str, g: Any, *arguments: Any) -> Any:
-    """The op of this name on an Array, its raw function on data."""
+def either(name: str, g: RawArray, *arguments: Any) -> Any:
+    """Call the op of this name on an Array, its raw function on data."""
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
 
@@ -72,18 +75,18 @@ summed = of_hidden_axes(
         [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
     ),
 )(raw.summed)
-spread = of_hidden_axes(lambda g: g)(raw.spread)  # the engine sums what the input lacked
+spread = of_hidden_axes(lambda g: g)(raw.spread)  # the pass sums over axes that the input lacked
 
 
-def unbatched(x: Any, axis_id: int, size: int) -> Any:
-    """A hidden axis of an Array as its first visible one; an Array without it is repeated."""
+def unbatched(x: Array, axis_id: int, size: int) -> Any:
+    """Move a hidden axis of an Array to its first visible one; repeat an Array that lacks it."""
     if axis_id not in raw.axis_ids_of((x._data,)):
         x = spread(x, (axis_id,), (size,))  # first, so that its gradient is summed
     return shown(x, axis_id, size)
 
 
 def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
-    """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
+    """Return x with each axis that is hidden in the values; x itself if it has them all."""
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
     if not hidden:
@@ -92,8 +95,8 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     return wide
 
 
-def with_ended_axes(x: Array, shape: Any) -> Array:
-    """x with the hidden axes of a recorded shape that are not open here: no pass is to sum over them."""
+def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return x with the hidden axes of a recorded shape that are not open: no pass sums over them."""
     hidden = raw.ended(shape)
     if not hidden:
         return x
@@ -101,17 +104,16 @@ def with_ended_axes(x: Array, shape: Any) -> Array:
     return wide
 
 
-def settled(contribution: Array, shape: Any) -> Array:
-    """A contribution summed over the hidden axes that its input, of this shape, lacked when recorded.
+def sum_over_surplus(contribution: Array, shape: tuple[int, ...]) -> Array:
+    """Sum a contribution over the hidden axes that its input, of this shape, lacked when recorded.
 
-    But not over those that are open where the pass was asked for.
+    Hidden axes that are open where the pass was asked for stay.
     """
     gone = surplus_of(contribution, shape)
     return summed(contribution, gone) if gone else contribution
 
 
-def surplus_of(contribution: Array, shape: Any) -> tuple[int, ...]:
-    """The hidden axes over which a contribution is to be summed: see ``settled``."""
+def surplus_of(contribution: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     data = contribution._data
     return raw.surplus(data, shape) if type(data) is raw.Batched else ()
 

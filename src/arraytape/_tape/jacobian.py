@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._array.array import Array, namespace, wrap
-from .._record.plan import PLANS, Plan
+from .._record.plan import PLANS, Plan, Record
 from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of
@@ -23,14 +23,14 @@ MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
 Seed = Callable[[int], Array]
 
 
-def jacobian(
+def compute_jacobian(
     recording: Recording,
     target: Any,
     sources: Any,
     unconnected_gradients: UnconnectedGradients | str,
     chunk_size: int | None = None,
 ) -> Any:
-    """See ``GradientTape.jacobian``.  chunk_size : the most rows that one pass computes."""
+    """Return the Jacobians of ``GradientTape.jacobian``, ``chunk_size`` rows at most in one pass."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
@@ -38,24 +38,23 @@ def jacobian(
         asked = arrays_of(sources, "source", "jacobian")
     except Holes:
         rest = unconnected_gradients, chunk_size
-        return around_holes(sources, lambda some: jacobian(recording, target, some, *rest))
+        return around_holes(sources, lambda some: compute_jacobian(recording, target, some, *rest))
     shapes = [y.shape + x.shape for x in asked]
     with recording.paused():
         request = Differentiation(recording, [y], asked)
-        rows = rows_of(request, y, chunk_size=chunk_size)
+        rows = jacobian_rows(request, y, chunk_size=chunk_size)
         found = [shaped(g, shape) for g, shape in zip(rows, shapes, strict=True)]
-        packed = nest.pack(sources, request.answers(found, zero, shapes))
+        packed = nest.pack_nesting(sources, request.answers(found, zero, shapes))
         recording.use_up()
     return packed
 
 
-def batch_jacobian(
+def compute_batch_jacobian(
     recording: Recording,
     target: Any,
     source: Any,
     unconnected_gradients: UnconnectedGradients | str,
 ) -> Any:
-    """See ``GradientTape.batch_jacobian``."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "batch_jacobian", "target")
@@ -68,7 +67,7 @@ def batch_jacobian(
     shape = y.shape + x.shape[1:]
     with recording.paused():
         request = Differentiation(recording, [y], [x])
-        (found,) = rows_of(request, y, y.shape[0])
+        (found,) = jacobian_rows(request, y, y.shape[0])
         if found is not None:
             found = shaped(namespace().moveaxis(found, 0, 1), shape)
         (answer,) = request.answers([found], zero, [shape])
@@ -77,8 +76,8 @@ def batch_jacobian(
 
 
 def one_array(x: Any, caller: str, what: str) -> Array:
-    """``x`` itself; TypeError for what is not one Array."""
-    parts = nest.parts_of(x)
+    """Return ``x`` if it is one Array; raise TypeError if it is not."""
+    parts = nest.parts_of_nesting(x)
     if parts is not None:
         raise TypeError(
             f"{caller}(): the {what} must be one Array, got a {type(x).__name__} of {len(parts)}; call "
@@ -87,8 +86,8 @@ def one_array(x: Any, caller: str, what: str) -> Array:
     return arrays_of(x, what, caller)[0]
 
 
-def unit(y: Array, i: int, batch: int) -> Array:
-    """1 at the i-th element (of each of so many entries along the first axis), 0 elsewhere."""
+def unit_seed(y: Array, i: int, batch: int) -> Array:
+    """Return 1 at element i, 0 elsewhere; in each of ``batch`` entries along the first axis."""
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
@@ -97,17 +96,16 @@ def unit(y: Array, i: int, batch: int) -> Array:
     return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
 
 
-def shaped(g: Any, shape: tuple[int, ...]) -> Any:
-    """A Jacobian in its final shape; None stays None."""
+def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
     if g is None or g.shape == shape:
         return g
     return namespace().reshape(g, shape, copy=True)
 
 
-def rows_of(
+def jacobian_rows(
     request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
 ) -> list[Any]:
-    """For each source the gradients of y's elements (of so many entries at once), in rows."""
+    """Return for each source the gradients of y's elements as rows; ``batch`` entries at once."""
     if not request.places:
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
@@ -122,13 +120,13 @@ def rows_of(
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
-        return by_rows(request, rows, lambda i: unit(y, i, batch))
+        return by_rows(request, rows, lambda i: unit_seed(y, i, batch))
 
 
 def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
-    """One backward pass for each row: for each source its rows along a new first axis."""
+    """Return for each source its rows along a new first axis, from one backward pass for each."""
     xp: Any = namespace()
-    found = [request.run([seed(i)], picks=True) for i in range(max(rows, 1))]
+    found = [request.run_pass([seed(i)], picks=True) for i in range(max(rows, 1))]
     return [
         None if column[0] is None
         else xp.stack(column) if rows
@@ -138,15 +136,15 @@ def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
 
 
 def rows_at_once(size: int) -> int:
-    """How many rows one pass computes, when a value on its way has so many elements."""
+    """Return how many rows one pass computes if a value on its way has ``size`` elements."""
     return max(1, MEMORY // (8 * max(size, 1)))
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------
-def largest_of(records: Any) -> int | None:
-    """The most elements that a record keeps in one array; None where a user's rule is among them.
+def largest_of(records: Iterable[Record]) -> int | None:
+    """Return the most elements that a record keeps in one array; None if a user's rule is among them.
 
-    Those are not trusted to take batched data.
+    Such rules are not trusted to take batched data.
     """
     largest = 0
     for record in records:
@@ -160,20 +158,19 @@ def largest_of(records: Any) -> int | None:
 
 
 def lacks_batched_form(error: BaseException | None) -> bool:
-    """Whether an error comes from something that many arrays at once cannot do."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
 
 
 def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int) -> list[Any]:
-    """One backward pass with a batched cotangent, or a few of ``step`` rows each."""
+    """Return all rows, from one backward pass with a batched cotangent for each ``step`` rows."""
     axis_id = new_axis_id()
     chunks = []
     with active(axis_id):
         for start in range(0, rows, step):
             stop = min(start + step, rows)
-            found = request.run([seeds(y, axis_id, start, stop, batch)], picks=True)
+            found = request.run_pass([batched_seeds(y, axis_id, start, stop, batch)], picks=True)
             chunks.append([rows_in(g, axis_id, stop - start) for g in found])
     if len(chunks) == 1:
         return chunks[0]
@@ -184,14 +181,14 @@ def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int
 
 
 def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
-    """The rows that a gradient stands for, along a new first axis."""
+    """Return the rows that a batched gradient stands for, along a new first axis."""
     if g is None:
         return None
     return unbatched(g, axis_id, size) if g._tid else wrap(raw.unbatched(g._data, axis_id, size))
 
 
-def seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
-    """Some rows of the unit matrix in the shape of y (repeated for each entry of a batch)."""
+def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
+    """Return rows of the unit matrix in the shape of y, repeated for each entry of a batch."""
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:
         ones = storage.create("ones", y.device, shape, dtype=y.dtype)

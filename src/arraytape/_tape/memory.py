@@ -1,4 +1,4 @@
-"""What a tape keeps in memory, by op: ``GradientTape.memory``."""
+"""The memory that a tape keeps, by op: ``GradientTape.memory``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 from .._record.plan import Record, plan_of
 from .._storage.storage import STORAGES
-from .buffers import SMALL, Buffers, parts_of, whole_of
+from .buffers import SMALL, Buffers, owner_of_memory, parts_of_record
 from .recording import Recording
-from .texts import aligned, as_text
+from .table_text import align_table, format_bytes
 
 
 class Kept(NamedTuple):
-    """One row of a MemoryUse: an op, how many records it has, and bytes.
+    """One row of a MemoryUse: an op, the number of its records, and bytes.
 
-    kept : of the buffers that its records keep alive.  shared : those of them that something else keeps
-    alive, too.
+    kept : bytes of the buffers that its records keep alive.  shared : bytes of those that something else
+    keeps alive, too.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 
 
 class MemoryUse:
-    """What a tape keeps in memory, as a table.
+    """A table of the memory that a tape keeps.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class MemoryUse:
 
     @property
     def total(self) -> Kept:
-        """The sum of all rows."""
+        """Return the sum of all rows."""
         return Kept(
             "all",
             sum(row.records for row in self.rows),
@@ -50,7 +50,7 @@ class MemoryUse:
         )
 
     def __str__(self) -> str:
-        """The table, with aligned columns.
+        """Return the table, with aligned columns.
 
         Returns
         -------
@@ -58,23 +58,22 @@ class MemoryUse:
             A line of titles, one for each row, and one of their sum.
         """
         rows = [
-            [row.name, str(row.records), as_text(row.kept), as_text(row.shared)]
+            [row.name, str(row.records), format_bytes(row.kept), format_bytes(row.shared)]
             for row in (*self.rows, self.total)
         ]
-        return aligned([["op", "records", "kept", "shared"], *rows])
+        return align_table([["op", "records", "kept", "shared"], *rows])
 
     __repr__ = __str__
 
 
 def memory_use(recording: Recording) -> MemoryUse:
-    """See ``GradientTape.memory``."""
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)
     buffers, rows = Buffers(), dict[str, Kept]()
     for record in records:
         name, found = plan_of(record).name, buffers.new_in([record])
-        buffers.count(found)
+        buffers.add_sizes(found)
         _, count, kept, others = rows.get(name, Kept(name, 0, 0, 0))
         more = sum(size for buffer, size in found.items() if buffer in shared)
         rows[name] = Kept(name, count + 1, kept + sum(found.values()), others + more)
@@ -82,17 +81,17 @@ def memory_use(recording: Recording) -> MemoryUse:
 
 
 def shared_buffers(records: Iterable[Record]) -> set[int]:
-    """The buffers, by id, to which something beside these records refers."""
-    objects, expected = arrays_in(records)
+    """Return the ids of buffers to which something beside these records refers."""
+    objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:
-        if references(objects, key) > expected[key] + ALONE:
-            found.add(id(whole_of(objects[key])))
+        if references_to_value(objects, key) > expected[key] + ALONE:
+            found.add(id(owner_of_memory(objects[key])))
     return found
 
 
-def arrays_in(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """The arrays in records and the buffers of views, by id, and how often these refer to each."""
+def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
+    """Return the arrays in records and their views' buffers by id, and how often these refer to each."""
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
     for item in kept_in(records):
@@ -108,17 +107,16 @@ def arrays_in(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
 
 
 def kept_in(records: Iterable[Record]) -> Iterator[Any]:
-    """The arrays in records, one for each place."""
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):
-                parts = parts_of(item)
+                parts = parts_of_record(item)
                 yield from kept_in([tuple(parts)]) if parts is not None else (item,)
 
 
-def references(box: dict[int, Any], key: int) -> int:
-    """How often what a dict has under a key is referred to, with what Python's version adds."""
+def references_to_value(box: dict[int, Any], key: int) -> int:
+    """Return sys.getrefcount of the value under a key; compare the count with ALONE."""
     return getrefcount(box[key])
 
 
-ALONE = references({0: object()}, 0)  # of what a dict alone refers to
+ALONE = references_to_value({0: object()}, 0)  # the count of a value to which only a dict refers

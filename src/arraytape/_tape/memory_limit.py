@@ -1,4 +1,4 @@
-"""The limit on what a tape's records keep: an observer that refuses the record that would pass it."""
+"""The limit on the bytes that records keep: an observer that refuses the record that would pass it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .._util.errors import describe, see, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
 from .buffers import Buffers
-from .texts import as_text
+from .table_text import format_bytes
 
 
 class MemoryLimit:
-    """Observer: counts the bytes that records keep, each buffer once.
+    """An observer that counts the bytes that records keep, each buffer once.
 
     keepers : bytes by op and line.
     """
@@ -31,7 +31,6 @@ class MemoryLimit:
         self.restart()
 
     def restart(self) -> None:
-        """The tape keeps nothing any more."""
         self.buffers = Buffers()
         self.keepers: dict[tuple[str, str], int] = {}
 
@@ -45,17 +44,18 @@ class MemoryLimit:
             refused = self.buffers.total + size > self.limit
             if refused and plan is not PUT and plan is not ADD:
                 raise MemoryError(self.message(plan.name, size))
-            self.buffers.count(found)
+            self.buffers.add_sizes(found)
             keeper = plan.name, user_line()
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
-        """What is refused, what the tape keeps, and what to do."""
+        """Return a message that names the refused op, what the tape keeps, and what to do."""
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
-        keepers = "; ".join(f"{as_text(n)} by {name} at {line}" for (name, line), n in largest)
+        keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (
-            f"{op}: to record it the tape would keep {as_text(size)} more than its "
-            f"{as_text(self.buffers.total)}, above memory_limit={self.limit} ({as_text(self.limit)}) "
+            f"{op}: to record it the tape would keep {format_bytes(size)} more than its "
+            f"{format_bytes(self.buffers.total)}, above memory_limit={self.limit} "
+            f"({format_bytes(self.limit)}) "
             f"[at {user_line()}]. It keeps most for: {keepers or 'nothing yet'}. Wrap a part of the "
             "computation in recompute_grad, keep saved data elsewhere with diagnose.saved_data, or "
             f"raise the limit {see('memory-limit')}"

@@ -7,19 +7,19 @@ from typing import Any
 
 from .._array.unfinished import UNFINISHED
 from .._record.op import REGISTRY
-from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, made_of, results_of
+from .._record.plan import PLANS, Plan, Record, Structural, ids_made_of, inputs_of, results_of
 from .._util.errors import see, user_line
 
 
 def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
-    """The name of the op of this record if a followed input has no rule, else None."""
+    """Return the name of the record's op if a followed input has no rule; else None."""
     if isinstance(plan, Plan):
         return plan.op.name if plan.missing or plan.unknown else None
     return getattr(record[-1], "missing", None)
 
 
-def without_rule(record: Record, depending: Container[int]) -> MissingRule | None:
-    """The error if a rule is missing for one of ``depending``, the tids that matter; else None."""
+def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule | None:
+    """Return the error if a rule is missing for one of ``depending``, the ids that matter; else None."""
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
         found = [told for place, told in plan.unknown.items() if record[place] in depending]
@@ -32,17 +32,17 @@ def without_rule(record: Record, depending: Container[int]) -> MissingRule | Non
 
 
 class MissingRule(LookupError):
-    """An op or function without a rule, which ``name`` names, lies on the path of a gradient.
+    """The error that an op or function without a rule, ``name``, lies on the path of a gradient.
 
-    unknown : argument and reason, where only the derivative by one argument is unknown.
+    unknown : argument and reason, if only the derivative with respect to one argument is unknown.
     """
 
     def __init__(self, message: str, name: str, *unknown: str) -> None:
         super().__init__(message, name, *unknown)
         self.message, self.name, self.unknown = message, name, unknown
 
-    def again(self) -> MissingRule:
-        """The error made anew, with what is true, and the user's line, by now."""
+    def rebuild_error(self) -> MissingRule:
+        """Rebuild the error so that it names the current user line and rules declared since."""
         if self.unknown:
             return unknown_rule_error(self.name, *self.unknown)
         return missing_rule_error(self.name)
@@ -52,9 +52,9 @@ class MissingRule(LookupError):
 
 
 class UnfinishedWrite(MissingRule):
-    """A write that did not finish lies on the path of a gradient.
+    """The error that a write that did not finish lies on the path of a gradient.
 
-    what : of what and where.
+    what : the Array and the line of the write.
     """
 
     def __init__(self, what: str) -> None:
@@ -66,13 +66,11 @@ class UnfinishedWrite(MissingRule):
         )
         self.what = what
 
-    def again(self) -> MissingRule:
-        """The error made anew, with the user's line by now."""
+    def rebuild_error(self) -> MissingRule:
         return UnfinishedWrite(self.what)
 
 
 def missing_rule_error(name: str) -> MissingRule:
-    """The error for an op without a rule on the path."""
     op = REGISTRY.get(name)
     if op is None:
         declare = "Give it one with host_function(f, vjp) or custom_gradient"
@@ -88,7 +86,6 @@ def missing_rule_error(name: str) -> MissingRule:
 
 
 def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
-    """The error for an argument by which no derivative is known."""
     return MissingRule(
         f"{name} has no derivative by {argument}: {why}. stop_gradient it if it is a constant, or "
         f"give the function a rule of your own with custom_gradient [at {user_line()}] "
@@ -102,13 +99,13 @@ def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
 def check_rules(
     records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
 ) -> None:
-    """LookupError when an op without a rule lies between the sources and the targets ``starts``."""
-    depending = made_of(records, sources)
+    """Raise the error for an op without a rule between the sources and the targets ``starts``."""
+    depending = ids_made_of(records, sources)
     reached = set(starts)
     for record in reversed(records):
         if reached.isdisjoint(results_of(record)):
             continue
-        error = without_rule(record, depending)
+        error = find_missing_rule(record, depending)
         if error is not None:
             raise error
         reached.update(inputs_of(record))

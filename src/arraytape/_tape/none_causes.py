@@ -1,7 +1,7 @@
 """Causes of a gradient that is None although the tape follows the source: one function for each.
 
-Each tells from what the tape knows, and gives a sentence, or "" where it does not know.  A target that
-merely does not depend on a source is no cause: several sources are asked for, and one is not used.
+Each returns a sentence, or "" where the tape does not know.  That the target does not depend on a source
+is no cause: several sources are asked for, and one of them is not used.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ from .._array.array import IS_VIEW, Array
 from .._array.cuts import Cut, cut_of
 from .._record.op import REGISTRY
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
-from .._util.errors import layout
+from .._util.errors import layout_text
 from .arguments import differentiable
 from .recording import Pause, Recording
 
-# What an op that is a part of another one is called by users.
+# Users' names of ops that are a part of another one.
 PUBLIC = {
     "cast": "astype", "discretized": "astype", "setitem": "a write",
     "in-place add": "an in-place addition", "view": "a view",
 }  # fmt: skip
 
 
-def public_name(name: str) -> str:
-    """Return the name by which users know an op."""
+def public_op_name(name: str) -> str:
     op = REGISTRY.get(name)
     return PUBLIC.get(name, op.name if op else name)
 
 
-def named(x: Array) -> str:
+def name_with_layout(x: Array) -> str:
     """Return an Array as messages call it: ``Array float64(3,)``, ``Variable 'w' float64(2,)``."""
     name = f" {x.name!r}" if x._has_state else ""  # type: ignore[attr-defined]
-    return f"{type(x).__name__}{name} {layout(x)}"
+    return f"{type(x).__name__}{name} {layout_text(x)}"
 
 
 class Request(NamedTuple):
@@ -51,8 +50,8 @@ class Request(NamedTuple):
     alone: bool
 
     @property
-    def reached(self) -> set[int]:
-        """The ids of the source and of all that the tape knows to be made of it."""
+    def reached_ids(self) -> set[int]:
+        """Return the ids of the source and of all values that the tape knows to be made of it."""
         entry = self.recording.watched.get(id(self.source))
         found = {self.tid} if entry is None else {self.tid, entry.root}
         for record in self.recording.records:
@@ -62,13 +61,13 @@ class Request(NamedTuple):
 
     @property
     def since(self) -> int:
-        """The time from which on the source is watched, 0 for what is not, or for a Variable."""
+        """Return the time at which the source was watched; 0 if it is not, or is a Variable."""
         entry = self.recording.watched.get(id(self.source))
         return 0 if entry is None else entry.since
 
 
-def needed(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
-    """Return these ids and those of all that the tape knows to have gone into them."""
+def ids_needed_for(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
+    """Return these ids and those of all values that the tape knows to have gone into them."""
     found = set(tids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -78,27 +77,23 @@ def needed(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
 
 # --- sentences ----------------------------------------------------------------------------------------
 def used_too_early(where: str, x: Array) -> str:
-    """Return the sentence for an op that used a source before it was watched."""
     return (
-        f"{where} used {named(x)} before it was watched, and watching does not reach back. "
+        f"{where} used {name_with_layout(x)} before it was watched, and watching does not reach back. "
         "Call tape.watch(x) before the first use"
     )
 
 
 def ran_outside(where: str) -> str:
-    """Return the sentence for an op outside of the tape's block."""
     return f"{where} ran outside the tape's block. Move it into the block"
 
 
 def dropped_by_reset(where: str, line: str) -> str:
-    """Return the sentence for an op that ran before ``tape.reset()``."""
     return (
         f"{where} ran before tape.reset() at {line}, which drops all records. Compute it after that"
     )
 
 
 def ran_stopped(where: str, pause: Pause | None = None) -> str:
-    """Return the sentence for an op that ran while ``stop_recording`` was open."""
     if pause is not None and pause.generator:
         return (
             f"{where} ran inside stop_recording, which the generator {pause.generator!r} at "
@@ -109,7 +104,6 @@ def ran_stopped(where: str, pause: Pause | None = None) -> str:
 
 
 def was_assigned(name: str, line: str) -> str:
-    """Return the sentence for an assignment between source and target."""
     return (
         f"{name} was assigned to at {line}, and an assignment is never recorded: state "
         "cuts history. Compute with the value itself where its gradient is to count"
@@ -117,16 +111,16 @@ def was_assigned(name: str, line: str) -> str:
 
 
 def swapped_words(x: Array, target: Array) -> str:
-    """Return the sentence for a source that was computed of the target."""
     return (
-        f"the source {named(x)} was computed of the target {named(target)}, and not the target of the "
+        f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, "
+        "and not the target of the "
         "source: they are swapped. Call tape.gradient(target, sources)"
     )
 
 
 # --- causes -------------------------------------------------------------------------------------------
 def watched_late(request: Request) -> str:
-    """The source had no id yet when an op took it, or is younger than all targets."""
+    """Return a sentence if an op took the source too early, or the source is younger than targets."""
     x, recording, since = request.source, request.recording, request.since
     used, periods = cut_of(x), recording.periods
     if used is not None and not used.tids and periods and periods[0] <= used.time < since:
@@ -135,52 +129,53 @@ def watched_late(request: Request) -> str:
     if not starts or len(starts) < len(request.starts) or request.tid in starts:
         return ""
     if all(start < since for start in starts):
-        return used_too_early(f"what made the target {named(request.targets[0])}", x)
+        return used_too_early(f"what made the target {name_with_layout(request.targets[0])}", x)
     data = x._view.root._data if x._state & IS_VIEW else x._data
     keeping = [
         r for r in recording.records if results_of(r)[0] < since and any(y is data for y in r)
     ]
     if keeping and not {y for r in keeping for y in results_of(r)}.isdisjoint(
-        needed(recording.records, starts)
+        ids_needed_for(recording.records, starts)
     ):
-        return used_too_early(public_name(plan_of(keeping[0]).name), x)
+        return used_too_early(public_op_name(plan_of(keeping[0]).name), x)
     return ""
 
 
 def watched_anew(request: Request) -> str:
-    """The source was followed already, and watched anew after the use that counts."""
+    """Return a sentence if the source, followed already, was watched anew after the use that counts."""
     entry, records = request.recording.watched.get(id(request.source)), request.recording.records
     if entry is None or entry.root == entry.source:
         return ""
-    above = needed(records, request.starts)
+    above = ids_needed_for(records, request.starts)
     used = [
         r for r in records if entry.root in inputs_of(r) and not above.isdisjoint(results_of(r))
     ]
-    ops = [public_name(plan_of(r).name) for r in used if isinstance(plan_of(r), Plan)]
+    ops = [public_op_name(plan_of(r).name) for r in used if isinstance(plan_of(r), Plan)]
     if not used or entry.source in above:
         return ""
     return used_too_early([*ops, "a view"][0], request.source)
 
 
 def target_not_recorded(request: Request) -> str:
-    """A target comes of an op that took what the source gave, where the tape did not record."""
+    """Return a sentence if the tape did not record the op between source and target."""
     recording, reached = request.recording, None
     for target, start in zip(request.targets, request.starts, strict=True):
         if start in recording.known or not differentiable(target):
             continue
         cut = cut_of(target)
         if cut is not None and cut.tids:
-            reached = request.reached if reached is None else reached
+            reached = request.reached_ids if reached is None else reached
             if not reached.isdisjoint(cut.tids):
                 return why_not_recorded(request, cut.time, where_of(cut))
         elif start and request.alone:  # another tape recorded it
             time = time_of(target)
-            return why_not_recorded(request, time, f"what made the target {named(target)}")
+            return why_not_recorded(
+                request, time, f"what made the target {name_with_layout(target)}"
+            )
     return ""
 
 
 def why_not_recorded(request: Request, time: int, where: str) -> str:
-    """Return why a tape has no record of an op that ran at a time."""
     recording = request.recording
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:
@@ -195,7 +190,6 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
 
 
 def pause_at(recording: Recording, time: int) -> Pause | None:
-    """Return the pause of a tape at a time; None where it was not stopped."""
     for pause in recording.pauses:
         if pause.begun <= time and (not pause.ended or time < pause.ended):
             return pause
@@ -203,16 +197,15 @@ def pause_at(recording: Recording, time: int) -> Pause | None:
 
 
 def where_of(cut: Cut) -> str:
-    """Return an op that was not recorded as a sentence names it."""
-    return f"{public_name(cut.name)} at {cut.line}"
+    return f"{public_op_name(cut.name)} at {cut.used_at}"
 
 
 def assigned_between(request: Request) -> str:
-    """A Variable that the target was computed of had been given a value of the source's."""
+    """Return a sentence if the source's value was assigned to a Variable that the target depends on."""
     recording = request.recording
     if not recording.assigned_to:
         return ""
-    reached, above = request.reached, needed(recording.records, request.starts)
+    reached, above = request.reached_ids, ids_needed_for(recording.records, request.starts)
     for said in reversed(recording.assigned_to):
         if said.tid in reached and any(
             said.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
@@ -224,11 +217,11 @@ def assigned_between(request: Request) -> str:
 
 
 def another_view(request: Request) -> str:
-    """The source is a view made anew of a part that was used through another view."""
+    """Return a sentence if the source is a new view of a part that was used through another view."""
     x, recording = request.source, request.recording
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
-    above = needed(recording.records, request.starts)
+    above = ids_needed_for(recording.records, request.starts)
     if request.tid in above or not any(
         record[0] == VIEW.number and record[4] == x._view.path and record[1] in above
         and record[2] == x._view.seen
@@ -236,21 +229,21 @@ def another_view(request: Request) -> str:
     ):  # fmt: skip
         return ""
     return (
-        f"{named(x)} is a view that no op on the tape used, though another one of the "
+        f"{name_with_layout(x)} is a view that no op on the tape used, though another one of the "
         "same part may have been: each x[key] is an Array of its own. Give the very Array that "
         "was used"
     )
 
 
 def made_after_target(request: Request) -> str:
-    """The source was computed of what the target was computed of, but later than the target."""
+    """Return a sentence if source and target have a common ancestor, and the source is younger."""
     recording, tid = request.recording, request.tid
     if not request.alone or tid in recording.leaves or request.source._state & IS_VIEW:
         return ""
     starts = [start for start in request.starts if start in recording.known]
     if len(starts) < len(request.starts) or not starts or tid < max(map(time_of, request.targets)):
         return ""
-    above = needed(recording.records, [tid])
+    above = ids_needed_for(recording.records, [tid])
     for target, start in zip(request.targets, starts, strict=True):
         if start in above:
             return swapped_words(request.source, target)
@@ -258,34 +251,34 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the id that an Array got when it was made; a view's own is that of when it was read."""
+    """Return the id that an Array got when it was made; of a view that of when it was read."""
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
 
 def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequence[int]) -> str:
-    """Return the sentence for a source that has its ancestors in common with the target, if it has."""
-    above = needed(recording.records, [tid]) & needed(recording.records, starts)
-    parents = [named(e.handle) for e in recording.watched.values() if e.source in above]
+    """Return a sentence if source and target have ancestors in common; else ""."""
+    above = ids_needed_for(recording.records, [tid]) & ids_needed_for(recording.records, starts)
+    parents = [name_with_layout(e.handle) for e in recording.watched.values() if e.source in above]
     if not parents:
         return ""
     return (
-        f"the target was computed of {listed([*dict.fromkeys(parents)])}, as the source {named(x)} was, "
+        f"the target was computed of {join_words([*dict.fromkeys(parents)])}, as the source "
+        f"{name_with_layout(x)} was, "
         "but not of this source: the name of the one that was used now stands for another Array (x = x "
         "+ 1)? Give the Array that the target was computed of"
     )
 
 
 def not_trainable(request: Request) -> str:
-    """The only source is a Variable that tapes do not watch unasked."""
+    """Return a sentence if the only source is a Variable that tapes do not watch unasked."""
     x = request.source
     trainable = getattr(x, "_trainable", True) if x._has_state else True
     if not request.alone or trainable or request.tid in request.recording.known:
         return ""
-    return f"{named(x)} is not trainable, so it has to be watched: call tape.watch(v)"
+    return f"{name_with_layout(x)} is not trainable, so it has to be watched: call tape.watch(v)"
 
 
-def listed(words: Sequence[str]) -> str:
-    """Return ``a``, ``a and b``, ``a, b and c``."""
+def join_words(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 

@@ -3,10 +3,10 @@
 A tape without ``check_numerics`` has none of this: the checks are an observer of its recording, and
 passes of their own.
 
-A forward op is at fault when its result has a NaN and none of the operands that the tape follows has
-one; or an infinity, and no operand has an infinity or a NaN.  So a NaN among constants is found where it
-enters, and a constant -inf, as masks have it, may pass.  A backward rule is at fault when the cotangent
-of its result is finite, and behind it that of an input is no longer.
+A forward op is at fault if its result has a NaN and none of the operands that the tape follows has one;
+or an infinity, and no operand has an infinity or a NaN.  So a NaN among constants is found where it
+enters, and a constant -inf, as in masks, may pass.  A backward rule is at fault if the cotangent of its
+result is finite and the cotangent of an input no longer is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,20 +29,23 @@ from .backward import BackwardPass
 from .data import RawData
 from .guard import GuardedPass
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawOperand
+
 COMPILED = "<arraytape "  # how the file names of compiled ops begin
 OURS = {__file__, recording.__file__}
 WAY_OUT = see("value-that-is-not-finite")
 
 
 class NonFiniteError(FloatingPointError):
-    """An op, or a backward rule, made a NaN or an infinity.
+    """The error that an op, or a backward rule, made a NaN or an infinity.
 
     Parameters
     ----------
     what : str
-        Which op or rule made what.
+        The op or rule, and what it made.
     ranges : str
-        The ranges of what came out and went in.
+        The ranges of results and operands.
     op : str
         The name of the op.
 
@@ -65,7 +68,7 @@ class NonFiniteError(FloatingPointError):
         self.message = f"{what} [at {user_line()}]: {ranges} {WAY_OUT}"
 
     def __str__(self) -> str:
-        """The message.
+        """Return the message.
 
         Returns
         -------
@@ -77,7 +80,7 @@ class NonFiniteError(FloatingPointError):
 
 # --- ranges -------------------------------------------------------------------------------------------
 class Range(NamedTuple):
-    """What is to be told of a value: least and greatest of its finite elements, counts of the others."""
+    """A summary of a value: least and greatest of its finite elements, and counts of the others."""
 
     name: str
     layout: str
@@ -99,9 +102,9 @@ class Range(NamedTuple):
 Values = tuple[list[Range], list[Range], list[Range]]  # results, operands followed, and others
 
 
-def range_of(name: str, value: Any) -> Range:
-    """The range of raw data, of an Array or of a number; of complex values that of their magnitudes."""
-    values = on_host(value)
+def range_of(name: str, value: RawOperand) -> Range:
+    """Return the range of raw data, of an Array or of a number; of complex values that of magnitudes."""
+    values = values_on_host(value)
     dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
     if values.dtype.kind not in "fc":
         values = values.astype(float)
@@ -113,8 +116,8 @@ def range_of(name: str, value: Any) -> Range:
     return Range(name, layout, *ends, nans, infinities, sizes.size)
 
 
-def on_host(value: Any) -> np.ndarray[Any, Any]:
-    """The values of raw data or of a number, as NumPy has them."""
+def values_on_host(value: RawOperand) -> np.ndarray[Any, Any]:
+    """Return the values of raw data, of an Array or of a number as a NumPy array."""
     data = raw_of(value)
     if type(data) is Batched:
         data = data.sample
@@ -123,14 +126,13 @@ def on_host(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(storage_of(data).host(data))
 
 
-def is_finite(value: Any) -> bool:
-    """Whether all elements are finite."""
-    values = on_host(value)
+def is_finite(value: RawOperand) -> bool:
+    values = values_on_host(value)
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
 
 
 def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterable[Range]) -> bool:
-    """Whether an op made what is not finite: see the module's docstring."""
+    """Return True if an op made a value that is not finite: see the module's docstring."""
     followed, others, results = [*followed], [*others], [*results]
     if any(y.nans for y in results) and not any(x.nans for x in followed):
         return True
@@ -139,13 +141,12 @@ def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterab
     return infinite and not any(x.infinities or x.nans for x in operands)
 
 
-def made(ranges: Iterable[Range]) -> str:
-    """What is not finite among results: ``a NaN``, ``an infinity``."""
+def name_nonfinite(ranges: Iterable[Range]) -> str:
+    """Return ``a NaN`` or ``an infinity``, as results have one."""
     return "a NaN" if any(y.nans for y in ranges) else "an infinity"
 
 
-def listed(ranges: Iterable[Range]) -> str:
-    """Ranges in one line."""
+def join_ranges(ranges: Iterable[Range]) -> str:
     return "; ".join(map(str, ranges))
 
 
@@ -153,20 +154,19 @@ def listed(ranges: Iterable[Range]) -> str:
 class Checks:
     """The checks of one tape: an observer of its records, and the passes for its gradients.
 
-    lines : where the values of the records were made, by tid.  finite : the tids of those that are
-    known to be finite.
+    lines : by value id, the lines where the values of the records were made.  finite : the ids of those
+    that are known to be finite.
     """
 
     def __init__(self) -> None:
-        self.forget()
+        self.restart_checks()
 
-    def forget(self) -> None:
-        """The tape starts its records anew."""
+    def restart_checks(self) -> None:
         self.lines: dict[int, str] = {}
         self.finite: set[int] = set()
 
     def observe(self, record: Record) -> None:
-        """Look at what was computed, from the frame of what hands over its record, before it is kept."""
+        """Check an op's values, from the frame that hands over its record, before it is kept."""
         self.lines.update(dict.fromkeys(results_of(record), user_line()))
         plan, frame = plan_of(record), caller()
         if frame.f_code.co_filename.startswith(COMPILED):
@@ -181,13 +181,13 @@ class Checks:
         if not any(y.nans or y.infinities for y in results):
             self.finite.update(results_of(record))
         elif at_fault(results, followed, others):
-            name = name_of(plan, record)
-            ranges = [listed(results), listed([*followed, *others])]
-            what = f"{name} made {made(results)}"
+            name = name_of_record(plan, record)
+            ranges = [join_ranges(results), join_ranges([*followed, *others])]
+            what = f"{name} made {name_nonfinite(results)}"
             raise NonFiniteError(what, ", of ".join(filter(None, ranges)), name)
 
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
-        """Those of ``x += y``, from the frames that record it; x was finite, or nothing is known."""
+        """Return the values of ``x += y``, from the frames that record it; none if x is unknown."""
         write = write_of(record)
         while frame is not None and not {"x", "value"} <= frame.f_locals.keys():
             frame = frame.f_back
@@ -199,14 +199,14 @@ class Checks:
 
     # --- backward -------------------------------------------------------------------------------------
     def pass_of(self, data: RawData, followed: Collection[int], guard: bool) -> BackwardPass:
-        """A backward pass that checks each rule; the guarded one, so that selections do no harm."""
+        """Return a backward pass that checks each rule, guarded if asked for."""
         pass_ = CheckedGuardedPass(data, followed) if guard else CheckedPass(data, followed)
         pass_.lines = self.lines
         return pass_
 
 
 def caller() -> FrameType:
-    """The frame of what hands a record over to the recording."""
+    """Return the frame that hands a record over to the recording."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename in OURS and frame.f_back is not None:
         frame = frame.f_back
@@ -214,14 +214,13 @@ def caller() -> FrameType:
 
 
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
-    """Those of a compiled op, from its local variables."""
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
     results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
     return results, *operands_in(plan, seen)
 
 
 def values_of_call(frame: FrameType | None) -> Values:
-    """Those of a user's function, from the frame that publishes its results."""
+    """Return the values of a user's function, from the frame that publishes its results."""
     while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
         frame = frame.f_back
     if frame is None:
@@ -232,7 +231,7 @@ def values_of_call(frame: FrameType | None) -> Values:
 
 
 def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Range]]:
-    """The operands of a compiled op, from its local variables: what the tape follows, and others."""
+    """Return the operands that the tape follows, and others, from a compiled op's local variables."""
     found: tuple[list[Range], list[Range]] = ([], [])
     for x in plan.op.inputs:
         tids, values = seen[f"t_{x}"], seen[f"d_{x}"]
@@ -246,7 +245,7 @@ def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Ran
 
 # --- backward -----------------------------------------------------------------------------------------
 class Checking(BackwardPass):
-    """What makes a pass a checked one: a look at the cotangents of inputs before and behind a record."""
+    """A mixin for passes: it checks the cotangents of inputs before and after each record."""
 
     lines: dict[int, str] = {}  # noqa: RUF012  (set by who makes the pass)
 
@@ -266,41 +265,39 @@ class Checking(BackwardPass):
             raise self.error(plan, record, came, gave)
 
     def has_finite(self, tid: int) -> bool:
-        """Whether what has come together for a value so far, if anything, is finite."""
+        """Return True if the contributions to a value so far, if any, are finite."""
         held = self.cotangents.get(tid)
         return held is None or is_finite(held)
 
     def error(
         self, plan: Plan | Structural, record: Record, came: list[Range], gave: list[Range]
     ) -> NonFiniteError:
-        """The error for a rule that is at fault."""
-        line, name = self.lines.get(results_of(record)[0]), name_of(plan, record)
+        line, name = self.lines.get(results_of(record)[0]), name_of_record(plan, record)
         where = f", which ran at {line}," if line else ""
-        kept = listed(kept_ranges(plan, record))
+        kept = join_ranges(kept_ranges(plan, record))
         return NonFiniteError(
-            f"in the gradient, the rule of {name}{where} made {made(gave)}",
-            f"{listed(gave)}, of {listed(came)}" + (f"; the tape kept {kept}" if kept else ""),
+            f"in the gradient, the rule of {name}{where} made {name_nonfinite(gave)}",
+            f"{join_ranges(gave)}, of {join_ranges(came)}"
+            + (f"; the tape kept {kept}" if kept else ""),
             name,
         )
 
 
 def kept_ranges(plan: Plan | Structural, record: Record) -> list[Range]:
-    """The ranges of the data that a record keeps."""
     if not isinstance(plan, Plan):
         return []
-    names = [x for x in (*plan.op.inputs, *plan.op.outputs) if plan.keeps(x)]
-    kept = [(x, plan.kept(record, x)) for x in names]
+    names = [x for x in (*plan.op.inputs, *plan.op.outputs) if plan.keeps_value(x)]
+    kept = [(x, plan.kept_value(record, x)) for x in names]
     return [range_of(x, value) for x, value in kept if hasattr(value, "dtype")]
 
 
-def name_of(plan: Plan | Structural, record: Record) -> str:
-    """The name of the op, or of the user's function, of a record."""
+def name_of_record(plan: Plan | Structural, record: Record) -> str:
     return str(record[-1].name) if hasattr(record[-1], "missing") else plan.name
 
 
 class CheckedPass(Checking):
-    """The plain pass, checked."""
+    """A plain pass that checks its rules."""
 
 
 class CheckedGuardedPass(Checking, GuardedPass):
-    """The guarded pass, checked."""
+    """A guarded pass that checks its rules."""

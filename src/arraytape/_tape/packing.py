@@ -1,10 +1,10 @@
-"""Saved data in other hands: what records keep, packed by a user's function until a rule needs it."""
+"""Saved data packed by a user's function: records keep its result until a rule needs the array."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary, ref
 
 from .._array.array import KEPT, Array, wrap
@@ -13,14 +13,17 @@ from .._record.mode_stack import without_program_modes
 from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
-from .._util.errors import describe, layout, user_line
+from .._util.errors import describe, layout_text, user_line
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 Pack = Callable[[Array], Any]
 Unpack = Callable[[Any], Array]
 
 
 class Packed:
-    """In a record in the place of an array: what ``pack`` gave for it, and how to have it back."""
+    """The stand-in for an array in a record: the result of ``pack``, and the way back to the array."""
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
@@ -31,20 +34,20 @@ class Packed:
         with without_program_modes():
             self.data = pack(x)
 
-    def unpacked(self) -> Any:
-        """The array; ValueError where ``unpack`` gives anything else in its place."""
+    def unpack_array(self) -> Any:
+        """Return the array; raise ValueError if ``unpack`` returns anything else in its place."""
         x = self.unpack(self.data)
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
             raise ValueError(
-                f"saved_data: unpack must give back an Array {layout(self)}, as pack was given, "
+                f"saved_data: unpack must give back an Array {layout_text(self)}, as pack was given, "
                 f"got {describe(x)} [at {user_line()}]"
             )
         return current(x)[1]
 
 
-def reference(data: Any) -> Callable[[], Any]:
-    """A weak reference; for data of a library that does not allow any, one that finds nothing."""
+def reference(data: RawArray) -> Callable[[], Any]:
+    """Return a weak reference to data, or a function that returns None if its type allows none."""
     try:
         return ref(data)
     except TypeError:
@@ -52,10 +55,10 @@ def reference(data: Any) -> Callable[[], Any]:
 
 
 class Packing:
-    """What ``saved_data`` does to records while its block is open: arrays become ``Packed``.
+    """The work of ``saved_data`` while its block is open: it replaces arrays in records by ``Packed``.
 
-    An array that several records keep is packed once, as long as both the array and what it was packed
-    into are alive.  recordings : whose records it packs.
+    An array that several records keep is packed once, as long as both the array and its ``Packed`` are
+    alive.  recordings : those whose records it packs.
     """
 
     def __init__(self, pack: Pack, unpack: Unpack) -> None:
@@ -63,18 +66,17 @@ class Packing:
         self.recordings: list[Any] = []
         self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
-    def packed(self, record: Record) -> Record:
-        """A record of an op with its arrays packed; any other record as it is."""
+    def pack_record(self, record: Record) -> Record:
+        """Return a record of an op with its arrays packed; any other record as it is."""
         plan = plan_of(record)
         if not isinstance(plan, Plan) or not plan.positions:
             return record
         first = min(plan.positions.values())
-        return (*record[:first], *map(self.item, record[first:]))
+        return (*record[:first], *map(self.pack_item, record[first:]))
 
-    def item(self, item: Any) -> Any:
-        """One thing that a record keeps."""
+    def pack_item(self, item: Any) -> Any:
         if type(item) in (tuple, list):
-            return type(item)(map(self.item, item))
+            return type(item)(map(self.pack_item, item))
         if type(item) not in STORAGES or type(item) is Batched:
             return item
         found = self.known.get(id(item))
@@ -83,21 +85,20 @@ class Packing:
         return found
 
 
-# That of the innermost block of ``saved_data`` in this thread and task.
+# The Packing of the innermost block of ``saved_data`` in this thread and task.
 PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=None)
 
 
-def unpacked(item: Any) -> Any:
-    """A record, or one thing that it keeps, with its arrays."""
+def unpack_record(item: Any) -> Any:
     if type(item) is Packed:
-        return item.unpacked()
+        return item.unpack_array()
     if type(item) in (tuple, list) and holds_packed(item):
-        return type(item)(map(unpacked, item))
+        return type(item)(map(unpack_record, item))
     return item
 
 
 def holds_packed(item: Any) -> bool:
-    """Whether a record, or one thing that it keeps, has packed arrays in it."""
+    """Return True if a record, or an item of one, holds packed arrays."""
     if type(item) in (tuple, list):
         return any(type(part) in (tuple, list, Packed) and holds_packed(part) for part in item)
     return type(item) is Packed

@@ -1,4 +1,4 @@
-"""What a tape with ``profile=True`` notes: where each record is made, and what it took both ways."""
+"""The profile of a tape with ``profile=True``: where each record is made, and its times both ways."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .record_places import Place, Places
 
 
 class Line(NamedTuple):
-    """What is known of one record when the records are gone."""
+    """Facts of one record that outlive it."""
 
     op: str
     place: Place
@@ -22,10 +22,10 @@ class Line(NamedTuple):
 
 
 class Profile:
-    """Observer: lines of all records since the tape began, and the time that each took.
+    """An observer that notes the line and the time of each record since the tape began.
 
     lines : by the id of the first result.  backward : the seconds of the rules, by the same id.
-    since : by thread, when the record before was made there; without one, when the tape's block began.
+    since : by thread, the time of the last record there; before the first one, the tape's block began.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,6 @@ class Profile:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what was noted: the tape records anew."""
         self.places.by_id.clear()
         self.lines: dict[int, Line] = {}
         self.backward: dict[int, float] = {}
@@ -42,7 +41,7 @@ class Profile:
         self.resume()
 
     def resume(self) -> None:
-        """The tape's block begins: what ran before does not count."""
+        """Begin to measure at the tape's block: time before it does not count."""
         self.began = time.perf_counter()
         self.since: dict[int, float] = {}
 
@@ -52,13 +51,12 @@ class Profile:
         self.places(record)
         with self.noting:
             found = self.buffers.new_in([record])
-            self.buffers.count(found)
+            self.buffers.add_sizes(found)
         tid = results_of(record)[0]
-        place = self.places.of(record)
+        place = self.places.place_of_record(record)
         self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:
-        """A record's rules ran."""
         tid = results_of(record)[0]
         self.backward[tid] = self.backward.get(tid, 0.0) + seconds

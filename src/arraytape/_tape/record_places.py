@@ -1,6 +1,6 @@
 """Where records are made: the user's line, function and Modules, noted while a tape records.
 
-It is an observer of a ``Recording``; a tape that is not asked for places does not look at frames.
+``Places`` is an observer of a ``Recording``.  A tape without one does not look at frames.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ UNKNOWN = "an unknown line"
 
 
 class Place(NamedTuple):
-    """Where a record was made.
+    """The source location of a record.
 
-    line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : its file.
-    caller : the same, outside installed packages.  function : what ran there, with the class of
-    its ``self``.  modules : the names of the Modules that were running, outermost first.  scope : these;
-    without one the function, or that through which the user's code called an installed package.
+    line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : its
+    file.  caller : the same, outside installed packages.  function : the function that ran there, with
+    the class of its ``self``.  modules : the names of the Modules that were running, outermost first.
+    scope : these names; without any, the function, or that through which the user's code called an
+    installed package.
     """
 
     line: str
@@ -38,7 +39,7 @@ NOWHERE = Place(UNKNOWN, "", UNKNOWN, "", "", "")
 
 
 class Places:
-    """Observer: the place of each record, by the ids of its results."""
+    """An observer that notes the place of each record, by the ids of its results."""
 
     def __init__(self) -> None:
         self.by_id: dict[int, Place] = {}
@@ -48,76 +49,76 @@ class Places:
         for tid in results_of(record):
             self.by_id[tid] = place
 
-    def of(self, record: Record) -> Place:
-        """The place of a record; NOWHERE for one that was made before, or beside, the observer."""
+    def place_of_record(self, record: Record) -> Place:
+        """Return the place of a record; NOWHERE if it was made without the observer."""
         return self.by_id.get(results_of(record)[0], NOWHERE)
 
 
 def here() -> Place:
-    """The place of what runs."""
     frame = user_frame()
     if frame is None:
         return NOWHERE
     stack = [one for one in outwards(frame) if foreign(one)]
-    own = next((one for one in stack if not installed(one)), frame)
+    own = next((one for one in stack if not is_installed_frame(one)), frame)
     modules = " / ".join(module_names(sys._getframe(1)))
     scope = modules or function_name(entry(stack))
-    return Place(line_of(frame), file_of(frame), line_of(own), function_name(frame), modules, scope)
+    return Place(
+        line_of_frame(frame),
+        frame.f_code.co_filename,
+        line_of_frame(own),
+        function_name(frame),
+        modules,
+        scope,
+    )
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and those that called it."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def entry(stack: list[FrameType]) -> FrameType:
-    """The innermost frame; in an installed package the named function through which it was called."""
+    """Return the innermost frame; in an installed package the named function by which it was called."""
     inside = []
     for frame in stack:
-        if not installed(frame):
+        if not is_installed_frame(frame):
             break
         inside.append(frame)
     named = [frame for frame in inside if "<" not in frame.f_code.co_qualname]
     return (named or inside or stack)[-1] if inside else stack[0]
 
 
-def installed(frame: FrameType) -> bool:
-    """Whether a frame runs code of an installed package."""
+def is_installed_frame(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
     return "site-packages" in file or "dist-packages" in file or file.startswith("<frozen")
 
 
-def line_of(frame: FrameType) -> str:
+def line_of_frame(frame: FrameType) -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def file_of(frame: FrameType) -> str:
-    return frame.f_code.co_filename
-
-
 def self_of(frame: FrameType) -> Any:
-    """What the first parameter of a method holds, if it is called ``self``."""
+    """Return the first parameter of a method, if it is called ``self``."""
     names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     return frame.f_locals.get("self") if names[:1] == ("self",) else None
 
 
 def function_name(frame: FrameType) -> str:
-    """``Class.method`` by the class of ``self``, a function's own name, a script's file name."""
+    """Return ``Class.method`` by the class of ``self``, a function's name, or a script's file name."""
     owner, name = self_of(frame), frame.f_code.co_qualname
     if owner is not None and "<" not in name:
         return f"{type(owner).__name__}.{frame.f_code.co_name}"
     if name == "<module>":
-        return os.path.basename(file_of(frame))
+        return os.path.basename(frame.f_code.co_filename)
     return name.replace("<locals>.", "")
 
 
 def module_names(frame: FrameType) -> list[str]:
-    """What the Modules that are running are called, outermost first.
+    """Return the names of the Modules that are running, outermost first.
 
-    An inner one goes by the attribute of the outer one that holds it; or else, as the outermost, by its
-    own name.
+    The name of an inner one is the attribute of the outer one that holds it.  The outermost one, and one
+    without such an attribute, go by their own names.
     """
     owners: list[Any] = []
     for one in reversed([*outwards(frame)]):  # arraytape's own, too: some are Modules
@@ -129,12 +130,12 @@ def module_names(frame: FrameType) -> list[str]:
 
 
 def is_module(x: Any) -> bool:
-    """Whether this is a Module: this room does not know that class, but one of its attributes."""
+    """Return True for a Module: that class is of a higher room, but one of its attributes is known."""
     return hasattr(type(x), "_module_name")
 
 
 def attribute_of(x: Any, owner: Any) -> str:
-    """The attribute of an object that holds ``x``, also in a list or tuple; "" when there is none."""
+    """Return the attribute that holds ``x``, also in a list or tuple; "" if there is none."""
     for name, value in vars(owner).items() if owner is not None else ():
         if value is x:
             return str(name)

@@ -1,4 +1,4 @@
-"""The recorder of a tape: entered, left, stopped, reset, handed to worker threads; what it watches."""
+"""The recorder of a tape: its blocks, in one thread or several, its records, and what it watches."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from .._record.stack import (
     Recorder,
     SeesAssignments,
     new_tid,
-    push,
+    push_recorder,
     recorders,
-    remove,
-    replace,
+    remove_recorder,
+    replace_recorder,
 )
 from .._storage.storage import HERE, inexact
 from .._util import nest
@@ -43,15 +43,20 @@ from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
 from .._util.places import frame_that_counts
-from .buffers import LARGE, is_large
+from .buffers import LARGE, is_large_data
+from .dead_records import collecting_record
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
-from .sweeping import sweeping
+from .record_places import line_of_frame
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .._exits.lacks import Doubt
+    from .._util.protocols import RawArray
+    from .tape import GradientTape
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 NOTHING: Any = frozenset()  # in the place of a set that has no element yet
@@ -60,8 +65,8 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-# Two threads must not both find a tape free; not on the op path.  Reentrant, as what is finalised within
-# may leave a tape, and a function of ``sys.setprofile`` that is interrupted may leave it locked.
+# Two threads must not both find a tape free; not on the op path.  Reentrant, as an object finalised
+# within may leave a tape, and an interrupted function of ``sys.setprofile`` may leave it locked.
 ENTERING = reentrant_lock()
 
 
@@ -69,22 +74,22 @@ Observer = Callable[[Record], Any]
 Hook = Callable[[Array], Array | None]
 
 
-def observed(
+def observed_record(
     records: list[Record],
     observers: tuple[Observer, ...],
     journal: Journal | None,
     packing: Packing | None,
     accounts: tuple[Observer, ...],
 ) -> Observer:
-    """What takes a record: observers and a journal see it, it is packed, and then accounted for.
+    """Return a function that takes a record: observers and a journal see it, it is packed, then counted.
 
-    Each of them may refuse it by raising.
+    Each of them may refuse the record by raising.
     """
 
-    def record(record: Record) -> None:
+    def record_observed(record: Record) -> None:
         for observer in observers:
             observer(record)
-        kept = record if packing is None else packing.packed(record)
+        kept = record if packing is None else packing.pack_record(record)
         for account in accounts:
             account(kept)
         if journal is None:
@@ -94,11 +99,10 @@ def observed(
             journal.note(record, len(records), depth=2)
             records.append(kept)
 
-    return record
+    return record_observed
 
 
 def check_flags(**flags: Any) -> None:
-    """TypeError for what is neither True nor False."""
     wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
     if wrong:
         given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
@@ -109,10 +113,11 @@ def check_flags(**flags: Any) -> None:
 
 
 class Watched(NamedTuple):
-    """What is watched, and where its gradient comes together.
+    """A watched Array, and where its gradient comes together.
 
-    root : the tid of its root when it was watched.  source : the tid of which its gradient is the part
-    at the end of ``path``.  since : when that was, 0 for a Variable that was read.
+    root : the id of its root's value when it was watched.  source : the id of the value whose gradient
+    has this one as its part at the end of ``path``.  since : the time of that, 0 for a Variable that
+    was read.
     """
 
     handle: Array
@@ -138,8 +143,8 @@ class Assigned(NamedTuple):
 class Pause:
     """A time in which ``stop_recording`` stopped a tape.
 
-    begun, ended : on the scale of value ids; ended is 0 until it has.  line : the user's.  generator :
-    the name of the generator, or coroutine, that stopped it; "" for other functions.
+    begun, ended : on the scale of value ids; ended is 0 until the end.  line : the user's.  generator :
+    the name of the generator, or coroutine, that stopped the tape; "" for other functions.
     """
 
     __slots__ = ("begun", "ended", "generator", "line")
@@ -149,15 +154,15 @@ class Pause:
 
 
 class Recording(BaseRecorder, SeesAssignments):
-    """What a GradientTape puts on the stack: the recorder, its records and what it follows.
+    """The recorder that a GradientTape puts on the stack: its records and what it follows.
 
-    known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
-    watched : what is watched, by the id of its handle.  implied : tids of roots of which only a view is
-    watched.  leaves : tids that no record makes.  careful, has_missing_rules, left : what the
-    backward pass must look out for, so that it need not look otherwise.  profile, limit : what the tape
-    was asked for, together ``accounts``: they see records as they are kept.  hooks : what sees
-    cotangents, by value id.  packing, packed : by whom records are packed from here on, and whether
-    any is.  frugal : whether new memory is dear, see ``blockwise``.
+    known : the ids that it follows, or would if it were recording; ``followed`` is this set or empty.
+    watched : the watched Arrays, by the id of the handle.  implied : the ids of roots of which only a
+    view is watched.  leaves : ids that no record makes.  careful, has_missing_rules : what the
+    backward pass must expect, so that it need not check otherwise.  profile, limit : observers that the
+    tape was asked for, together ``accounts``: they see records as they are kept.  hooks : functions
+    that see cotangents, by value id.  packing, packed : the Packing of records from here on, and
+    whether any is packed.  frugal : whether new memory is slow to get, see ``blockwise``.
     """
 
     frugal = False
@@ -184,13 +189,13 @@ class Recording(BaseRecorder, SeesAssignments):
         self.persistent, self.one_shot = persistent, not persistent
         self.listed = True  # an attribute of its own is found faster than the class's
         self.exits = exits if exits is None else mode_of(exits)
-        # Of a function form: what there is to say of exits.  Zeros in place of what left are an error.
+        # Set by function forms: doubts about exits.  Zeros in place of values that left are an error.
         self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
         self.open = False  # its own block
-        self.block: Callable[[], Any] | None = None  # gives None once that is over
+        self.block: Callable[[], Any] | None = None  # returns None once its own block is over
         self.home = 0  # the thread of its own block
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self.frames: list[int] = []  # those of the functions in which blocks are open
@@ -204,14 +209,14 @@ class Recording(BaseRecorder, SeesAssignments):
         self.observers: tuple[Observer, ...] = ()
         self.packing: Packing | None = None
         self.numerics: Any = None  # the Checks of a tape with check_numerics
-        self.forget()
+        self.forget_records()
 
-    def forget(self) -> None:
-        # Until it is done: a tape that is interrupted here refuses to be asked, and forgets again.
+    def forget_records(self) -> None:
+        # Set until all is done: a tape that is interrupted here raises when asked, and forgets again.
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
-        # What few tapes have is a constant until they do: objects that are tracked take time.
+        # Sets that few tapes need are a constant at first: objects that the collector tracks cost time.
         self.variables: tuple[Any, ...] = ()  # the Variables among them
         self.implied: set[int] = NOTHING  # roots of which only a view is watched
         self.journal: Journal | None = None  # from the first exit on
@@ -232,13 +237,13 @@ class Recording(BaseRecorder, SeesAssignments):
             self.followed = self.known
         self.used_up = False
 
-    def release(self) -> None:
-        self.used_up = True  # first: what is gone in part must not be asked
+    def release_records(self) -> None:
+        self.used_up = True  # first: a tape without some of its records must raise when asked
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
 
     def start_records(self) -> None:
-        """Begin an empty list of records; without observers, to record is its ``append``."""
+        """Begin an empty list of records; without observers, recording is its ``append``."""
         self.records: list[Record] = []
         self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
@@ -247,16 +252,16 @@ class Recording(BaseRecorder, SeesAssignments):
         else:
             self.record: Observer = self.records.append  # no Python frame
         if self.numerics is not None:
-            self.numerics.forget()
+            self.numerics.restart_checks()
 
     def choose_record(self) -> None:
-        """Have records go to all that want to see them; other threads may record meanwhile."""
+        """Hand records to all that want to see them; other threads may record meanwhile."""
         if self.observers or self.accounts or self.journal or self.packing is not None:
-            self.record = observed(
+            self.record = observed_record(
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
         elif self.watches_large and not self.shared:
-            self.record = sweeping(self)
+            self.record = collecting_record(self)
         else:
             self.record = self.records.append
         self.packed = self.packed or self.packing is not None
@@ -267,24 +272,24 @@ class Recording(BaseRecorder, SeesAssignments):
         self.choose_record()
 
     def pack_by(self, packing: Packing | None) -> None:
-        """From here on keep what records keep packed, or as it is."""
+        """Keep data packed from here on, or as it is if ``packing`` is None."""
         self.packing = packing
         if packing is not None:
             packing.recordings.append(self)
         self.choose_record()
 
-    def attended(self) -> bool:
-        """Whether the backward pass is timed, seen by hooks, or has to unpack records."""
+    def needs_stepwise(self) -> bool:
+        """Return True if the backward pass is stepwise: timed, seen by hooks, or with packed records."""
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
-    def enter(self, block: Callable[[], Any] | None = None) -> None:
+    def enter_block(self, block: Callable[[], Any] | None = None) -> None:
         """Record in this thread from here on.
 
-        block : gives None when the ``with`` statement is over, whether or not it left.
+        block : returns None once the ``with`` statement is over, whether or not it was left.
         """
         if self.active and self.block is not None and self.block() is None:
-            self.leave()  # that was interrupted
+            self.leave_block()  # its end was interrupted
         with ENTERING:
             if self.active:
                 raise ValueError(
@@ -295,7 +300,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.active = self.open = True
         try:
             if self.used_up:
-                self.forget()
+                self.forget_records()
             self.entered = True
             if not len(self.periods) % 2:
                 self.periods.append(new_tid())
@@ -308,15 +313,14 @@ class Recording(BaseRecorder, SeesAssignments):
             self.home = get_ident()
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
-            push(self)
+            push_recorder(self)
             OPEN[id(self)] = ref(self)
         except BaseException:  # an interruption
-            self.leave()
+            self.leave_block()
             raise
 
-    def leave(self) -> None:
-        """The tape's own block ends."""
-        remove(self)
+    def leave_block(self) -> None:
+        remove_recorder(self)
         with ENTERING:
             self.open = False
             self.rest()
@@ -345,7 +349,7 @@ class Recording(BaseRecorder, SeesAssignments):
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        """Values were used in a thread that does not record: an exit, if this tape follows them."""
+        """Note an exit of values that this tape follows and that a thread used that does not record."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another task of this thread, which has nothing to do with this tape
         line = user_line()
@@ -354,16 +358,14 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.lost = {*self.lost, (tid, line)}
                 tell_exit([self], tid, "in another thread: see in_this_thread")
 
-    def close(self) -> None:
-        """Stop recording everywhere."""
-        remove(self)
+    def close_everywhere(self) -> None:
+        remove_recorder(self)
         with ENTERING:
             self.open = False
             self.workers.clear()
             self.rest()
 
-    def join(self, worker: Worker) -> None:
-        """Record in this thread, too: see ``GradientTape.in_this_thread``."""
+    def enter_worker(self, worker: Worker) -> None:
         with ENTERING:
             if not self.active:
                 raise RuntimeError(
@@ -377,40 +379,38 @@ class Recording(BaseRecorder, SeesAssignments):
             worker.joined = True
             self.workers.append(get_ident())
             self.frames.append(id(frame_that_counts()))
-        push(self)
+        push_recorder(self)
 
-    def part(self) -> None:
-        """A worker's block ends."""
-        remove(self)
+    def leave_worker(self) -> None:
+        remove_recorder(self)
         with ENTERING:
             if get_ident() in self.workers:
                 self.workers.remove(get_ident())
                 self.rest()
 
     def stop_recording(self) -> Stopped:
-        """Record nothing in this thread: see ``GradientTape.stop_recording``."""
+        """Return a block in which this thread records nothing: see ``GradientTape.stop_recording``."""
         return Stopped(self, user_frame())
 
     def reset(self) -> None:
-        """Drop everything that was recorded and watched, and go on recording if it was."""
-        self.forget()
+        self.forget_records()
         self.reset_at = user_line()
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """What the backward pass must look out for, so that it need not look otherwise."""
+        """Note what the backward pass must expect, so that it need not check otherwise."""
         if plan is LEFT:
             self.note_exit(record)
         elif plan is ENTERED:
             if self.journal is not None:
-                self.journal.entered_inside(record[1], self.place_of(record[2]))
+                self.journal.entered_inside(record[1], self.index_of_record(record[2]))
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
             self.careful = True  # complex data, or more than one storage
 
     def note_exit(self, record: Sequence[Any]) -> None:
-        """A value left: from now on remember where constants enter, which may be made of it."""
+        """Note an exit, and from the first one on where constants enter, which may derive from it."""
         with MOVING:
             journal = self.journal  # which its own thread may drop meanwhile, at a gradient
             if journal is None:
@@ -420,13 +420,12 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.choose_record()
             journal.left(record)
 
-    def place_of(self, tid: int) -> int:
-        """The place of the record that made a value, which is one of the last."""
+    def index_of_record(self, tid: int) -> int:
+        """Return the place of the record that made a value, which is one of the last."""
         places = range(len(self.records) - 1, -1, -1)
         return next(place for place in places if tid in results_of(self.records[place]))
 
-    def watch(self, x: Any) -> None:
-        """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
+    def watch_nesting(self, x: Any) -> None:
         if not self.active:
             raise RuntimeError(
                 f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
@@ -435,7 +434,8 @@ class Recording(BaseRecorder, SeesAssignments):
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
+                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_in_nesting(leaf, x)}; "
+                    "convert it "
                     f"with asarray [at {user_line()}]"
                 )
         since = new_tid()
@@ -446,15 +446,15 @@ class Recording(BaseRecorder, SeesAssignments):
             if MODES:
                 tell_watched(leaf)
 
-    def assigned(self, variable: Any, value: Any, /) -> None:
-        """Remember that a Variable gets a value: there a gradient ends."""
+    def assigned(self, variable: Any, value: RawArray | npt.ArrayLike, /) -> None:
+        """Note that a Variable gets a value: a gradient ends there."""
         tid = value._current_id() if isinstance(value, Array) else 0
         if tid:
             said = Assigned(new_tid(), variable._current_id(), tid, variable.name, user_line())
             self.assigned_to += (said,)
 
     def accessed(self, x: Any, /) -> None:
-        """A Variable was read; the trainable ones are watched."""
+        """Watch a Variable that is read, if it is trainable."""
         new = self.watches_variables and x._trainable and x._current_id() not in self.known
         if new and self.followed is not UNFOLLOWED and inexact(x._data):
             self.follow(x)
@@ -462,7 +462,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 tell_watched(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables among what is watched, in the order in which they were made."""
+        """Return the watched Variables, in the order in which they were made."""
         return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
     def follow(self, x: Array, since: int = 0) -> None:
@@ -507,21 +507,21 @@ class Recording(BaseRecorder, SeesAssignments):
             # As ``Watched(...)``, without the frame of a named tuple's own ``__new__``.
             self.watched[id(x)] = tuple.__new__(Watched, (x, tid, source, path, since))
 
-    def watch_large(self, data: Any) -> None:
-        """From the first large array on, records of dead results go."""
-        if is_large(data):
+    def watch_large(self, data: RawArray) -> None:
+        """Free records of dead results from the first large array on."""
+        if is_large_data(data):
             self.watches_large = True
             self.choose_record()
 
     def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
-        """Where the gradient comes together of what is watched when records have its root already."""
+        """Return the id and path of the gradient of a watched Array whose root has records already."""
         if not path and tid not in self.implied:
             return tid, path
-        # What was recorded of the root counts for other sources, not for what is watched from now on.
+        # Earlier records of the root count for other sources, not for the one watched from now on.
         watched, shape = new_tid(), root.shape
         self.views_read = self.views_read or ViewsRead()
-        self.views_read.update(self.records)
-        seen = {tid: (), **self.views_read.beside(tid, path, shape)}
+        self.views_read.read_views(self.records)
+        seen = {tid: (), **self.views_read.views_beside(tid, path, shape)}
         self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()
@@ -531,7 +531,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- for derivatives -------------------------------------------------------------------------
     def check_usable(self) -> None:
-        """RuntimeError for a tape of which no derivative can be asked now."""
+        """Raise RuntimeError if no derivative can be asked of the tape now."""
         if self.used_up:
             raise RuntimeError(f"{USED_UP} [at {user_line()}] {see('tape-used-up')}")
         if not self.entered:
@@ -550,9 +550,9 @@ class Recording(BaseRecorder, SeesAssignments):
             )
 
     def without_doubles(self) -> None:
-        """Have each view's value recorded once: workers that read a view at once each record it.
+        """Make each view's value recorded once: workers that read a view at once each record it.
 
-        The first record counts.  The others become those of new values without handles, so that each
+        The first record counts.  The others become records of new values without handles, so that each
         record keeps its place.
         """
         with MOVING:
@@ -564,7 +564,7 @@ class Recording(BaseRecorder, SeesAssignments):
                     found.add(record[1])
 
     def tid_of(self, x: Array, current_value: bool = False) -> int:
-        """The tid of an Array as a source (what it held when it was watched) or of its current value."""
+        """Return the id of an Array's value when it was watched, or of its current value."""
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source
         tid = x._current_id()
@@ -580,15 +580,14 @@ class Recording(BaseRecorder, SeesAssignments):
         return tid
 
     def paused(self) -> AbstractContextManager[Any]:
-        """Within it a one-shot tape is stopped; it goes on when what happens there fails."""
+        """Return a block in which a one-shot tape is stopped; the tape goes on if the block raises."""
         return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
-        """A derivative was given: a one-shot tape drops its records."""
         if not self.persistent:
             if self.active:
-                self.close()
-            self.release()
+                self.close_everywhere()
+            self.release_records()
 
     def warn_inside(self) -> None:
         """Warn, once, that a persistent tape records the ops of its own gradient."""
@@ -605,17 +604,17 @@ class Recording(BaseRecorder, SeesAssignments):
 class Stopped(Context):
     """The block of ``stop_recording``.
 
-    A stand-in keeps the tape's place, in this thread and task only: a generator that is finished
-    elsewhere puts nothing on a stack that is not its own.
+    A stand-in keeps the tape's place, in this thread and task only: a generator that ends in another one
+    puts nothing on a stack that is not its own.
 
-    frame : that of the user's function that stops it; None where arraytape does.
+    frame : the user's function that stops the tape; None if arraytape does.
     """
 
     pause: Pause | None = None
 
     def __init__(self, recording: Recording, frame: FrameType | None = None) -> None:
         self.recording, self.paused = recording, Paused(recording)
-        self.said = None if frame is None else (line_of(frame), generator_of(frame))
+        self.said = None if frame is None else (line_of_frame(frame), generator_of(frame))
 
     def _begin(self) -> None:
         if not self.recording.active:
@@ -623,7 +622,7 @@ class Stopped(Context):
                 "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
                 f"[at {user_line()}]"
             )
-        replace(self.recording, self.paused)
+        replace_recorder(self.recording, self.paused)
         if self.said is not None:
             self.pause = Pause(*self.said)
             self.recording.pauses += (self.pause,)
@@ -632,13 +631,8 @@ class Stopped(Context):
         if self.pause is not None and not self.pause.ended:
             self.pause.ended = new_tid()
         if self.recording.active:
-            replace(self.paused, self.recording)
-        remove(self.paused)
-
-
-def line_of(frame: FrameType) -> str:
-    """Return ``file:line`` of a frame."""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            replace_recorder(self.paused, self.recording)
+        remove_recorder(self.paused)
 
 
 def generator_of(frame: FrameType) -> str:
@@ -649,14 +643,14 @@ def generator_of(frame: FrameType) -> str:
 class Worker(Context):
     """The block of ``in_this_thread``."""
 
-    def __init__(self, recording: Recording, tape: Any) -> None:
+    def __init__(self, recording: Recording, tape: GradientTape) -> None:
         self.recording, self.tape, self.joined = recording, tape, False
 
     def _begin(self) -> Any:
-        self.recording.join(self)
+        self.recording.enter_worker(self)
         return self.tape
 
     def _end(self) -> None:
         if self.joined:
-            self.recording.part()
+            self.recording.leave_worker()
             self.joined = False

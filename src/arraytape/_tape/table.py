@@ -1,4 +1,4 @@
-"""The table of what a tape recorded: by op, by line, by Module."""
+"""The table of a tape's records: by op, by line, by Module."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .._record.plan import plan_of
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from .buffers import Buffers
 from .profile import Line
 from .record_places import NOWHERE
 from .recording import Recording
-from .texts import aligned, as_text
+from .table_text import align_table, format_bytes
 
 
 class Row(NamedTuple):
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 class Summary:
-    """What a tape recorded, as a table.
+    """A table of what a tape recorded.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Summary:
 
     @property
     def total(self) -> Row:
-        """The sum of all rows."""
+        """Return the sum of all rows."""
         records, kept = sum(row.records for row in self.rows), sum(row.kept for row in self.rows)
         if all(row.forward is None for row in self.rows):
             return Row("all", records, kept, None, None)
@@ -53,7 +53,7 @@ class Summary:
         return Row("all", records, kept, forward, sum(row.backward or 0.0 for row in self.rows))
 
     def __str__(self) -> str:
-        """The table, with aligned columns.
+        """Return the table, with aligned columns.
 
         Returns
         -------
@@ -63,19 +63,18 @@ class Summary:
         timed = self.total.forward is not None
         head = [self.by, "records", "kept", *(["forward", "backward"] if timed else [])]
         lines = [head, *map(cells, [*self.rows, self.total])]
-        return aligned([line[: len(head)] for line in lines])
+        return align_table([line[: len(head)] for line in lines])
 
     __repr__ = __str__
 
 
 def cells(row: Row) -> list[str]:
-    """A row as text."""
     times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
-    return [shortened(row.name), str(row.records), as_text(row.kept), *times]
+    return [shortened(row.name), str(row.records), format_bytes(row.kept), *times]
 
 
 def shortened(name: str) -> str:
-    """A name without the working directory, or that of installed packages, at the start of a path."""
+    """Return a name without the working directory, or that of installed packages, at its start."""
     _, packages, rest = name.partition("site-packages" + os.sep)
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
@@ -88,37 +87,35 @@ KEYS: dict[str, Callable[[Line], str]] = {
 
 
 def table(recording: Recording, by: str) -> Summary:
-    """See ``GradientTape.summary``."""
     if not isinstance(by, str) or by not in KEYS:
         raise ValueError(
-            f"summary: by must be one of {', '.join(KEYS)}, got {shown(by)} [at {user_line()}]"
+            f"summary: by must be one of {', '.join(KEYS)}, got {short_repr(by)} [at {user_line()}]"
         )
     profile = recording.profile
     if profile is None and by != "op":
         raise RuntimeError(
-            f"summary(by={shown(by)}) needs a tape that notes lines: GradientTape(profile=True) "
+            f"summary(by={short_repr(by)}) needs a tape that notes lines: GradientTape(profile=True) "
             f"[at {user_line()}]"
         )
     if profile is not None:
-        return Summary(by, rows_of(dict(profile.lines), dict(profile.backward), KEYS[by]))
+        return Summary(by, summary_rows(dict(profile.lines), dict(profile.backward), KEYS[by]))
     recording.check_usable()
-    return Summary(by, rows_of(lines_of(recording), None, KEYS[by]))
+    return Summary(by, summary_rows(lines_of(recording), None, KEYS[by]))
 
 
 def lines_of(recording: Recording) -> dict[int, Line]:
-    """What records alone say."""
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
         found = buffers.new_in([record])
-        buffers.count(found)
+        buffers.add_sizes(found)
         lines[i] = Line(plan_of(record).name, NOWHERE, sum(found.values()), 0.0)
     return lines
 
 
-def rows_of(
+def summary_rows(
     lines: dict[int, Line], backward: dict[int, float] | None, key: Callable[[Line], str]
 ) -> list[Row]:
-    """The rows, the largest first.  backward : seconds by the keys of the lines, if they were taken."""
+    """Return the rows, the largest first.  backward : seconds by the keys of the lines, if taken."""
     rows: dict[str, Row] = {}
     for tid, line in lines.items():
         name = key(line)
@@ -134,5 +131,4 @@ def rows_of(
 
 
 def seconds(row: Row) -> float:
-    """The time of a row both ways."""
     return (row.forward or 0.0) + (row.backward or 0.0)

@@ -1,8 +1,8 @@
-"""The tangents of forward mode, by the names of the values to which they belong.
+"""The tangents of forward mode, by value id.
 
-A write to an array changes a part of its tangent.  What was a tangent before its value was written
-to is seldom asked for again, so the write goes into the old one's memory, and only the part that
-it changed is put aside: a loop that writes T rows costs T rows.
+A write to an array changes a part of its tangent.  The tangent of the value before the write is seldom
+asked for again, so the write goes into that tangent's memory, and only the part that it changed is put
+aside: a loop that writes T rows costs T rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
-from .._array.paths import Path, add_through, walk, write_through
+from .._array.paths import Path, add_through, walk_path, write_through
 from .._array.views import location
 from .._storage.batched.batched_data import axis_ids_of, plain
 from .._storage.storage import is_complex, storage_of
@@ -19,12 +19,12 @@ from .data import ArrayData
 
 
 class Tangents:
-    """Tangents by tid, older ones among them as what a write took away."""
+    """Tangents by value id; of a value that was written to, the part that the write replaced."""
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
         self._own: dict[int, int] = {}  # id of an Array that nothing else refers to -> its tid
-        # tid -> the tid after the write, and where it was, with what was there before
+        # tid -> the tid after the write, path and key of the write, and the part that it replaced
         self._before: dict[int, tuple[int, Path, Any, Array]] = {}
 
     def __contains__(self, tid: object) -> bool:
@@ -40,25 +40,25 @@ class Tangents:
 
     def __setitem__(self, tid: int, tangent: Array) -> None:
         root, _ = location(tangent)
-        self._own.pop(id(root), None)  # under two names from now on
+        self._own.pop(id(root), None)  # it has two ids from now on
         self._held[tid] = tangent
 
     def _restored(self, tid: int) -> Array:
-        """What the tangent was before the writes that followed."""
+        """Return a tangent as it was before the writes that followed."""
         taken = []
         while tid in self._before:
             tid, *change = self._before[tid]
             taken.append(change)
         newest = self._held[tid]
         at = ArrayData(storage_of(newest._data))
-        whole: Array = at.copied(newest)
+        whole: Array = at.copy_data(newest)
         for path, key, part in reversed(taken):
             whole = write_through(whole, path, key, part, at)
         return whole
 
-    def write(self, write: PutRecord | AddRecord) -> None:
-        """Through a record of a write: the tangent of the root's new value."""
-        old, path = write.old, write.path
+    def apply_write(self, write: PutRecord | AddRecord) -> None:
+        """Set the tangent of a root's new value, from a record of a write."""
+        old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
         if some is None:
@@ -67,33 +67,32 @@ class Tangents:
         if held is None:
             dtype = plain(write.root_dtype)
             whole = at.xp.zeros(write.root_shape, dtype=dtype, device=some.device)
-        elif self._own.get(id(held)) == old and fits(held, t, (key := key_of(write), path)):
-            self._before[old] = write.new, path, key, at.copied(walk(held, path, at.xp)[key])
+        elif self._own.get(id(held)) == old and can_write_in_place(held, t, (key, path)):
+            part = at.copy_data(walk_path(held, path, at.xp)[key])
+            self._before[old] = write.new, path, key, part
             del self._held[old], self._own[id(held)]
             whole = held
         else:
-            whole = at.copied(held)
-        whole = changed(write, whole, t, at)
+            whole = at.copy_data(held)
+        whole = write_into_tangent(write, whole, t, at)
         self._held[write.new], self._own[id(whole)] = whole, write.new
 
 
-def key_of(write: PutRecord | AddRecord) -> Any:
-    """The key of what is written to, at the end of the path."""
-    return ... if isinstance(write, AddRecord) else write.key
+def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:
+    """Return True if the write can be applied to the tangent in place.
 
-
-def fits(whole: Array, t: Array | None, key: Any) -> bool:
-    """Whether a write may go into a tangent: it reads another one, and adds no hidden axes.
-
-    key : the key, and the path to where it is applied.
+    Then the written tangent is another one, and adds no hidden axes.  key : the key, and the path to
+    where it is applied.
     """
     if t is whole or axis_ids_of(key):
         return False
     return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
 
 
-def changed(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
-    """A root's tangent after a write into it, when the value written has the tangent ``t``."""
+def write_into_tangent(
+    write: PutRecord | AddRecord, whole: Array, t: Array | None, at: ArrayData
+) -> Any:
+    """Return a root's tangent after a write into it of a value with the tangent ``t``."""
     path = write.path
     if t is not None and is_complex(t) and write.root_dtype.kind != "c":
         t = at.xp.real(t)
@@ -102,10 +101,10 @@ def changed(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
     key, lost = write.key, write.lost
     if lost is None or t is None:
         return write_through(whole, path, key, 0.0 if t is None else t, at)
-    # Elements named twice: which write lasted is known, and not for the tangent to decide.
+    # Elements named twice: ``lost`` says which write lasted; the order of tangents must not.
     whole = write_through(whole, path, key, 0.0, at)
     if t.ndim > lost.ndim:  # a write drops leading axes of length 1
         t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])
     lasting = at.xp.where(lost, 0.0, at.xp.broadcast_to(t, lost.shape))
-    added = at.xp.scatter_add(lasting, walk(whole, path, at.xp).shape, key)
+    added = at.xp.scatter_add(lasting, walk_path(whole, path, at.xp).shape, key)
     return add_through(whole, path, added, at)

@@ -33,9 +33,9 @@ class GradientTape(OfThisProcess, Block):
         ``np.asarray(x)``...) and what was computed from it came back as a constant: "warn", "raise" a
         LostGradientError, or "ignore".  None: what ``set_exits`` says, "warn" at first.
     check_numerics : bool, default: False
-        Whether to look at the values of each recorded op, and of each rule in the gradient, and raise
-        where the first NaN or infinity is made: slow, for finding it.  With nan="guard" what a
-        selection did not take is left out, as always.
+        Whether to check the values of each recorded op, and of each rule in the gradient, and raise
+        where the first NaN or infinity is made: slow, for finding it.  With nan="guard" elements that a
+        selection did not take are left out, as always.
     profile : bool, default: False
         Whether to note line, function and time of each record, for ``summary`` and ``diagnose``.  An op
         then takes longer.
@@ -106,7 +106,7 @@ class GradientTape(OfThisProcess, Block):
             self._recording.observe(checks.observe)
 
     def __repr__(self) -> str:
-        """The tape's state, its records and the bytes that they keep, and what it watches.
+        """Return the tape's state, its records and the bytes that they keep, and what it watches.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class GradientTape(OfThisProcess, Block):
         return f"<{type(self).__name__}: {description(vars(self).get('_recording'))}>"
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise for a name that a tape has not, and say what to use.
+        """Raise an AttributeError for a name that a tape lacks, and say what to use.
 
         Parameters
         ----------
@@ -133,15 +133,15 @@ class GradientTape(OfThisProcess, Block):
 
     # --- recording --------------------------------------------------------------------------------
     def __enter__(self) -> Self:
-        self._recording.enter(self._held)
+        self._recording.enter_block(self._held)
         return self
 
     def _end(self) -> None:
-        self._recording.leave()
+        self._recording.leave_block()
 
     def _dropped(self, held: Callable[[], Any]) -> None:
         if self._recording.block is held:
-            self._recording.leave()
+            self._recording.leave_block()
         self._held = None
 
     def watch(self, x: Any) -> None:
@@ -164,10 +164,10 @@ class GradientTape(OfThisProcess, Block):
         TapeWarning
             When an array has an integer or boolean dtype, and so no gradient.
         """
-        self._recording.watch(x)
+        self._recording.watch_nesting(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables that the tape watches, in the order in which they were made.
+        """Return the Variables that the tape watches, in the order in which they were made.
 
         A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
 
@@ -223,10 +223,10 @@ class GradientTape(OfThisProcess, Block):
         return Worker(self._recording, self)
 
     def stop_recording(self) -> AbstractContextManager[None]:
-        """Within it this tape records nothing in this thread (or task); others go on.
+        """Return a block in which this tape records nothing in this thread (or task).
 
-        What is computed there is a constant to this tape.  Inside another ``stop_recording`` of the
-        tape it changes nothing.
+        Other tapes, threads and tasks go on.  Values that are computed in the block are constants to
+        this tape.  Inside another ``stop_recording`` of the tape the block changes nothing.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class GradientTape(OfThisProcess, Block):
         return self._recording.stop_recording()
 
     def reset(self) -> None:
-        """Drop everything that was recorded and watched, and go on recording if it was.
+        """Drop all records and all that is watched, and go on recording if the tape was.
 
         Examples
         --------
@@ -259,7 +259,7 @@ class GradientTape(OfThisProcess, Block):
         self._recording.reset()
 
     def summary(self, by: str = "op") -> Summary:
-        """What the tape recorded, as a table: records and bytes kept, and times where they were taken.
+        """Return a table of what the tape recorded: records, bytes kept, and times if they were taken.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class GradientTape(OfThisProcess, Block):
         return table(self._recording, by)
 
     def memory(self) -> MemoryUse:
-        """What the tape keeps in memory, by op: records, bytes, and what of these others keep, too.
+        """Return a table of the memory that the tape keeps, by op: records, bytes, and shared bytes.
 
         Returns
         -------
@@ -323,7 +323,7 @@ class GradientTape(OfThisProcess, Block):
 
         Notes
         -----
-        The difference of the two is what a gradient sets free, or ``reset``.  A record has about 100
+        The difference of the two is what a gradient, or ``reset``, frees.  A record has about 100
         bytes beside what it keeps.  What a user's function closes over does not count.
 
         Examples
@@ -350,7 +350,7 @@ class GradientTape(OfThisProcess, Block):
         *,
         nan: str = "guard",
     ) -> Any:
-        """The gradient of the sum of ``target`` with respect to each of ``sources``.
+        """Return the gradient of the sum of ``target`` with respect to each of ``sources``.
 
         Parameters
         ----------
@@ -363,11 +363,11 @@ class GradientTape(OfThisProcess, Block):
             Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
             Numbers, lists of numbers and NumPy arrays are converted.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
-            What a source gets on which the target does not depend: None, or zeros ("zero").
+            The answer for a source on which the target does not depend: None, or zeros ("zero").
         nan : str, default: 'guard'
-            "guard" runs the pass again, guarded, when a gradient holds a NaN, so that what a
-            selection did not take contributes exactly zero.  "keep" returns the NaN of the plain
-            pass: no look at values, no second pass.
+            "guard" runs the pass again, guarded, when a gradient holds a NaN, so that elements that a
+            selection did not take contribute exactly zero.  "keep" returns the NaN of the plain
+            pass: no NaN check, no second pass.
 
         Returns
         -------
@@ -406,7 +406,7 @@ class GradientTape(OfThisProcess, Block):
         >>> print(tape.gradient(y, w, output_gradients=xp.asarray([1.0, -1.0])))
         -1.0
         """
-        return differentiation.gradient(
+        return differentiation.compute_gradient(
             self._recording, target, sources, output_gradients, unconnected_gradients, nan
         )
 
@@ -416,7 +416,7 @@ class GradientTape(OfThisProcess, Block):
         sources: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The derivative of every element of ``target`` with respect to ``sources``.
+        """Return the derivative of every element of ``target`` with respect to ``sources``.
 
         Parameters
         ----------
@@ -426,7 +426,7 @@ class GradientTape(OfThisProcess, Block):
             With respect to what: any nesting of Arrays.  An Array that was watched stands for the
             value that it held then, an intermediate result for the value that it holds now.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
-            What a source gets on which the target does not depend: None, or zeros ("zero").
+            The answer for a source on which the target does not depend: None, or zeros ("zero").
 
         Returns
         -------
@@ -453,7 +453,7 @@ class GradientTape(OfThisProcess, Block):
         ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
         part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
         """
-        return jacobian.jacobian(self._recording, target, sources, unconnected_gradients)
+        return jacobian.compute_jacobian(self._recording, target, sources, unconnected_gradients)
 
     def batch_jacobian(
         self,
@@ -461,7 +461,7 @@ class GradientTape(OfThisProcess, Block):
         source: Array,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
+        """Return the Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
 
         For functions that treat the entries along the first axis one by one: other dependences are
         added up.
@@ -474,7 +474,7 @@ class GradientTape(OfThisProcess, Block):
             With respect to what, with two dimensions at least and the first one as long as that of
             the target.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
-            What a source gets on which the target does not depend: None, or zeros ("zero").
+            The answer for a source on which the target does not depend: None, or zeros ("zero").
 
         Returns
         -------
@@ -511,4 +511,6 @@ class GradientTape(OfThisProcess, Block):
         [[2. 0.]
          [0. 4.]]
         """
-        return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)
+        return jacobian.compute_batch_jacobian(
+            self._recording, target, source, unconnected_gradients
+        )

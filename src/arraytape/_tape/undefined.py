@@ -1,38 +1,42 @@
 """The warning that a derivative is NaN because a factorisation does not determine it.
 
 Rules that ask which results are never read (``unread``) are those of factorisations whose vectors are a
-free choice at some matrices: they give NaN there, unless the function does not depend on the choice.
+free choice at some matrices.  There they give NaN, unless the function does not depend on the choice.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._record.plan import Plan
 from .._storage.storage import storage_of
-from .._util.errors import PAGE, TapeWarning, layout, stacklevel, user_line
+from .._util.errors import PAGE, TapeWarning, layout_text, stacklevel, user_line
 from .activity import raw_of
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
 
 
-def is_nan(data: Any) -> bool:
-    """Return True if an Array, or raw data, holds a NaN."""
+def is_nan(data: RawArray | None) -> bool:
     if data is None:
         return False
     raw = raw_of(data)
     return storage_of(raw).has_nan(raw)
 
 
-def note_undefined(notes: list[str], plan: Plan, given: Iterable[Any], found: Any) -> None:
-    """Note an op whose rule gave NaN of numbers: the message's words for it.
+def note_undefined(
+    notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray | None
+) -> None:
+    """Note an op whose rule gave NaN of numbers, in words for the warning.
 
-    given : what the rule was applied to; its absent parts are None.  found : what it gave.
+    given : the rule's arguments, None for absent ones.  found : its result.
     """
-    if is_nan(found) and not any(map(is_nan, given)):
-        notes.append(f"{plan.op.name} is NaN at a matrix {layout(found)}")
+    if found is not None and is_nan(found) and not any(map(is_nan, given)):
+        notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")
 
 
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:

@@ -1,6 +1,6 @@
-"""What every room uses and what knows nothing of arrays: messages, nestings, attached methods.
+"""Tools of every room, without knowledge of arrays: messages, nestings, attached methods.
 
-Its body runs before anything of the package that NumPy may be too old for.
+The body runs before anything of the package for which NumPy may be too old.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ OLDEST = 2, 2  # as pyproject.toml has it; a test holds them equal
 
 
 def check_version(found: str) -> None:
-    """Raise an ImportError that names both versions where NumPy is older than the package needs."""
+    """Raise ImportError, with both versions, if NumPy is older than the package needs."""
     major, minor, *_ = found.split(".")
     if (int(major), int(minor)) < OLDEST:
         oldest = ".".join(map(str, OLDEST))

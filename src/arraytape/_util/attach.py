@@ -18,8 +18,8 @@ UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
 RULES_FOR: dict[str, Callable[[], None]] = {}
 
 
-def method(cls: type, name: str) -> Callable[[F], F]:
-    """Decorator: the function is also the method ``name`` of ``cls``."""
+def attach_method(cls: type, name: str) -> Callable[[F], F]:
+    """Return a decorator that sets the function as the method ``name`` of ``cls``."""
 
     def attached(function: F) -> F:
         setattr(cls, name, function)
@@ -28,10 +28,10 @@ def method(cls: type, name: str) -> Callable[[F], F]:
     return attached
 
 
-def read_only(
+def read_only_property(
     fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
 ) -> property:
-    """A property that cannot be set: the AttributeError says what to do."""
+    """Return a property that cannot be set: the AttributeError gives advice."""
 
     def fset(x: Any, value: Any) -> NoReturn:
         raise AttributeError(
@@ -42,6 +42,5 @@ def read_only(
 
 
 def attach(cls: type, methods: Mapping[str, Any]) -> None:
-    """Give ``cls`` these functions and properties, by name."""
     for name, function in methods.items():
         setattr(cls, name, function)

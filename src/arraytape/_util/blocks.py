@@ -1,9 +1,9 @@
 """Context managers whose blocks end whenever an interruption comes.
 
 A KeyboardInterrupt may come on entry to ``__exit__``, or at the end of ``__enter__``: then the block has
-ended and nobody has left it.  A ``Block`` does not count on the call alone.  What a ``with`` statement
-holds while its block is open, and nothing else does, is the bound ``__exit__``; here that is an object
-of its own, a ``partial``, and when it goes the block is left, if it has not been.  No frame refers to
+ended and nothing has left it.  A ``Block`` does not count on the call alone.  What a ``with`` statement
+holds while its block is open, and nothing else does, is the bound ``__exit__``.  Here that is an object
+of its own, a ``partial``; when it is freed, the block is left, if it was not before.  No frame refers to
 it, so a traceback that someone keeps does not keep the block open.
 """
 
@@ -23,31 +23,31 @@ T = TypeVar("T")
 
 
 class Exit:
-    """``__exit__`` of a Block: leaves it when it is called, or else when it goes.
+    """The ``__exit__`` of a Block: it leaves the block when it is called, or else when it is freed.
 
-    Of the class, as ``contextlib.ExitStack`` asks for it, it is a function that does the first alone.
+    Read from the class, as ``contextlib.ExitStack`` does, it is a function that leaves when called.
     """
 
     def __get__(self, block: Block | None, owner: type | None = None) -> Callable[..., None]:
         if block is None:
-            return leave
-        held = partial(leave, block)
+            return end_block
+        held = partial(end_block, block)
         if block._held is None:
             block._held = ref(held, block._dropped)
         return held
 
 
-def leave(block: Block, *error: object) -> None:
-    """The block ends, as Python says."""
+def end_block(block: Block, *error: object) -> None:
     block._end()
     block._opened = block._held = None
 
 
 class Block:
-    """What ``begin`` sets holds until ``end``, and no longer than the block.
+    """A context whose setting, made by ``_begin``, lasts until ``_end`` and no longer than the block.
 
     ``_end`` may be called twice, and before ``_begin`` has done its work: it undoes what is there.
-    _held : refers to what the ``with`` statement holds.  _opened : the same, from ``_begin`` on.
+    _held : a reference to the ``__exit__`` that the ``with`` statement holds.  _opened : the same, from
+    ``_begin`` on.
     """
 
     _held: ref[Any] | None = None
@@ -60,15 +60,15 @@ class Block:
     __exit__: Any = Exit()
 
     def _begin(self) -> Any:
-        """Set what holds in the block; gives what ``as`` names."""
+        """Set what holds in the block; return the value for ``as``."""
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Undo it."""
+        """Undo what ``_begin`` set."""
         raise NotImplementedError
 
     def _dropped(self, held: ref[Any]) -> None:
-        """The block is over, and was not left."""
+        """End a block that is over and was not left."""
         if self._held is held:
             if self._opened is held:
                 self._end()
@@ -79,14 +79,14 @@ class Context(Block, ContextDecorator):
     """A Block that serves for one ``with`` statement, or as a decorator."""
 
     def _recreate_cm(self) -> Self:
-        """A block of its own for each call of a decorated function."""
+        """Return a block of its own for each call of a decorated function."""
         from copy import copy
 
         return copy(self)
 
 
 class Setting(Context, Generic[T]):
-    """Within it a context variable has another value."""
+    """A block in which a context variable has another value."""
 
     def __init__(self, variable: ContextVar[T], value: T) -> None:
         self.variable, self.value = variable, value
@@ -98,7 +98,7 @@ class Setting(Context, Generic[T]):
 
     def _end(self) -> None:
         if self.token is not None:
-            with suppress(RuntimeError):  # it was done already
+            with suppress(RuntimeError):  # it was reset already
                 self.variable.reset(self.token)
         elif hasattr(self, "before") and self.variable.get() is self.value:
             self.variable.set(*self.before)
@@ -120,10 +120,10 @@ class Profiled(Block):
 
 
 class Quiet(Block):
-    """Within it NumPy says nothing of infinities and NaN: ``np.errstate``, which ends as blocks do.
+    """A block in which NumPy ignores infinities and NaN: ``np.errstate``, which ends as blocks do.
 
-    settings : those of ``np.errstate``; ``all="ignore"`` where none are given.
-    One that goes late, after a block around it has ended, changes nothing any more.
+    settings : those of ``np.errstate``; ``all="ignore"`` if none are given.
+    A block that ends late, after one around it, changes nothing any more.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -143,17 +143,17 @@ class Quiet(Block):
 
 
 def quietly(function: Callable[..., T], *arguments: Any) -> T:
-    """What a function gives; meanwhile NumPy says nothing of infinities and NaN.
+    """Return the function's result; NumPy ignores infinities and NaN meanwhile.
 
     The function runs in a context of its own, which is over when it returns or raises: no interruption
-    leaves anything of it to others, and no block has to be left.  What it sets in context variables is
-    set in that context.
+    leaves anything of it to others, and no block has to be left.  Context variables that the function
+    sets are set in that context.
     """
     return copy_context().run(in_silence, function, *arguments)
 
 
 def in_silence(function: Callable[..., T], *arguments: Any) -> T:
-    """Set NumPy's errors to "ignore" for good, and call a function: see ``quietly``."""
+    """Set NumPy's errors to "ignore", without resetting them, and call a function: see ``quietly``."""
     set_error_state(state_of(all="ignore"))
     return function(*arguments)
 
@@ -172,16 +172,11 @@ state_of: Callable[..., Any]
 
 
 def by_names(settings: dict[str, Any]) -> None:
-    """Set what ``np.geterr`` gave, or some of it."""
+    """Set the error state from (a part of) what ``np.geterr`` returned."""
     np.seterr(**settings)
 
 
-def named(**settings: Any) -> dict[str, Any]:
-    """Settings by their names."""
-    return settings
-
-
 if VARIABLE is None or MADE_OF is None:
-    error_state, set_error_state, state_of = np.geterr, by_names, named
+    error_state, set_error_state, state_of = np.geterr, by_names, dict
 else:
     error_state, set_error_state, state_of = VARIABLE.get, VARIABLE.set, MADE_OF

@@ -1,7 +1,7 @@
-"""Containers: the table that says how each kind is taken apart and put together.
+"""Containers: the table of how each kind is taken apart and put together.
 
-Lists, tuples, named tuples, mappings, dataclasses, and the classes that ``register_nesting`` enters.  An
-object of no kind is a leaf.
+Lists, tuples, named tuples, mappings, dataclasses, and the classes that ``register_nesting`` enters.
+Objects of unregistered types are leaves.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ CACHED = 1000  # classes; a program may make them without end
 
 
 class Kind(NamedTuple):
-    """How the containers of one kind are taken apart and put together.
+    """The functions that take containers of one kind apart and put them together.
 
-    flatten : takes a container, gives (parts, rest).
-    unflatten : takes (rest, parts), the parts by the same names or in the same order, gives a container.
-    always : whether the container is made anew when all parts are what they were.
+    flatten : takes a container, returns (parts, rest).
+    unflatten : takes (rest, parts), parts by the same names or in the same order; returns a container.
+    always : whether the container is made anew if all parts are what they were.
     declared : the line that registered the kind.
     """
 
@@ -33,39 +33,38 @@ class Kind(NamedTuple):
     declared: str = "arraytape itself"
 
 
-def copied(structure: Any) -> Any:
-    """``copy.copy``, imported when it is needed."""
+def copy_container(structure: T) -> Any:
     import copy
 
     return copy.copy(structure)
 
 
-def _in_order(structure: Any) -> tuple[Parts, Any]:
+def _in_order(structure: Sequence[Any]) -> tuple[Parts, Any]:
     return structure, structure
 
 
-def _by_key(structure: Any) -> tuple[Parts, Any]:
+def _by_key(structure: Mapping[Any, Any]) -> tuple[Parts, Any]:
     return structure if type(structure) is dict else dict(structure.items()), structure
 
 
-def _like_list(structure: Any, parts: list[Any]) -> Any:
+def _like_list(structure: list[Any], parts: list[Any]) -> Any:
     if type(structure) is list:
         return parts
-    same_kind = copied(structure)
+    same_kind = copy_container(structure)
     same_kind[:] = parts
     return same_kind
 
 
-def _like_tuple(structure: Any, parts: list[Any]) -> Any:
-    return tuple.__new__(type(structure), parts)  # a subclass's constructor is its own affair
+def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
+    return tuple.__new__(type(structure), parts)  # a subclass's constructor may take anything
 
 
 def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
-    """A mapping of the same kind; a dict where it cannot be made."""
+    """Return a mapping of the same kind; a dict if that cannot be made."""
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
-        same_kind: Any = copied(structure)  # what its constructor takes is its own affair
+        same_kind: Any = copy_container(structure)  # its constructor may take anything
         same_kind.update(parts)
         return same_kind
     try:
@@ -84,7 +83,7 @@ LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(Non
 
 
 class Kinds(dict[type, Kind | None]):
-    """The kind of each class that was met; None: its instances are leaves."""
+    """The kind of each class that was met; None for classes whose instances are leaves."""
 
     def __missing__(self, cls: type) -> Kind | None:
         if len(self) >= CACHED:
@@ -99,7 +98,7 @@ KINDS = Kinds()
 
 
 def _kind_of(cls: type) -> Kind | None:
-    """The kind of a class that is met for the first time; a class with a dtype is an array's."""
+    """Return the kind of a class that is met for the first time; a class with a dtype is an array's."""
     if cls in REGISTERED:
         return REGISTERED[cls]
     if hasattr(cls, "dtype") or issubclass(cls, tuple(LEAVES)):
@@ -121,16 +120,17 @@ def _kind_of(cls: type) -> Kind | None:
 
 
 def is_dataclass(cls: type) -> bool:
-    """``dataclasses.is_dataclass`` of a class, which needs no import."""
+    """Return ``dataclasses.is_dataclass`` of a class, without its import."""
     return hasattr(cls, "__dataclass_fields__")
 
 
 def _dataclass_kind(cls: type) -> Kind | None:
-    """The fields that are not static by name; the others stay as they are.
+    """Return a kind whose parts are the fields that are not static, by name; other fields stay.
 
     Neither ``__init__`` nor ``__post_init__`` runs: among the parts may be None and Arrays of other
-    shapes, which a check there would refuse.  Attributes that are no fields are not taken over: what
-    ``__post_init__`` or a cached property computed from the old parts would be wrong beside new ones.
+    shapes, which a check there would refuse.  Attributes that are no fields are not taken over: values
+    that ``__post_init__`` or a cached property computed from the old parts would be wrong beside new
+    ones.
     """
     import dataclasses
 
@@ -140,11 +140,11 @@ def _dataclass_kind(cls: type) -> Kind | None:
     if "dtype" in every:
         return None
 
-    def flatten(x: Any) -> tuple[Parts, Any]:
+    def flatten_dataclass(x: Any) -> tuple[Parts, Any]:
         values = [(name, getattr(x, name, UNSET)) for name in nested]
         return {name: value for name, value in values if value is not UNSET}, x
 
-    def unflatten(x: Any, parts: dict[str, Any]) -> Any:
+    def unflatten_dataclass(x: Any, parts: dict[str, Any]) -> Any:
         try:
             made: Any = object.__new__(cls)
         except TypeError as error:  # of a class that derives from a builtin one
@@ -158,7 +158,7 @@ def _dataclass_kind(cls: type) -> Kind | None:
                 object.__setattr__(made, name, value)  # a frozen one has a __setattr__ that raises
         return made
 
-    return Kind(flatten, unflatten, always=False)
+    return Kind(flatten_dataclass, unflatten_dataclass, always=False)
 
 
 def keep_whole(cls: type) -> None:
@@ -175,7 +175,7 @@ def register_nesting(
     """Make the instances of a class nestings, as lists, tuples, dicts and dataclasses are.
 
     ``watch``, ``gradient``, ``vmap``, ``custom_gradient``, functions of functions, optimizers, Modules
-    and checkpoints then look into them, and give gradients and results back in such instances.
+    and checkpoints then go through them, and give gradients and results back in such instances.
     Dataclasses need no registration: their fields are the parts, except those that are declared with
     ``field(metadata={"static": True})``.
 
@@ -211,7 +211,7 @@ def register_nesting(
     ``flatten`` gives the Arrays that the instance holds, the same ones at each call: a tape knows them
     by identity, not by value.
 
-    In the place of an Array ``unflatten`` is given what stands for it: a gradient or None, a Jacobian of
+    In the place of an Array ``unflatten`` is given its stand-in: a gradient or None, a Jacobian of
     another shape, an axis, a NumPy array.  So it must not check or convert parts; where the
     constructor does, ``object.__new__(cls)`` goes around it.  Dataclasses are put together so, without
     ``__init__`` and ``__post_init__``, and from their fields alone.
@@ -247,7 +247,7 @@ def register_nesting(
 
 
 def _check_class(cls: Any) -> None:
-    """TypeError or KeyError for what cannot be registered."""
+    """Raise TypeError or KeyError for a class that cannot be registered."""
     if not isinstance(cls, type):
         raise TypeError(f"register_nesting: takes a class, got {describe(cls)} [at {user_line()}]")
     name = cls.__qualname__
@@ -274,7 +274,7 @@ def _check_class(cls: Any) -> None:
 def _registered_kind(
     cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], declared: str
 ) -> Kind:
-    """A kind of functions that the user gave, whose answers are checked."""
+    """Return a kind of the user's functions, with checks of their answers."""
 
     def checked_flatten(x: Any) -> tuple[Parts, Any]:
         answer = flatten(x)
@@ -288,7 +288,7 @@ def _registered_kind(
         parts, rest = answer
         return dict(parts) if isinstance(parts, Mapping) else tuple(parts), rest
 
-    def checked_unflatten(rest: Any, parts: Any) -> Any:
+    def checked_unflatten(rest: Any, parts: Parts) -> Any:
         made = unflatten(rest, parts if isinstance(parts, dict) else tuple(parts))
         if not isinstance(made, cls):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Messages: what happened, on what, and what to do about it."""
+"""Messages: what to do, what happened and on what."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import reprlib
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
 from .locks import reentrant_lock
+
+if TYPE_CHECKING:
+    from .protocols import HasLayout
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -35,7 +38,7 @@ R = TypeVar("R")
 
 
 class TapeWarning(UserWarning):
-    """A gradient may not be what the caller expects: the message says why and where.
+    """A warning that a gradient may not be what the caller expects, with the reason and the line.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class TapeWarning(UserWarning):
 
 
 class LostGradientError(RuntimeError):
-    """A gradient would lack a part, since a value left the tape and came back as a constant.
+    """The error that a gradient would lack a part, as a value left the tape and came back as a constant.
 
     Examples
     --------
@@ -75,7 +78,7 @@ class LostGradientError(RuntimeError):
 
 
 class UnknownName:
-    """The message of an AttributeError; it says ours when the name is another library's.
+    """The message of an AttributeError, with arraytape's name for what another library calls so.
 
     ``hasattr`` raises that error, too, and drops it, so the message is made when it is read.
     """
@@ -98,7 +101,7 @@ class UnknownName:
 
 
 def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeError:
-    """The AttributeError for a name that ``obj`` has not.
+    """Return the AttributeError for a name that ``obj`` lacks.
 
     where : whose names were searched, a key of ``other_names.TABLES``.
     """
@@ -106,7 +109,7 @@ def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeE
 
 
 def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
-    """A module's ``__getattr__``, which is called for names that it has not."""
+    """Return a ``__getattr__`` for a module, which Python calls for names that the module lacks."""
 
     def missing(name: str) -> NoReturn:
         message = f"module {module!r} has no attribute {name!r}"
@@ -117,7 +120,7 @@ def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
 
 @functools.cache
 def folder_of(kind: str) -> str:
-    """Return a folder of sysconfig's.  Asked for late: sysconfig takes a millisecond.
+    """Return a folder of sysconfig, which is imported late: it takes a millisecond.
 
     Its first answer is made in a table that threads share, without a lock of its own.
     """
@@ -129,7 +132,7 @@ def folder_of(kind: str) -> str:
 
 @functools.cache
 def folder_of_package(name: str) -> str:
-    """Return the folder of a package, wherever it was installed; where it would be, if it is not."""
+    """Return the folder of an installed package, or the folder where it would be."""
     import importlib.util
 
     spec = None
@@ -140,18 +143,18 @@ def folder_of_package(name: str) -> str:
 
 
 def see(anchor: str) -> str:
-    """The end of a message whose way out needs more words: the section of docs/howto/errors.md."""
+    """Return the end of a message that refers to a section of docs/howto/errors.md."""
     return f"(see {PAGE}#{anchor})"
 
 
 def foreign(frame: FrameType) -> bool:
-    """Whether a frame is neither arraytape's own nor NumPy's, with the layer between the two."""
+    """Return True if a frame is neither arraytape's, nor NumPy's, nor of the layer between the two."""
     return outside(frame.f_code.co_filename)
 
 
 @functools.lru_cache(maxsize=4096)
 def outside(file: str) -> bool:
-    """Whether a file is neither arraytape's own nor NumPy's, with the layer between the two."""
+    """Return True if a file is neither arraytape's, nor NumPy's, nor of the layer between the two."""
     between = NUMPY, folder_of_package("array_api_compat")
     inside = file.startswith(between) and os.sep + "tests" + os.sep not in file
     inside = inside or is_in_cython(file)
@@ -159,21 +162,21 @@ def outside(file: str) -> bool:
 
 
 def is_in_cython(file: str) -> bool:
-    """Whether a file is one of NumPy's in Cython, which tracebacks name as its repository does."""
+    """Return True for a file of NumPy's in Cython, which tracebacks name as its repository does."""
     return file.endswith(".pyx") and file.startswith(("numpy/", "numpy\\"))
 
 
 def user_frame() -> FrameType | None:
-    """The innermost running frame of the user's: none of arraytape's own, NumPy's or SciPy's."""
+    """Return the innermost running frame of the user's: none of arraytape's, NumPy's or SciPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    while frame is not None and not is_users_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
 @functools.lru_cache(maxsize=4096)
-def is_users(file: str) -> bool:
-    """Whether a file is neither of these, nor of a library that ``interop`` and optimizers run.
+def is_users_file(file: str) -> bool:
+    """Return True if a file is neither of these, nor of a library that ``interop`` and optimizers run.
 
     joblib is what scikit-learn calls fits with.
     """
@@ -183,7 +186,7 @@ def is_users(file: str) -> bool:
 
 
 def numpys_function() -> str:
-    """The name of NumPy's function that the user's line calls, if it runs in Python."""
+    """Return the name of NumPy's function that the user's line calls, if it runs in Python; else ""."""
     name, frame = "", sys._getframe(1)
     while not foreign(frame) and frame.f_back is not None:
         name = frame.f_code.co_qualname if frame.f_code.co_filename.startswith(NUMPY) else ""
@@ -192,13 +195,13 @@ def numpys_function() -> str:
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost running frame of the user's."""
+    """Return ``file:line`` of the innermost running frame of the user's."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
 
 
 def stacklevel() -> int:
-    """The ``stacklevel`` with which the caller's warning points at the user's line."""
+    """Return the ``stacklevel`` with which the caller's warning points at the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and not foreign(frame):
         level += frame.f_code.co_filename != TRAMPOLINE
@@ -206,15 +209,14 @@ def stacklevel() -> int:
     return level
 
 
-def layout(value: Any) -> str:
-    """Dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
+def layout_text(value: HasLayout) -> str:
+    """Return dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
     shape, device = value.shape, str(getattr(value, "device", "cpu"))
     dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
 
 
-def is_array(value: Any) -> bool:
-    """Whether a value says of itself what an array says, its dtype and its shape."""
+def describes_array(value: Any) -> bool:
     try:
         return isinstance(value.shape, tuple) and value.dtype is not None
     except Exception:  # no such attributes, or those of a hostile object
@@ -222,9 +224,10 @@ def is_array(value: Any) -> bool:
 
 
 def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
-    """What an argument is, in few words: dtype and shape of an array, type and value of the rest.
+    """Return a short description: dtype and shape of an array, type and value of anything else.
 
-    array : what to call an array; by default the name of its type.  depth : of the lists shown in full.
+    array : the name of an array's type in the text; by default that of its class.  depth : the depth to
+    which lists are shown in full.
     """
     if type(value) in (list, tuple) and any(hasattr(type(part), "dtype") for part in value):
         # A list may hold itself.
@@ -237,8 +240,8 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     kind = type(value).__name__
     if isinstance(value, np.generic):
         return f"{kind} {value}"
-    if is_array(value):
-        return f"{array or kind}{name_of_state(value)} {layout(value)}"
+    if describes_array(value):
+        return f"{array or kind}{name_of_state(value)} {layout_text(value)}"
     try:
         text, _, more = repr(value).partition("\n")
     except Exception:  # it is nested too deeply, or cannot be shown
@@ -258,13 +261,12 @@ SHORT = reprlib.Repr()
 SHORT.maxlevel, SHORT.maxstring, SHORT.maxother = 3, 60, 60
 
 
-def shown(value: Any) -> str:
-    """The value of an argument, for a message: its repr, cut short; it never raises.
+def short_repr(value: Any) -> str:
+    """Return the repr of an argument, cut short; of an array dtype and shape.  It never raises.
 
-    Dtype and shape of an array.  For arguments that are mostly names or numbers; ``describe`` says the
-    type, too.
+    For arguments that are mostly names or numbers; ``describe`` gives the type, too.
     """
-    if is_array(value):
+    if describes_array(value):
         return describe(value)
     try:
         return SHORT.repr(value)
@@ -272,7 +274,7 @@ def shown(value: Any) -> str:
         return object.__repr__(value)
 
 
-# Of what a storage says, the words that tell which section of docs/howto/errors.md has the way out.
+# Words in a storage's message, and the section of docs/howto/errors.md that helps.
 SECTIONS = (
     ("broadcast", "shapes-do-not-fit"),
     ("core dimension", "shapes-do-not-fit"),
@@ -294,10 +296,10 @@ DOCUMENTED = (
 
 
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:
-    """The documented exception for what a storage raised in ``op``: same kind, said with the inputs.
+    """Return the documented exception for an error of a storage in ``op``, with the op's inputs.
 
-    The inputs come as raw data, which the user knows as Arrays.  Parameters that are None or False
-    are left out.
+    The inputs come as raw data, which the user knows as Arrays.  Parameters that are None or False are
+    left out.
     """
     what = ", ".join(
         f"{name}: {describe(value, 'Array')}"
@@ -318,12 +320,11 @@ def failure(
     verb: str = " failed",
     kept: Sequence[type[Exception]] = (),
 ) -> Exception:
-    """The documented exception for what went wrong in ``what``, which names the function and its input.
+    """Return the documented exception for an error in ``what``, which names the function and its input.
 
-    LinAlgError and AxisError stay themselves, and so does what is not installed; an AttributeError or
-    KeyError from inside becomes a TypeError.
-    ``end`` : what the message says of the way out.  ``verb`` : what it says after ``what``.
-    ``kept`` : other kinds that stay themselves.
+    LinAlgError and AxisError stay themselves, and so does an ImportError; an AttributeError or KeyError
+    from inside becomes a TypeError. ``end`` : the message's advice.  ``verb`` : the message's words
+    after ``what``. ``kept`` : other kinds that stay themselves.
     """
     if isinstance(error, RecursionError):
         error = ValueError("an argument is nested too deeply, or holds itself")
@@ -346,12 +347,12 @@ def failure(
     return TypeError(message)
 
 
-def refuse(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
-    """Raise what came out of a function of ours with these arguments as the documented exception.
+def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
+    """Raise an error of a function of arraytape, called so, as a documented exception.
 
-    What says where the user's line is, what the user's own code raised, what is not installed, and what
-    the system or one of ``arraytape.testing``'s checks says, is raised as it is.  For the ``except``
-    clause of the function that users call: nothing is done where nothing is raised.
+    Some errors are raised as they are: those with the user's line in the message, those of the user's
+    own code, ImportErrors, errors of the system and those of ``arraytape.testing``'s checks.  For the
+    ``except`` clause of a public function: it costs nothing if nothing is raised.
     """
     found_wrong = isinstance(error, AssertionError) and name.startswith("check_")
     as_it_is = (
@@ -365,23 +366,24 @@ def refuse(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoRet
 
 
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that users call, of whose errors each is a documented one: see ``refuse``.
+    """Wrap a public function so that its errors are documented ones: see ``raise_documented``.
 
-    It costs a frame, so what runs in loops has the ``except`` clause in its own body.
+    The wrapper costs a frame, so functions that run in loops have the ``except`` clause in their own
+    body.
     """
 
     @functools.wraps(function)
-    def call(*args: P.args, **keywords: P.kwargs) -> R:
+    def call_entrance(*args: P.args, **keywords: P.kwargs) -> R:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            refuse(error, function.__name__, *args, **keywords)
+            raise_documented(error, function.__name__, *args, **keywords)
 
-    return call
+    return call_entrance
 
 
 def is_users_own(error: Exception) -> bool:
-    """Whether an error was raised in code of the user's, or of another library's, that we called."""
+    """Return True if an error was raised in code of the user's or of another library's."""
     trace = error.__traceback__
     while trace is not None:
         if foreign(trace.tb_frame) and not is_library(trace.tb_frame.f_code.co_filename):
@@ -391,7 +393,6 @@ def is_users_own(error: Exception) -> bool:
 
 
 def is_library(file: str) -> bool:
-    """Whether a file is of Python's own library."""
     return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(
         folder_of("purelib")
     )

@@ -20,7 +20,7 @@ ROUNDS = 100  # of waiting, after which the fork goes on as it would have
 
 
 def being_imported() -> list[str]:
-    """Return the modules of these packages that other threads are about to import."""
+    """Return the modules of these packages that other threads import at this moment."""
     locks: dict[str, Any] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
     held = [(name, reference()) for name, reference in locks.copy().items()]
     return [name for name, lock in held if name.partition(".")[0] in PACKAGES and is_held(lock)]
@@ -28,7 +28,7 @@ def being_imported() -> list[str]:
 
 def is_held(lock: Any) -> bool:
     """Return True if another thread holds the lock of a module, or is taking it."""
-    if lock is None:  # it went meanwhile
+    if lock is None:  # it was freed meanwhile
         return False
     if getattr(lock, "owner", None) not in (None, get_ident()):
         return True
@@ -40,7 +40,7 @@ def is_held(lock: Any) -> bool:
 
 
 def wait_for_imports() -> None:
-    """Before a fork: let other threads end their imports, and let none begin until the fork is done."""
+    """Wait, before a fork, until other threads have ended their imports, and let none begin."""
     for _ in range(ROUNDS):
         _imp.acquire_lock()  # without which no import begins
         names = being_imported()
@@ -54,7 +54,6 @@ def wait_for_imports() -> None:
 
 
 def let_imports_begin() -> None:
-    """After a fork, in parent and child."""
     with suppress(RuntimeError):  # not held
         _imp.release_lock()
 

@@ -1,4 +1,4 @@
-"""Act on a module once it is imported: now if it is there, else when it is imported."""
+"""Actions on modules once they are imported: at once if a module is there, else when it is imported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def when_imported(name: str, action: Action) -> None:
 
 
 def await_module(name: str, action: Action) -> None:
-    """Note an action for when a module has run."""
     with LOCK:
         waiting = WAITING.setdefault(name, [])
         if action not in waiting:
@@ -46,13 +45,12 @@ def await_module(name: str, action: Action) -> None:
 
 
 def is_running(module: ModuleType) -> bool:
-    """Whether a module has not run to its end: it is being imported further up in this thread."""
+    """Return True if a module has not run to its end: this thread is importing it further up."""
     initializing = getattr(module.__spec__, "_initializing", False)
     return bool(initializing) and module.__name__ not in RAN
 
 
 def run_actions(module: ModuleType) -> None:
-    """Do what waits for a module."""
     with LOCK:
         actions = WAITING.pop(module.__name__, ())
     for action in actions:
@@ -60,7 +58,7 @@ def run_actions(module: ModuleType) -> None:
 
 
 class Finder:
-    """Finds nothing itself: it has the loaders of awaited modules say when they are done.
+    """A finder that finds nothing itself: it makes the loaders of awaited modules run actions.
 
     No MetaPathFinder: ``importlib.abc`` takes longer to import than the rest.
     """
@@ -84,7 +82,7 @@ FINDER = Finder()
 
 
 def tell_when_done(loader: Any) -> None:
-    """Have a loader run what waits for its module, once, when the module has run.
+    """Make a loader run what waits for its module, once, when the module has run.
 
     The method is replaced on this one loader and put back, so that the module keeps its own loader.
     """
@@ -112,6 +110,6 @@ class RunningSpec(ModuleSpec):
 
 
 def tell_when_initialized(module: ModuleType) -> None:
-    """Have the spec of a running module run what waits for it, once, when the module has run."""
+    """Make the spec of a running module run what waits for it, once, when the module has run."""
     if type(module.__spec__) is ModuleSpec:
         module.__spec__.__class__ = RunningSpec

@@ -12,8 +12,11 @@ import os
 import sys
 from collections.abc import Callable
 from threading import Condition, Lock, RLock, Semaphore
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 F = TypeVar("F", bound=Callable[..., Any])
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -23,12 +26,11 @@ LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
 
 
 def reentrant_lock() -> Any:
-    """A lock that its thread may take again, also where an interruption has left it taken."""
-    return renewed(RLock())
+    """Return a lock that its thread may take again, even if an interruption has left it taken.
 
-
-def renewed(made: Any) -> Any:
-    """A lock that is free in a forked child, whichever thread held it in the parent."""
+    In a forked child the lock is free, whichever thread held it in the parent.
+    """
+    made = RLock()
     LOCKS.add(made)
     return made
 
@@ -39,10 +41,10 @@ def renewed(made: Any) -> Any:
 LOADING = reentrant_lock()
 
 
-def in_one_step(held: Any) -> Callable[[F], F]:
-    """Decorator: where Python runs without a GIL, the function holds a reentrant lock."""
+def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
+    """Return a decorator: the function holds a reentrant lock if Python runs without a GIL."""
 
-    def guarded(function: F) -> F:
+    def with_lock(function: F) -> F:
         if not FREE_THREADED:
             return function
 
@@ -53,7 +55,7 @@ def in_one_step(held: Any) -> Callable[[F], F]:
 
         return guarding  # type: ignore[return-value]
 
-    return guarded
+    return with_lock
 
 
 def renew() -> None:

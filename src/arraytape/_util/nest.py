@@ -16,9 +16,9 @@ END = object()
 
 # --- taking apart -------------------------------------------------------------------------------
 def leaves(structure: Any) -> list[Any]:
-    """The leaves of a nesting, in order; None counts as a leaf.
+    """Return the leaves of a nesting, in order; None counts as a leaf.
 
-    ValueError for one that holds itself.
+    Raise ValueError for a nesting that holds itself.
     """
     cls = type(structure)
     if KINDS[cls] is None:
@@ -30,7 +30,8 @@ def leaves(structure: Any) -> list[Any]:
         _collect(structure, found)
     except RecursionError:
         raise ValueError(
-            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of(structure))} "
+            f"a nesting holds itself, or is too deep: a {cls.__name__} of "
+            f"{len(parts_of_nesting(structure))} "
             f"[at {user_line()}]"
         ) from None
     return found
@@ -53,20 +54,20 @@ def _collect(structure: Any, found: list[Any]) -> None:
         _collect(part, found)
 
 
-def parts_of(value: Any) -> Any:
-    """The parts of a container: a dict by name, or a list or tuple; None for a leaf."""
+def parts_of_nesting(value: Any) -> Any:
+    """Return the parts of a container: a dict by name, or a list or tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
 
 
 def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
-    """Parts with their names: keys, or the places in the order."""
+    """Return parts with their names: keys, or the places in the order."""
     return iter(parts.items() if isinstance(parts, dict) else enumerate(parts))
 
 
 def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple[str, Any, Any]]:
-    """Each leaf as (path of names, leaf, the container that it is a part of)."""
-    parts = parts_of(structure)
+    """Yield each leaf as (path of names, leaf, the container that it is a part of)."""
+    parts = parts_of_nesting(structure)
     if parts is None:
         yield path, structure, owner
         return
@@ -74,8 +75,8 @@ def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple
         yield from located(part, f"{path}.{name}" if path else str(name), structure)
 
 
-def place_of(leaf: Any, structure: Any) -> str:
-    """Where a leaf is that does not fit, for messages; "" where it is no part of a container."""
+def place_in_nesting(leaf: Any, structure: Any) -> str:
+    """Return the path of a leaf for messages; "" if it is no part of a container."""
     for path, found, owner in located(structure):
         if found is leaf and owner is not None:
             return f" at {path!r}{_way_out(owner)}"
@@ -93,8 +94,8 @@ def _way_out(owner: Any) -> str:
 
 
 # --- putting together ---------------------------------------------------------------------------
-def pack(structure: Any, found: list[Any]) -> Any:
-    """The nesting of ``structure`` with the leaves of ``found`` in their places."""
+def pack_nesting(structure: Any, found: list[Any]) -> Any:
+    """Return the nesting of ``structure`` with the leaves of ``found`` in their places."""
     if type(structure) is list and _all_leaves(structure):
         return found
     flat = iter(found)
@@ -124,13 +125,13 @@ def _fill(structure: Any, flat: Iterator[Any]) -> Any:
 
 # --- one nesting beside another -----------------------------------------------------------------
 def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False) -> list[Any]:
-    """The leaves of ``other`` in the order of ``structure``; parts that have names go by these.
+    """Return the leaves of ``other`` in the order of ``structure``; named parts go by their names.
 
-    ValueError naming ``name`` where the nestings differ; a list may stand for a tuple, and a dict for
-    whatever has parts of the same names.  numbers : whether a list of numbers, or of such lists, may
-    stand for a leaf.
+    Raise ValueError naming ``name`` if the nestings differ.  A list may stand for a tuple, and a dict
+    for any container with parts of the same names.  numbers : whether a list of numbers, or of such
+    lists, may stand for a leaf.
     """
-    parts, matches = parts_of(structure), parts_of(other)
+    parts, matches = parts_of_nesting(structure), parts_of_nesting(other)
     if parts is None:
         if matches is None or (numbers and holds_numbers(other)):
             return [other]
@@ -162,18 +163,19 @@ def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False)
 
 
 def holds_numbers(value: Any, depth: int = 64) -> bool:
-    """Whether a value is a number, or a list or tuple of nothing but numbers, as deep as axes go."""
+    """Return True for a number, or a list or tuple of nothing but numbers, as deep as axes go."""
     if isinstance(value, list | tuple):
         return depth > 0 and bool(value) and all(holds_numbers(x, depth - 1) for x in value)
     return isinstance(value, int | float | complex | np.number | np.bool)
 
 
 def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
-    """A nesting of dicts and lists with True for each wanted leaf; None where there is nothing.
+    """Return a nesting of dicts and lists with True for each wanted leaf; None if there is none.
 
-    wanted : says for each leaf in turn whether it is.  What the others leave empty is left out.
+    wanted : yields for each leaf in turn whether it is wanted.  Containers without wanted leaves are
+    left out.
     """
-    parts = parts_of(structure)
+    parts = parts_of_nesting(structure)
     if parts is None:
         return True if next(wanted) else None
     found = [(name, parts_with(wanted, part)) for name, part in items_of(parts)]
@@ -184,11 +186,11 @@ def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
 
 
 def in_order_of(structure: Any, other: Any, name: str) -> Any:
-    """``other`` with its names in the order of those that ``structure`` has in their places.
+    """Return ``other`` with its names in the order of those that ``structure`` has in their places.
 
-    ValueError naming ``name`` for a dict that has no like there: its order is unknown.
+    Raise ValueError naming ``name`` for a dict without counterpart there: its order is unknown.
     """
-    given, known = parts_of(other), parts_of(structure)
+    given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:
         return other
     if isinstance(given, dict):

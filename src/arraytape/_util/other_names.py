@@ -1,4 +1,4 @@
-"""Names of other libraries, and what stands for them here.
+"""Names of other libraries, and their counterparts here.
 
 Read when a name is missing, and not before: ``hint`` completes the message of an ``UnknownName``.
 A text names its counterparts as a user writes them: ``xp.`` the namespace, ``np.`` a function of
@@ -312,10 +312,7 @@ LINALG: Table = {
         "multi_dot": "np.linalg.multi_dot(arrays), which is recorded",
         "norm": "xp.linalg.vector_norm or xp.linalg.matrix_norm",
     },
-    "PyTorch": {
-        "inv_ex": "xp.linalg.inv",
-        "vander": "np.vander(x), which is recorded",
-    },
+    "PyTorch": {"inv_ex": "xp.linalg.inv", "vander": "np.vander(x), which is recorded"},
     "TensorFlow": {"adjoint": "xp.conj(x.mT)", "band_part": "xp.tril and xp.triu"},
 }
 NN: Table = {
@@ -355,9 +352,7 @@ NN: Table = {
         "sparse_categorical_crossentropy": "xp.nn.softmax_cross_entropy, of logits",
     },
 }
-OPTIMIZERS: Table = {
-    "PyTorch": {"lr_scheduler": "xp.optimizers.schedules"},
-}
+OPTIMIZERS: Table = {"PyTorch": {"lr_scheduler": "xp.optimizers.schedules"}}
 
 TABLES: dict[str, Table] = {
     "namespace": NAMESPACE,
@@ -379,7 +374,7 @@ SHORT = 5  # letters: of a shorter name one letter makes another word
 
 
 def counterpart(name: str, where: str = "namespace") -> str | None:
-    """What to do for a name of another library; None for a name of no table."""
+    """Return advice for a name of another library; None for a name of no table."""
     for library, names in TABLES[where].items():
         if name in names:
             text = names[name]
@@ -390,9 +385,9 @@ def counterpart(name: str, where: str = "namespace") -> str | None:
 
 
 def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
-    """What to write for a name that is missing: the end of a message, or nothing.
+    """Return the end of the message for a missing name; "" if there is no advice.
 
-    obj : what was searched, whose public names are near misses.
+    obj : the searched object, whose public names are near misses.
     """
     if where not in TABLES or name.startswith("_"):
         return ""
@@ -429,7 +424,7 @@ def of_numpy(name: str, where: str) -> str | None:
 
 
 def misspelt(name: str, where: str, obj: Any) -> str | None:
-    """Return what was meant, for a name that differs in a letter or two, or in capitals, from one.
+    """Return the name that was meant, if it differs in a letter or two, or in capitals.
 
     Not for another word: of ``gelu`` nobody means ``relu``.
     """

@@ -1,6 +1,6 @@
-"""Places in the user's code: the frames that run now, as code objects and instructions.
+"""Places in the user's code: the running frames, as code objects and instructions.
 
-A ``Place`` refers to no frame, so that no local variable of the user's stays alive for its sake.
+A ``Place`` refers to no frame, so it keeps no local variable of the user's alive.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FOREIGN: dict[str, bool] = {}  # by file: whether its frames are neither arrayta
 class Place(NamedTuple):
     """An instruction that ran in a frame of the user's, or of a library's.
 
-    frame : the frame's address, by which it is known as long as it runs.  names : its globals, where
-    they are a module's.
+    frame : the frame's address, by which it is known as long as it runs.  names : its globals, if they
+    are a module's.
     """
 
     code: CodeType
@@ -35,18 +35,18 @@ class Place(NamedTuple):
     names: dict[str, Any]
 
     @property
-    def line(self) -> int:
-        """The line in its file; the first one of the function where the instruction has none."""
+    def line_number(self) -> int:
+        """Return the line in the file; the function's first line if the instruction has none."""
         lines = [*self.code.co_positions()][self.instruction // 2][0]
         return lines or self.code.co_firstlineno
 
     @property
-    def installed(self) -> bool:
-        """Whether its file belongs to Python or to an installed package."""
+    def lies_in_library(self) -> bool:
+        """Return True if the file belongs to Python or to an installed package."""
         return is_installed(self.code.co_filename)
 
     def __str__(self) -> str:
-        return f"{self.code.co_filename}:{self.line}"
+        return f"{self.code.co_filename}:{self.line_number}"
 
 
 Stack = tuple[Place, ...]
@@ -73,7 +73,7 @@ def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def packages_in(folder: str) -> Iterator[str]:
-    """Give how the files begin that ``pip install --target`` put into a folder, by its own records."""
+    """Yield how the files begin that ``pip install --target`` put into a folder, by its own records."""
     for record in Path(folder).glob("*.dist-info/RECORD"):
         with contextlib.suppress(OSError, UnicodeError):
             files = [line.partition(",")[0] for line in record.read_text("utf-8").splitlines()]
@@ -91,8 +91,8 @@ def is_installed(file: str) -> bool:
     )
 
 
-def counts(frame: FrameType) -> bool:
-    """Whether a frame is neither arraytape's own nor NumPy's."""
+def is_foreign_frame(frame: FrameType) -> bool:
+    """Return True if a frame is neither arraytape's nor NumPy's; by file, in a cache."""
     file = frame.f_code.co_filename
     known = FOREIGN.get(file)
     if known is None:
@@ -101,17 +101,17 @@ def counts(frame: FrameType) -> bool:
 
 
 def stack_here(*until: Container[int]) -> Stack:
-    """The running frames that count, innermost first.
+    """Return the running frames that are neither arraytape's nor NumPy's, innermost first.
 
-    until : for each recorder the addresses of the frames of its blocks; what is around all of them is
+    until : for each recorder the addresses of the frames of its blocks; frames around all of them are
     left out.
     """
     found: list[Place] = []
     frame: FrameType | None = sys._getframe(1)
     until = until or ((),)
     while frame is not None and len(found) < LIMIT:
-        if counts(frame):
-            found.append(Place(frame.f_code, frame.f_lasti, id(frame), names_of(frame)))
+        if is_foreign_frame(frame):
+            found.append(Place(frame.f_code, frame.f_lasti, id(frame), module_globals(frame)))
             until = tuple([frames for frames in until if id(frame) not in frames])
             if not until:
                 break
@@ -119,10 +119,10 @@ def stack_here(*until: Container[int]) -> Stack:
     return tuple(found) if ALL_NAMES.get() else one_of_its_kind(tuple(found))
 
 
-def names_of(frame: FrameType) -> dict[str, Any]:
-    """The globals of a frame, if they are a module's.
+def module_globals(frame: FrameType) -> dict[str, Any]:
+    """Return the globals of a frame, if they are a module's.
 
-    Others, which ``exec`` was given, may go, with all that they hold: a place must not keep them.
+    Others, which ``exec`` was given, may be freed with all that they hold: a place must not keep them.
     """
     names = frame.f_globals
     module = sys.modules.get(names.get("__name__", ""))
@@ -131,11 +131,11 @@ def names_of(frame: FrameType) -> dict[str, Any]:
 
 
 def one_of_its_kind(stack: Stack) -> Stack:
-    """The last stack that was like this one: a loop leaves at one place over and over.
+    """Return the last stack that was like this one: a loop leaves at one place over and over.
 
-    In the very same frames, since ``cut`` looks for one of them.
+    In the very same frames, since ``cut_stack`` searches for one of them.
     """
-    key = (*key_of(stack), stack[-1].frame if stack else 0)
+    key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
         STACKS.clear()
     known = STACKS.get(key)
@@ -144,8 +144,7 @@ def one_of_its_kind(stack: Stack) -> Stack:
     return known
 
 
-def cut(stack: Stack, frames: Container[int]) -> Stack:
-    """A stack up to the innermost frame of these."""
+def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
     for i, place in enumerate(stack):
         if place.frame in frames:
             return stack[: i + 1]
@@ -153,22 +152,22 @@ def cut(stack: Stack, frames: Container[int]) -> Stack:
 
 
 def frame_that_counts() -> FrameType | None:
-    """Return the innermost running frame that counts, such as that of a block that begins."""
+    """Return the innermost running frame of neither arraytape nor NumPy, such as that of a block."""
     frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
     while frame is not None:
-        known = FOREIGN.get(frame.f_code.co_filename)  # as ``counts``, without a frame of its own
-        if known or (known is None and counts(frame)):
+        known = FOREIGN.get(frame.f_code.co_filename)  # as ``is_foreign_frame``, without a frame
+        if known or (known is None and is_foreign_frame(frame)):
             break
         frame = frame.f_back
     return frame
 
 
 def own_place(stack: Stack) -> Place | None:
-    """The innermost place in code that is not installed; else the innermost."""
-    own = [place for place in stack if not place.installed]
+    """Return the innermost place in code that is not installed; else the innermost."""
+    own = [place for place in stack if not place.lies_in_library]
     return next(iter([*own, *stack]), None)
 
 
-def key_of(stack: Stack) -> tuple[int, ...]:
-    """What tells stacks apart: code and instruction of each frame."""
+def stack_key(stack: Stack) -> tuple[int, ...]:
+    """Return code and instruction of each frame, which tell stacks apart."""
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])

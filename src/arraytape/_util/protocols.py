@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import Any, Protocol, SupportsIndex, TypeAlias
 
 
-class RawArray(Protocol):
+class HasLayout(Protocol):
+    """An object with an array's dtype and shape, such as the stand-in for one that was packed."""
+
+    @property
+    def dtype(self) -> Any: ...  # the library's own
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+class RawArray(HasLayout, Protocol):
     """An array of any library that the standard covers: NumPy's, CuPy's, batched data or an Array.
 
     It has what rules of derivatives use.  Everything else comes from a ``Namespace``.
     """
 
     @property
-    def dtype(self) -> Any:
-        """Return the library's own dtype."""
-
+    def device(self) -> Any: ...  # as the library names it
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the length of each axis."""
-
+    def ndim(self) -> int: ...
     @property
-    def ndim(self) -> int:
-        """Return the number of axes."""
-
+    def size(self) -> Any: ...
     @property
-    def size(self) -> Any:
-        """Return the number of elements."""
-
-    @property
-    def device(self) -> Any:
-        """Return the library's own device."""
-
-    @property
-    def T(self) -> RawArray:
-        """Return the transpose."""
-
+    def T(self) -> RawArray: ...
     def __getitem__(self, key: Any, /) -> RawArray: ...
     def __abs__(self) -> RawArray: ...
     def __neg__(self) -> RawArray: ...
@@ -68,9 +63,12 @@ class RawArray(Protocol):
     def __complex__(self) -> complex: ...
 
 
-RawOperand: TypeAlias = (
-    RawArray | complex
-)  # what stands beside an array: complex takes int and float
+RawOperand: TypeAlias = RawArray | complex  # an operand of a RawArray: complex takes int and float
+# The cotangents of an op's results, one or several; None: of one that nothing depends on.
+ResultCotangents: TypeAlias = RawArray | tuple[RawArray | None, ...]
+Index: TypeAlias = (
+    "SupportsIndex | slice | EllipsisType | RawArray | Sequence[Index] | None"  # of x[key]
+)
 
 
 class Namespace(Protocol):

@@ -14,10 +14,10 @@ from .._tape.arguments import differentiable
 from .._tape.none_causes import (
     Request,
     computed_of_others,
-    listed,
-    named,
+    join_words,
+    name_with_layout,
     pause_at,
-    public_name,
+    public_op_name,
     ran_outside,
     ran_stopped,
     swapped_words,
@@ -25,7 +25,7 @@ from .._tape.none_causes import (
     was_assigned,
     why_unconnected,
 )
-from .._tape.strays import follows, why_not_followed
+from .._tape.unfollowed import follows, why_not_followed
 from ..variable import Variable
 from .facts import Facts, descendants_of
 from .line_recorder import Step
@@ -43,7 +43,8 @@ def source_has_no_gradient(facts: Facts) -> str:
     if differentiable(facts.source):
         return ""
     return (
-        f"the source {named(facts.source)} has a dtype without gradient. Give it a floating-point "
+        f"the source {name_with_layout(facts.source)} has a dtype without gradient. Give it a "
+        "floating-point "
         f"dtype "
         "where it is made, before it is watched"
     )
@@ -54,9 +55,10 @@ def target_has_no_gradient(facts: Facts) -> str:
     if differentiable(facts.target):
         return ""
     step = facts.cut
-    made = f", made by {public_name(step.name)} at {step.line}" if step else ""
+    made = f", made by {public_op_name(step.name)} at {step.line}" if step else ""
     return (
-        f"the target {named(facts.target)} has a dtype without gradient{made}. Take the gradient of a "
+        f"the target {name_with_layout(facts.target)} has a dtype without gradient{made}. Take "
+        "the gradient of a "
         "floating-point value, such as what the integers were computed from"
     )
 
@@ -79,7 +81,7 @@ def source_made_outside(facts: Facts) -> str:
     if not made or known.isdisjoint(made[-1].ins):
         return ""
     return (
-        f"the source {named(facts.source)} was computed of what the tape follows, but "
+        f"the source {name_with_layout(facts.source)} was computed of what the tape follows, but "
         f"{how_unrecorded(facts, made[-1])}"
     )
 
@@ -95,11 +97,14 @@ def variable_not_followed(facts: Facts) -> str:
     if not isinstance(x, Variable) or follows(facts.recording, x):
         return ""
     if not x.trainable:
-        return f"{named(x)} is not trainable, so it has to be watched: call tape.watch(v)"
+        return (
+            f"{name_with_layout(x)} is not trainable, so it has to be watched: call tape.watch(v)"
+        )
     if facts.cut:
         return ""
     return (
-        f"{named(x)} was not read while the tape recorded, so the target does not depend on it. If it "
+        f"{name_with_layout(x)} was not read while the tape recorded, so the target does not "
+        "depend on it. If it "
         "should, use it inside the block"
     )
 
@@ -142,7 +147,7 @@ def step_not_recorded(facts: Facts) -> str:
 
 def how_unrecorded(facts: Facts, step: Step) -> str:
     """Why a tape has no record of a step."""
-    where = f"{public_name(step.name)} at {step.line}"
+    where = f"{public_op_name(step.name)} at {step.line}"
     tape = id(facts.original)
     if step.kind == "assign":
         return was_assigned(step.name, step.line)
@@ -183,10 +188,11 @@ def left_the_tape(facts: Facts) -> str:
     if threads:
         return (
             f"a value that depends on the source was used in another thread, which the tape does not "
-            f"see, at {listed(without_hint(threads))}. Open `with tape.in_this_thread():` there"
+            f"see, at {join_words(without_hint(threads))}. Open `with tape.in_this_thread():` there"
         )
     return (
-        f"a value that depends on the source left the tape at {listed(facts.exits)}: what comes back "
+        f"a value that depends on the source left the tape at {join_words(facts.exits)}: what "
+        "comes back "
         "from there is a constant. Keep the computation in arraytape's own functions, or call a NumPy "
         "function through host_function, which takes a gradient"
     )
@@ -206,7 +212,8 @@ def view_of_its_own(facts: Facts) -> str:
     ):
         return ""
     return (
-        f"{named(facts.source)} is a view that no op on the tape used, though another one of the "
+        f"{name_with_layout(facts.source)} is a view that no op on the tape used, though another "
+        "one of the "
         "same part may have been: each x[key] is an Array of its own. Give the very Array that "
         "was used"
     )
@@ -224,14 +231,15 @@ def never_used(facts: Facts) -> str:
     """No record takes the source."""
     if facts.users:
         return ""
-    return f"{named(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
+    return f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
 
 
 def source_used_elsewhere(facts: Facts) -> str:
     """Records take the source, but what they made did not go into the target."""
     ends = [facts.at(record) for record in facts.users]
     return (
-        f"{named(facts.source)} was used by {listed(few(ends))}, but no record leads from there to the "
+        f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record "
+        "leads from there to the "
         f"target. {may_be(facts)}"
     )
 
@@ -252,7 +260,8 @@ def may_be(facts: Facts) -> str:
             f"stop_recording{by_assignment(facts)}. {WITH_LINES}"
         )
     return (
-        f"The target {named(facts.target)} is no value of the tape: it was computed outside the block, "
+        f"The target {name_with_layout(facts.target)} is no value of the tape: it was computed "
+        "outside the block, "
         "inside stop_recording, before the source was watched, by ops without derivative (floor, "
         f"argmax, comparisons, casts to integers), or of constants. {WITH_LINES}"
     )
@@ -264,7 +273,8 @@ def by_assignment(facts: Facts) -> str:
     if not read:
         return ""
     return (
-        f", or by an assignment to {listed(few([named(v) for v in read]))}, which is never recorded "
+        f", or by an assignment to {join_words(few([name_with_layout(v) for v in read]))}, which "
+        "is never recorded "
         f"(state "
         "cuts history)"
     )

@@ -8,7 +8,7 @@ from typing import Any
 from .._tape.arguments import arrays_of
 from .._tape.tape import GradientTape
 from .._util import nest
-from .._util.errors import describe, entrance, shown, user_frame, user_line
+from .._util.errors import describe, entrance, short_repr, user_frame, user_line
 from .folding import folded
 from .model import Builder, Graph
 from .svg import as_html, as_svg
@@ -88,7 +88,7 @@ def graph(
         raise TypeError(f"graph() takes a GradientTape, got {describe(tape)} [at {user_line()}]")
     if format not in FORMATS:
         raise ValueError(
-            f"format must be one of {', '.join(FORMATS)}, got {shown(format)} [at {user_line()}]"
+            f"format must be one of {', '.join(FORMATS)}, got {short_repr(format)} [at {user_line()}]"
         )
     recording = tape._recording
     recording.check_usable()

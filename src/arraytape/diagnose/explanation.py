@@ -7,8 +7,8 @@ from typing import Any
 from .._array.array import Array
 from .._exits.messages import lost
 from .._record.plan import Plan, plan_of
-from .._tape.differentiation import Differentiation, has_nan
-from .._tape.none_causes import listed, named, public_name
+from .._tape.differentiation import Differentiation, gradient_has_nan
+from .._tape.none_causes import join_words, name_with_layout, public_op_name
 from .._tape.recording import USED_UP, Recording
 from .._tape.tape import GradientTape
 from .._util.errors import describe, entrance, user_line
@@ -83,10 +83,10 @@ def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lin
     unrecorded = [s for s in facts.noted_path if s.kind != "op" or id(recording) not in s.on]
     if unrecorded:
         return f" What was noted beside it: {how_unrecorded(facts, unrecorded[0])}."
-    names = few([f"{public_name(step.name)} at {step.line}" for step in facts.noted_path])
+    names = few([f"{public_op_name(step.name)} at {step.line}" for step in facts.noted_path])
     if not names:
         return " What was noted beside it: no op leads from the source to the target."
-    return f" What was noted beside it: {listed(names)} led from the source to the target."
+    return f" What was noted beside it: {join_words(names)} led from the source to the target."
 
 
 def recording_of(tape: Any) -> Recording:
@@ -103,7 +103,7 @@ def verdict(facts: Facts, gradient: Any) -> str:
         return f"The gradient is None: {why}."
     if isinstance(gradient, Exception):
         return f"The gradient is an error, {type(gradient).__name__}: {gradient}"
-    if has_nan(gradient):
+    if gradient_has_nan(gradient):
         return (
             f"The gradient holds NaN, also in the guarded rerun. It came {through(facts)}. "
             "diagnose.nans(tape, target, source) says which op made it."
@@ -118,8 +118,8 @@ def through(facts: Facts) -> str:
     """The ops on the way, from the source to the target."""
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
-        return f"to the target {named(facts.target)} as its own source"
-    return f"through {listed(few([facts.at(record) for record in records or facts.between]))}"
+        return f"to the target {name_with_layout(facts.target)} as its own source"
+    return f"through {join_words(few([facts.at(record) for record in records or facts.between]))}"
 
 
 def also_left(facts: Facts) -> str:
@@ -130,13 +130,15 @@ def also_left(facts: Facts) -> str:
     lacks = facts.request.lacks
     if lacks is None:  # the tape was told to ignore exits
         return (
-            f" A value that depends on the source also left the tape at {listed(facts.exits)}: if it "
+            " A value that depends on the source also left the tape at "
+            f"{join_words(facts.exits)}: if it "
             "came back as a part of the target, that part counts as a constant."
         )
     suspected = lacks.suspected(lacks.exits_without(()))
     if suspected:
         return f" But {lost(suspected, 'a part of it may be missing')}."
     return (
-        f" A value that depends on the source left the tape at {listed(facts.exits)}, but the target is "
+        f" A value that depends on the source left the tape at {join_words(facts.exits)}, but the "
+        "target is "
         "not computed from what left there, so the gradient lacks nothing."
     )

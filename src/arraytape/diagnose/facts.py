@@ -16,9 +16,9 @@ from .._storage.storage import storage_of
 from .._tape.arguments import one
 from .._tape.backward import BackwardPass
 from .._tape.data import RawData
-from .._tape.differentiation import Differentiation, has_nan
+from .._tape.differentiation import Differentiation, gradient_has_nan
 from .._tape.guard import GuardedPass
-from .._tape.none_causes import public_name
+from .._tape.none_causes import public_op_name
 from .._tape.recording import Recording
 from .._util.blocks import Quiet
 from .line_recorder import Lines, Step
@@ -123,7 +123,7 @@ class Facts:
             storage = storage_of(seed._data)
             with Quiet(), storage.at(seed._data):
                 pass_ = pass_of(RawData(storage), self.recording.known)
-                (found,) = self.request.through(pass_, [seed])
+                (found,) = self.request.gradients_through(pass_, [seed])
         return pass_, found
 
     @remembered
@@ -133,7 +133,7 @@ class Facts:
             return self.request
         try:
             _, found = self.run()
-            if found is not None and has_nan(found):
+            if found is not None and gradient_has_nan(found):
                 _, found = self.run(GuardedPass)
         except Exception as error:  # a user's rule may raise anything
             return error
@@ -239,7 +239,7 @@ class Facts:
     def at(self, record: Record) -> str:
         """A record as a sentence names it: the op, and its line where that is known."""
         line = self.made_at.get(results_of(record)[0])
-        name = public_name(name_of(record))
+        name = public_op_name(name_of(record))
         return f"{name} at {line}" if line else name
 
 

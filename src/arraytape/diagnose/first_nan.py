@@ -14,15 +14,15 @@ from .._storage.storage import storage_of
 from .._tape.arguments import arrays_of, seeds_of
 from .._tape.data import RawData
 from .._tape.differentiation import Differentiation
-from .._tape.none_causes import public_name
+from .._tape.none_causes import public_op_name
 from .._tape.numerics import (
     CheckedGuardedPass,
     NonFiniteError,
     Range,
     at_fault,
     is_finite,
-    listed,
-    made,
+    join_ranges,
+    name_nonfinite,
     range_of,
 )
 from .._tape.recording import USED_UP, Recording
@@ -140,7 +140,10 @@ class Forward:
         if out in self.values or more or not isinstance(plan, Plan) or not can_recompute(plan):
             return
         pairs = zip(plan.op.inputs, ins, strict=True)
-        operands = [plan.kept(record, x) if plan.keeps(x) else self.values.get(t) for x, t in pairs]
+        operands = [
+            plan.kept_value(record, x) if plan.keeps_value(x) else self.values.get(t)
+            for x, t in pairs
+        ]
         function = plan.op.public
         if function is None or any(operand is None for operand in operands):
             return
@@ -157,8 +160,8 @@ class Forward:
         ys = [range_of("y", self.values[tid]) for tid in outs if tid in self.values]
         operands, unknown = [], []
         for name, tid in zip(names, ins, strict=True):
-            if isinstance(plan, Plan) and named and plan.keeps(name):
-                operands.append(range_of(name, plan.kept(record, name)))
+            if isinstance(plan, Plan) and named and plan.keeps_value(name):
+                operands.append(range_of(name, plan.kept_value(record, name)))
             elif tid in self.values:
                 operands.append(range_of(name, self.values[tid]))
             else:
@@ -170,9 +173,9 @@ class Forward:
     ) -> str:
         """The paragraph about a record at which there first is what is not finite."""
         line = self.made_at.get(results_of(record)[0], "")
-        where = public_name(name_of(record)) + (f" at {line}" if line else "")
-        of = f", of {listed(operands)}" if operands else ""
-        text = f"In the forward pass, {where} gave {made(ys)}: {listed(ys)}{of}."
+        where = public_op_name(name_of(record)) + (f" at {line}" if line else "")
+        of = f", of {join_ranges(operands)}" if operands else ""
+        text = f"In the forward pass, {where} gave {name_nonfinite(ys)}: {join_ranges(ys)}{of}."
         if not unknown:
             return text
         names = " and ".join(dict.fromkeys(unknown))
@@ -205,7 +208,7 @@ def backward_report(
     pass_.lines = made_at
     try:
         with Quiet(), storage.at(seeds[0]._data):
-            request.through(pass_, seeds)
+            request.gradients_through(pass_, seeds)
     except NonFiniteError as error:
         return f"{error.what[0].upper()}{error.what[1:]}: {error.ranges}."
     return ""

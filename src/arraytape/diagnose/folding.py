@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from .model import Graph, Node, titled
 
 MOST_RECORDS = 500  # beyond these, "auto" folds by line or op
@@ -16,7 +16,7 @@ def folded(graph: Graph, fold: str) -> Graph:
     """The graph with nodes folded as ``fold`` says; a note tells of what "auto" chose."""
     if fold not in WAYS:
         raise ValueError(
-            f"fold must be one of {', '.join(WAYS)}, got {shown(fold)} [at {user_line()}]"
+            f"fold must be one of {', '.join(WAYS)}, got {short_repr(fold)} [at {user_line()}]"
         )
     known = any(node.place.scope for node in graph.nodes)
     if fold != "auto":

@@ -13,9 +13,9 @@ import numpy as np
 
 from .._array.array import Array, namespace
 from .._record.stack import Paused, recorders
-from .._tape.attended import Group, Member
 from .._tape.packing import PACKING, Pack, Packing, Unpack
 from .._tape.recording import Hook, Recording
+from .._tape.stepwise import Group, Member
 from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import describe, entrance, user_line
@@ -77,7 +77,7 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     """
     if not callable(f):
         raise TypeError(f"on_gradient() takes a function, got {describe(f)} [at {user_line()}]")
-    if nest.parts_of(x) is not None:
+    if nest.parts_of_nesting(x) is not None:
         return on_gradients(x, f)
     return hooked(x, f)
 
@@ -89,7 +89,7 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
         raise ValueError(f"on_gradient(): there is no Array in {describe(x)} [at {user_line()}]")
 
     def call(found: list[Array | None]) -> None:
-        given = f(nest.pack(x, found))
+        given = f(nest.pack_nesting(x, found))
         if given is not None:
             raise ValueError(
                 "on_gradient: the function of several gradients sees them and must give None, got "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
-from .._array.paths import IMAG, REAL, walk
+from .._array.paths import IMAG, REAL, walk_path
 from .._custom.recorded_calls import SAME
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
@@ -46,7 +46,7 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
     """What a record says itself of its inputs and results."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
-        yield from zip(results_of(record), (plan.layout_of(record, y) for y in plan.op.outputs),
+        yield from zip(results_of(record), (plan.result_layout(record, y) for y in plan.op.outputs),
                        strict=False)  # fmt: skip
         names = plan.op.inputs
         if plan.op.variadic:
@@ -54,7 +54,7 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
             return
         for name, tid in zip(names, inputs_of(record), strict=True):
             if tid:  # else it may be a number
-                yield tid, plan.layout_of(record, name)
+                yield tid, plan.result_layout(record, name)
     elif plan is VIEW:
         view = ViewRecord(*record)
         yield view.root, (tuple(view.shape), None)
@@ -69,13 +69,15 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
 def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
     (name,) = plan.op.inputs
     tids = inputs_of(record)
-    kept = plan.kept(record, name) if plan.keeps(name) else None
+    kept = plan.kept_value(record, name) if plan.keeps_value(name) else None
     if isinstance(kept, tuple | list) and len(kept) == len(tids):
         for tid, data in zip(tids, kept, strict=True):
             yield tid, (getattr(data, "shape", None), getattr(data, "dtype", None))
         return
     shapes, dtypes = (
-        plan.kept(record, f"{what} {name}") if plan.keeps(f"{what} {name}") else [None] * len(tids)
+        plan.kept_value(record, f"{what} {name}")
+        if plan.keeps_value(f"{what} {name}")
+        else [None] * len(tids)
         for what in ("shape", "dtype")
     )
     yield from ((tid, (s, d)) for tid, s, d in zip(tids, shapes, dtypes, strict=False))
@@ -118,7 +120,7 @@ def of_structural(
     (shape, dtype), (_, end) = found.get(view.root, UNKNOWN), found.get(view.view, UNKNOWN)
     real = any(kind in (REAL, IMAG) for kind, _ in view.path)
     tried = next(one for one in (dtype, end, complex if real else float) if one is not None)
-    part = attempt(shape, tried, lambda data: walk(data, view.path, numpy_namespace))
+    part = attempt(shape, tried, lambda data: walk_path(data, view.path, numpy_namespace))
     return [
         (view.view, (part[0], part[1] if dtype is not None else None)),
         (view.root, (None, None if real else end)),
@@ -133,11 +135,11 @@ def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tupl
     (out,) = results_of(record)[:1]
     if found.get(out, UNKNOWN)[0] is not None or len(inputs) > 1 or function is None:
         return []
-    if plan.keeps("dtype") and plan.kept(record, "dtype") is not None:
-        return [(out, (shape if plan.op.per_element else None, plan.kept(record, "dtype")))]
+    if plan.keeps_value("dtype") and plan.kept_value(record, "dtype") is not None:
+        return [(out, (shape if plan.op.per_element else None, plan.kept_value(record, "dtype")))]
     if shape is None or dtype is None or np.prod(shape, dtype=float) > PROBED:
         return []
-    return [(out, attempt(shape, dtype, lambda x: function(x, **plan.parameters(record))))]
+    return [(out, attempt(shape, dtype, lambda x: function(x, **plan.kept_parameters(record))))]
 
 
 def attempt(shape: Any, dtype: Any, function: Any) -> Layout:

@@ -16,7 +16,14 @@ from .._array.views import location
 from .._record.mode_stack import Mode, OpCall, pushed
 from .._record.op import REGISTRY, Op
 from .._record.plan import Record, inputs_of, plan_of, results_of
-from .._record.stack import Bystander, Paused, SeesAssignments, push, recorders, remove
+from .._record.stack import (
+    Bystander,
+    Paused,
+    SeesAssignments,
+    push_recorder,
+    recorders,
+    remove_recorder,
+)
 from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import user_line
@@ -121,7 +128,7 @@ class Noting(Context):
     def _begin(self) -> Lines:
         self.seen = Lines()
         self.mode = pushed(self.seen)
-        push(self.seen)
+        push_recorder(self.seen)
         self.mode._begin()
         return self.seen
 
@@ -129,7 +136,7 @@ class Noting(Context):
         mode = getattr(self, "mode", None)
         if mode is not None:
             mode._end()
-            remove(self.seen)
+            remove_recorder(self.seen)
 
 
 def lines() -> Noting:

@@ -12,12 +12,12 @@ from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.recorded_calls import SAME, CallRecord
 from .._exits.messages import exit_text
-from .._record.plan import Plan, Record, Structural, inputs_of, made_of, plan_of, results_of
+from .._record.plan import Plan, Record, Structural, ids_made_of, inputs_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
 from .._tape.record_places import NOWHERE, Place
 from .._tape.recording import Recording
-from .._tape.texts import as_text
+from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # characters of a line in a box
@@ -52,7 +52,7 @@ class Node:
             said[0] = f"{self.named} = {said[0]}" if self.kind != "source" else self.named
         facts = [", ".join(self.layouts[:2]) + (", …" if len(self.layouts) > 2 else "")]
         facts += [f"{len(self.ops)} ops"] if len(self.ops) > 1 else []
-        facts += [f"keeps {as_text(self.size)}"] if self.size else []
+        facts += [f"keeps {format_bytes(self.size)}"] if self.size else []
         lines = [" · ".join(fact for fact in facts if fact)]
         said += lines if len(lines[0]) <= LONGEST else [facts[0], " · ".join(facts[1:])]
         said += [short(line) for line in self.lines[:1]]
@@ -61,7 +61,7 @@ class Node:
     def details(self) -> str:
         """All that is known, for a tooltip."""
         parts = [f"{self.named or self.kind}: {counts(self.ops) or self.title}", *self.layouts[:8]]
-        parts.append(f"keeps {as_text(self.size)}" if self.size else "keeps no data")
+        parts.append(f"keeps {format_bytes(self.size)}" if self.size else "keeps no data")
         if self.place is not NOWHERE:
             parts += [f"in {self.place.scope}"] if self.place.scope else []
         parts += list(dict.fromkeys(map(short, self.lines)))[:12]
@@ -122,7 +122,7 @@ class Builder:
         self.starts = {tid for tid in starts if tid}
         self.sources = dict.fromkeys(tid for tid, _ in places if tid)
         self.ahead = reaching(self.records, self.starts)
-        self.behind = made_of(self.records, self.sources)
+        self.behind = ids_made_of(self.records, self.sources)
         self.labels = {tid: names[id(x)] for tid, x in zip(starts, targets, strict=True)}
         self.labels |= {tid: names[id(x)] for (tid, _), x in zip(places, sources, strict=True)}
         self.labels.pop(0, None)
@@ -152,7 +152,7 @@ class Builder:
         buffers = Buffers()
         for record in shown:
             found = buffers.new_in([record])
-            buffers.count(found)
+            buffers.add_sizes(found)
             results = results_of(record)
             # A result that has a node already: it is watched from here on.
             inputs = {maker[tid] for tid in (*inputs_of(record), *results) if tid in maker}
@@ -206,7 +206,7 @@ class Builder:
     def node(self, record: Record, size: int) -> Node:
         """The node of one record.  size : the bytes that it keeps and none before it did."""
         plan, results = plan_of(record), results_of(record)
-        place = self.places.of(record) if self.places else NOWHERE
+        place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:
             line = exit_text(LeftRecord(*record))
             return Node("left", ["left"], place=place, title="value left the tape", lines=[line])

@@ -9,8 +9,8 @@ from .._array.aliasing import PUT, write_of
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._tape.backward import BackwardPass
 from .._tape.data import RawData
-from .._tape.none_causes import public_name
-from .._tape.numerics import on_host
+from .._tape.none_causes import public_op_name
+from .._tape.numerics import values_on_host
 from .facts import Facts, name_of
 
 
@@ -49,7 +49,7 @@ class LookingPass(BackwardPass):
 
 def is_zero(data: Any) -> bool:
     """Whether all elements are zero; a record may keep a number in the place of data."""
-    return not on_host(data).any()
+    return not values_on_host(data).any()
 
 
 def why_zero(facts: Facts) -> str:
@@ -85,7 +85,11 @@ def zero_reason(facts: Facts, death: Death) -> str:
 def zero_operand(record: Record) -> bool:
     """Whether a product has an operand that is zero in every element."""
     plan = plan_of(record)
-    if not isinstance(plan, Plan) or public_name(plan.name) not in ("multiply", "matmul", "vecdot"):
+    if not isinstance(plan, Plan) or public_op_name(plan.name) not in (
+        "multiply",
+        "matmul",
+        "vecdot",
+    ):
         return False
-    kept = [plan.kept(record, name) for name in plan.kept_data() if name in plan.op.inputs]
+    kept = [plan.kept_value(record, name) for name in plan.kept_data() if name in plan.op.inputs]
     return any(is_zero(one) for one in kept)

@@ -20,5 +20,4 @@ __all__ = ["PartitionError", "Partitions", "map_sum", "partitions", "value_and_g
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)

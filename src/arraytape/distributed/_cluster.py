@@ -1,4 +1,4 @@
-"""The cluster: its client, what is installed on it, and waiting for what it computes."""
+"""The cluster: its client, a check of its installation, and waiting for its results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._util.errors import user_line
@@ -14,26 +14,26 @@ from .._version import __version__
 from ._errors import idle
 
 PATIENCE = 60.0  # seconds without a worker that runs tasks, unless Dask's own option says more
-LOOKED: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of clusters that were looked at
+CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of clusters whose versions were checked
 
 
 def client_of(blocks: Sequence[tuple[Any, ...]]) -> Any:
-    """The client to which futures among the blocks belong, or the current one; None without."""
+    """Return the client of the futures among the blocks, or the current client; None without any."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
     for row in blocks:
         for block in row:
             if isinstance(block, distributed.Future):
-                return running(block.client)
+                return check_running(block.client)
     try:
-        return running(distributed.default_client())
+        return check_running(distributed.default_client())
     except ValueError:  # there is none
         return None
 
 
-def running(client: Any) -> Any:
-    """A client that is connected; RuntimeError for one that was closed."""
+def check_running(client: Any) -> Any:
+    """Return the client if it is connected; else raise RuntimeError."""
     if client is None or client.status != "running":
         raise RuntimeError(
             "partitions: the cluster that holds the data was closed, or its scheduler is lost [at "
@@ -44,17 +44,17 @@ def running(client: Any) -> Any:
 
 # --- what is installed --------------------------------------------------------------------------------
 def version() -> str:
-    """The version of arraytape of a process, which imports it to answer."""
+    """Return the version of arraytape in the process that runs this function."""
     return __version__
 
 
 def check_installed(client: Any, name: str, again: bool = False) -> None:
-    """RuntimeError where the scheduler or a worker cannot import arraytape, or has another version.
+    """Raise RuntimeError if the scheduler or a worker cannot import arraytape, or has another version.
 
-    They are asked once for a client, and again where workers died: a worker without arraytape cannot
-    read its messages, which ends it without a word.
+    The check runs once for a client, and again where workers died: a worker without arraytape cannot
+    read its messages and ends without an error.
     """
-    if client in LOOKED and not again:
+    if client in CHECKED and not again:
         return
     found = client.run(version, on_error="return")
     if not found:  # no workers yet
@@ -73,19 +73,19 @@ def check_installed(client: Any, name: str, again: bool = False) -> None:
             f"{name}: not all of the cluster can import arraytape {__version__}, which the driver has "
             f"({said}{more}) [at {user_line()}]; install the same version everywhere"
         )
-    LOOKED.add(client)
+    CHECKED.add(client)
 
 
-def is_wrong(answer: Any) -> bool:
-    """Whether a process has no arraytape, or another; one that died in the meantime is not wrong."""
+def is_wrong(answer: str | BaseException) -> bool:
+    """Return True if a process has no arraytape, or another version; False if the process died."""
     return not isinstance(answer, OSError) and answer != __version__
 
 
 # --- waiting ------------------------------------------------------------------------------------------
 def awaited(client: Any, future: Any, name: str) -> Any:
-    """What a future gives; PartitionError when no worker is there to compute it."""
+    """Return the result of a future; raise PartitionError if there is no worker to compute it."""
     most = patience()
-    since = time.monotonic()  # when workers were there last
+    since = time.monotonic()  # the last time at which there were workers
     while True:
         done = future.done()
         try:
@@ -101,7 +101,7 @@ def awaited(client: Any, future: Any, name: str) -> Any:
 
 
 def patience() -> float:
-    """The seconds that a cluster may be without workers."""
+    """Return the seconds for which a cluster may be without workers."""
     import dask
 
     given = dask.config.get("distributed.scheduler.no-workers-timeout", None)
@@ -109,8 +109,8 @@ def patience() -> float:
 
 
 def workers_that_wait(client: Any) -> str | None:
-    """Why no worker of a cluster runs tasks; None where one does, or the scheduler does not say."""
-    with contextlib.suppress(OSError):  # the scheduler is lost: the future hears of it
+    """Return the reason why no worker of a cluster runs tasks; None if one does, or if it is unknown."""
+    with contextlib.suppress(OSError):  # the scheduler is lost: the future raises then
         workers = client.scheduler_info()["workers"].values()
         if not workers:
             return "there is none"
@@ -119,10 +119,10 @@ def workers_that_wait(client: Any) -> str | None:
     return None
 
 
-def is_at_work(worker: Any) -> bool:
-    """Whether a worker computes, or will."""
+def is_at_work(worker: Mapping[str, Any]) -> bool:
+    """Return True if a worker runs tasks, or is not paused."""
     executing = worker["metrics"].get("task_counts", {}).get("executing", 0)
     return bool(worker["status"] != "paused" or executing > 0)
 
 
-__all__ = ["awaited", "check_installed", "client_of", "running"]
+__all__ = ["awaited", "check_installed", "check_running", "client_of"]

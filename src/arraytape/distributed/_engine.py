@@ -1,4 +1,4 @@
-"""How Dask runs a sum: one task for each partition, then a tree of sums in a fixed order."""
+"""The tasks of a sum on Dask: one for each partition, then a tree of sums in a fixed order."""
 
 from __future__ import annotations
 
@@ -6,54 +6,53 @@ import functools
 import sys
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._cluster import awaited, check_installed, client_of, running
-from ._errors import annotate_data, died, idle, installed, lost
+from ._cluster import awaited, check_installed, check_running, client_of
+from ._errors import annotate_data, died, idle, import_installed, lost
 from ._message import Message
-from ._worker import Part, added, run
+from ._worker import Part, add_parts, run_partition
 
-NO_WORKERS = "NoWorkerError", "NoValidWorkerError"  # of Dask, by its no-workers-timeout
-LARGE = 65_536  # bytes of parameters that go to each worker by themselves, and not with every task
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+
+NO_WORKERS = "NoWorkerError", "NoValidWorkerError"  # Dask's errors after its no-workers-timeout
+LARGE = 65_536  # the bytes of parameters from which workers fetch them once, not with every task
 
 
 def sum_of(
-    blocks: Sequence[tuple[Any, ...]],
-    message: Message,
-    ahead: Sequence[int],
-    fan_in: int,
+    blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
     retries: int,
-) -> Part:
-    """The sum over the partitions of what a message's function gives.
+) -> Part:  # fmt: skip
+    """Compute the sum over partitions of the function in a message.
 
-    The same partitions give the same bits, in whichever order they are ready.
+    The same partitions give the same bits, in any order of their tasks.
     """
-    client, key = client_of(blocks), key_of(message.name)
+    client, key = client_of(blocks), task_key(message.name)
     if client is None:
-        return computed(tree(blocks, message, ahead, fan_in, key), message.name)
+        return compute_graph(tree(blocks, message, ahead, fan_in, key), message.name)
     check_installed(client, message.name)
     if any(is_lazy(block) for row in blocks for block in row):
-        # One graph: blocks are loaded, used and let go, so that never all of them are in memory.
+        # One graph: blocks are loaded, used and released, so that never all of them are in memory.
         total = client.compute(
             tree(blocks, given_to(client, message), ahead, fan_in, key), retries=retries
         )
     else:
-        total = mapped(client, blocks, message, ahead, fan_in, retries, key)
-    return result_of(client, total, message.name, key, blocks)
+        total = map_partitions(client, blocks, message, ahead, fan_in, retries, key)
+    return result_of_future(client, total, message.name, key, blocks)
 
 
 def package() -> Any:
-    """Dask, or an ImportError that says what to install."""
-    return installed("dask", "Dask")
+    return import_installed("dask", "Dask")
 
 
 def is_lazy(block: Any) -> bool:
-    """Whether a block is still to be computed."""
     return hasattr(block, "__dask_graph__")
 
 
 def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
-    """The blocks, computed: on a cluster as futures, whose lineage its scheduler keeps."""
+    """Compute the blocks: on a cluster to futures, whose lineage the scheduler keeps."""
     dask, client = package(), client_of(blocks)
     futures = sys.modules["distributed"].Future if client is not None else ()
     lazy = [
@@ -65,20 +64,21 @@ def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any
     return [tuple(flat[i : i + count]) for i in range(0, len(flat), count)]
 
 
-# --- two ways to give it to Dask ----------------------------------------------------------------------
+# --- two ways to run a sum on Dask --------------------------------------------------------------------
 def tree(
-    blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int, key: str
-) -> Any:
-    """The sum as one graph of delayed calls; given : a Message, or what holds it."""
+    blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int,
+    key: str,
+) -> Any:  # fmt: skip
+    """Build the sum as one graph of delayed calls; given : a Message, or a future of one."""
     delayed, count = package().delayed, len(blocks)
     if isinstance(given, Message):
         given = delayed(given, traverse=False)
-    call = delayed(run, pure=False, traverse=False)
+    call = delayed(run_partition, pure=False, traverse=False)
     parts = [
         call(i, count, given, ahead, *row, dask_key_name=f"{key}-{i}")
         for i, row in enumerate(blocks)
     ]
-    add = delayed(functools.partial(added, name_in(key)), pure=False)
+    add = delayed(functools.partial(add_parts, name_in(key)), pure=False)
     for level, groups in levels(parts, fan_in):
         parts[:] = [
             add(group, dask_key_name=f"sum{level}-{key}-{i}") for i, group in enumerate(groups)
@@ -86,19 +86,19 @@ def tree(
     return parts[0]
 
 
-def mapped(
-    client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
-    retries: int, key: str,
+def map_partitions(
+    client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
+    fan_in: int, retries: int, key: str,
 ) -> Any:  # fmt: skip
-    """The sum as futures, of blocks that are computed already."""
+    """Submit the sum of blocks that are computed already; return its future."""
     compute_again(client, blocks)
     count = len(blocks)
     options = {"retries": retries, "pure": False}
     parts = client.map(
-        run, range(count), [count] * count, [given_to(client, message)] * count, [ahead] * count,
-        *zip(*blocks, strict=True), key=[f"{key}-{i}" for i in range(count)], **options,
+        run_partition, range(count), [count] * count, [given_to(client, message)] * count,
+        [ahead] * count, *zip(*blocks, strict=True), key=[f"{key}-{i}" for i in range(count)], **options,
     )  # fmt: skip
-    add = functools.partial(added, message.name)
+    add = functools.partial(add_parts, message.name)
     for level, groups in levels(parts, fan_in):
         keys = [f"sum{level}-{key}-{i}" for i in range(len(groups))]
         parts[:] = client.map(add, groups, key=keys, **options)
@@ -106,25 +106,25 @@ def mapped(
 
 
 def levels(parts: list[Any], fan_in: int) -> Any:
-    """Groups of neighbours to be added, level by level, until one part is left."""
+    """Yield groups of neighbours to be added, level by level, until one part is left."""
     level = 0
     while len(parts) > 1 or not level:
         level += 1
         yield level, [parts[i : i + fan_in] for i in range(0, len(parts), fan_in)]
 
 
-def key_of(name: str) -> str:
-    """How the engine's pages call the tasks of one sum."""
+def task_key(name: str) -> str:
+    """Make the key of the tasks of one sum, which Dask's dashboard shows."""
     return f"{name}-{uuid.uuid4().hex[:12]}"
 
 
 def name_in(key: str) -> str:
-    """The name of the function in such a key."""
+    """Return the name of the function in a key of ``task_key``."""
     return key.rpartition("-")[0]
 
 
 def given_to(client: Any, message: Message) -> Any:
-    """A message, or where it is large a future of it: then workers fetch it once, from each other."""
+    """Return a message, or a future of a large one, which workers fetch once, from each other."""
     if message.nbytes <= LARGE:
         return message
     return client.submit(itself, message, pure=False, key=f"parameters-{uuid.uuid4().hex}")
@@ -135,7 +135,7 @@ def itself(message: Message) -> Message:
 
 
 def compute_again(client: Any, blocks: Sequence[tuple[Any, ...]]) -> None:
-    """Have the blocks computed again that were given up, since workers died that had them."""
+    """Retry blocks that Dask gave up because the workers that had them died."""
     killed = sys.modules["distributed"].KilledWorker
     erred = [b for row in blocks for b in row if getattr(b, "status", "") == "error"]
     given_up = [block for block in erred if isinstance(block.exception(), killed)]
@@ -143,9 +143,8 @@ def compute_again(client: Any, blocks: Sequence[tuple[Any, ...]]) -> None:
         client.retry(given_up)
 
 
-# --- what comes back ----------------------------------------------------------------------------------
-def computed(total: Any, name: str) -> Part:
-    """What a graph gives without a cluster."""
+# --- results ------------------------------------------------------------------------------------------
+def compute_graph(total: Delayed, name: str) -> Part:
     try:
         return package().compute(total)[0]  # type: ignore[no-any-return]
     except Exception as error:
@@ -153,15 +152,15 @@ def computed(total: Any, name: str) -> Part:
         raise
 
 
-def result_of(
+def result_of_future(
     client: Any, total: Any, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
 ) -> Part:
-    """What a future gives; where it does not come to that, the tasks are cancelled and forgotten."""
+    """Return the result of a future; after an error or interruption cancel its tasks."""
     distributed = sys.modules["distributed"]
     try:
         return awaited(client, total, name)  # type: ignore[no-any-return]
     except distributed.CancelledError as error:
-        running(client)
+        check_running(client)
         raise lost(name, error) from error
     except BaseException as error:
         client.cancel([total], force=True)
@@ -174,8 +173,8 @@ def result_of(
         raise
 
 
-def partition_of(task: Any, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
-    """The partition that a task computes, or one of its blocks; None for other tasks."""
+def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
+    """Return the index of the partition that a task, or one of its blocks, belongs to; else None."""
     for i, row in enumerate(blocks):
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):
             return i

@@ -1,4 +1,4 @@
-"""What goes wrong on workers, said with the function and the partition."""
+"""Errors of workers: their notes name the function, the partition and the line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class PartitionError(RuntimeError):
     Parameters
     ----------
     message : str
-        What happened, and what to do.
+        The message: what happened, and what to do.
     function : str
         The name of the user's function.
     partition : int or None
-        The place of the partition in the data; None where it is not known.  Of a worker that died it is
-        one of those that it had: the one that it computed, or one that waited there.
+        The index of the partition in the data; None if it is not known.  If a worker died, one of the
+        partitions that the worker had: the one that it computed, or one that waited there.
 
     Examples
     --------
@@ -45,8 +45,8 @@ class PartitionError(RuntimeError):
         return type(self), (str(self), self.function, self.partition)
 
 
-def installed(package: str, called: str) -> Any:
-    """A package that comes with Dask, or an ImportError that says what to install."""
+def import_installed(package: str, called: str) -> Any:
+    """Import a package that comes with Dask; raise ImportError with the command to install it."""
     try:
         return import_module(package)
     except ImportError as error:
@@ -56,15 +56,15 @@ def installed(package: str, called: str) -> Any:
         ) from error
 
 
-def name_of(f: Callable[..., Any]) -> str:
-    """How messages and the engine's pages call a user's function."""
+def function_label(f: Callable[..., Any]) -> str:
+    """Return the name of a user's function in messages and on Dask's dashboard."""
     while isinstance(f, functools.partial):
         f = next((one for one in f.args if callable(one)), f.func)
     return str(getattr(f, "__name__", type(f).__name__))
 
 
 def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ...]) -> None:
-    """Say with an error in which partition it was, and at which line of the user's."""
+    """Add a note to an error: the partition and the user's line in which it was raised."""
     shapes = ", ".join(str(tuple(x.shape)) for x in blocks if hasattr(x, "shape"))
     place, trace = "", error.__traceback__
     while trace is not None:
@@ -76,7 +76,7 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
 
 
 def annotate_data(error: BaseException, name: str) -> None:
-    """Say with an error of neither the function nor a sum that data could not be computed, or moved."""
+    """Add a note to an error without notes: it arose when data was computed or moved, not in f."""
     if isinstance(error, Exception) and not hasattr(error, "__notes__"):
         error.add_note(
             f"{name}: while its partitions were computed or moved, not inside the function"
@@ -84,7 +84,7 @@ def annotate_data(error: BaseException, name: str) -> None:
 
 
 def died(function: str, index: int | None, count: int) -> PartitionError:
-    """The error for a task whose workers died again and again."""
+    """Return the error for a task whose workers died again and again."""
     which = f"partition {index} of {count}" if index is not None else "a task of the sum"
     return PartitionError(
         f"{function}: the workers died that had {which}, or one that waited beside it, most likely for "
@@ -95,7 +95,7 @@ def died(function: str, index: int | None, count: int) -> PartitionError:
 
 
 def lost(function: str, error: BaseException) -> PartitionError:
-    """The error for data that is gone, and of which the scheduler has no task to compute it again."""
+    """Return the error for lost data that the scheduler has no task to compute again."""
     why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
         f"{function}: data of the partitions is lost ({why}): what was scattered to workers goes with "
@@ -106,7 +106,6 @@ def lost(function: str, error: BaseException) -> PartitionError:
 
 
 def idle(function: str, state: str, seconds: float) -> PartitionError:
-    """The error for a cluster without workers that run tasks."""
     return PartitionError(
         f"{function}: no worker of the cluster ran tasks for {seconds:g} s: {state}. Workers that died "
         "and were slow to come back are given up by Dask: cluster.scale(n) starts new ones. Where "

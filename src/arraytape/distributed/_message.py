@@ -1,8 +1,8 @@
-"""What goes to the workers: a user's function with its parameters, in one pickle for all partitions.
+"""The message to the workers: a user's function with its parameters, one pickle for all partitions.
 
-Parameters are nestings of Arrays and Modules.  Their leaves, the Arrays and the Modules' Variables,
-travel beside the pickle, so that the same call can be made with other values of them: with those that
-a tape recorded, and with one for each example of a vmap.
+Parameters are nestings of Arrays and Modules.  Their leaves, the Arrays and the Modules' Variables, are
+sent apart from the pickle.  So the same call can be made with other values of the leaves: with those
+that a tape recorded, and with one for each example of a vmap.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.array import KEPT, Array, wrap
 from .._array.exits import followers
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import storage_of
 from .._util import nest
@@ -26,12 +26,12 @@ from .._version import __version__
 from ..module import Module
 from ..ops.creation_functions import asarray
 from ..variable import Variable
-from ._errors import installed, name_of
+from ._errors import function_label, import_installed
 from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
 class Place:
-    """Where in the parameters a leaf goes."""
+    """A placeholder for a leaf in the parameters."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -41,11 +41,12 @@ class Place:
 
 
 class Leaves(NamedTuple):
-    """What parameters consist of.
+    """The leaves of parameters, apart from their nesting.
 
-    found : the Arrays and Variables, in order.  An Array that is given twice is two leaves, as for a
-    function of NumPy's data, and so is a Variable; one that Modules share is one.  skeleton : the
-    parameters with a Place for each leaf that is no Module's.  places : Variables by their id.
+    found : the Arrays and Variables, in order.  An Array or Variable that is given twice is two leaves,
+    as for a function of NumPy's data; a Variable that Modules share is one leaf.  skeleton : the
+    parameters with a Place for each leaf that is no Module's.  places : the Place of each Variable, by
+    its ``id()``.
     """
 
     found: list[Array]
@@ -54,7 +55,7 @@ class Leaves(NamedTuple):
 
 
 def taken_apart(params: Sequence[Any]) -> Leaves:
-    """The leaves of parameters, and where they go."""
+    """Separate the leaves of parameters from their nesting."""
     found: list[Array] = []
     of_modules: dict[int, Place] = {}
     given: dict[int, Place] = {}
@@ -72,12 +73,12 @@ def taken_apart(params: Sequence[Any]) -> Leaves:
                 given.setdefault(id(leaf), place)
             leaf = place
         filled.append(leaf)
-    skeleton = tuple(nest.pack(list(params), filled))
+    skeleton = tuple(nest.pack_nesting(list(params), filled))
     return Leaves(found, skeleton, given | of_modules)
 
 
-def leaves_of(params: Sequence[Any]) -> list[Array]:
-    """The Arrays and Variables among parameters, and those of their Modules."""
+def parameter_leaves(params: Sequence[Any]) -> list[Array]:
+    """Return the Arrays and Variables among parameters, and those of their Modules."""
     return taken_apart(params).found
 
 
@@ -89,20 +90,20 @@ class Message:
     f : Callable
         The function.
     params : Sequence
-        Its parameters, with Modules.
+        The function's parameters, with Modules.
     leaves : Sequence of Array
-        The values to take for ``leaves_of(params)``.
+        The values to take for ``parameter_leaves(params)``.
     """
 
     def __init__(
         self, f: Callable[..., Any], params: Sequence[Any], leaves: Sequence[Array]
     ) -> None:
-        self.name, self.version = name_of(f), __version__
+        self.name, self.version = function_label(f), __version__
         parts = taken_apart(params)
         data = [current(x)[1] for x in leaves]
         self.axis_ids = tuple(sorted({n for one in data for n in axis_ids_of((one,))}))
         self.axes = [axis_ids_of((one,)) for one in data]
-        self.values = [as_plain(keep(x)) for x in leaves]
+        self.values = [as_plain(keep_data(x)) for x in leaves]
         self.about = [
             (x.name, x.trainable) if isinstance(x, Variable) else None for x in parts.found
         ]
@@ -110,7 +111,6 @@ class Message:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that each worker is sent."""
         sent = len(self.pickled) + sum(map(len, self.sources.values()))
         return sent + sum(int(getattr(x, "nbytes", 0)) for x in self.values)
 
@@ -120,7 +120,7 @@ class Message:
     def open(
         self, values: Sequence[Any]
     ) -> tuple[Callable[..., Any], tuple[Any, ...], list[Array]]:
-        """The function, its parameters with these values, and the leaves among them, in order."""
+        """Return the function, its parameters with these values, and the leaves among them, in order."""
         leaves = [
             x if about is None else Variable(x, name=about[0], trainable=about[1])
             for x, about in zip(values, self.about, strict=True)
@@ -133,24 +133,24 @@ class Message:
             leaves[leaf.index] if isinstance(leaf, Place) else leaf
             for leaf in nest.leaves(list(params))
         ]
-        return f, tuple(nest.pack(list(params), filled)), leaves
+        return f, tuple(nest.pack_nesting(list(params), filled)), leaves
 
 
 def as_plain(data: Any) -> Any:
-    """Raw data with its hidden axes as leading ones."""
+    """Return raw data whose hidden axes are leading axes."""
     return data.data if type(data) is Batched else data
 
 
-def as_arrays(block: Any) -> Any:
-    """A block as f gets it: arrays as Arrays, dataframes as their values, anything else as it is."""
-    return nest.pack(block, [as_array(leaf) for leaf in nest.leaves(block)])
+def block_as_arrays(block: Any) -> Any:
+    """Convert the arrays and dataframes in a block to Arrays, as f gets them."""
+    return nest.pack_nesting(block, [block_as_array(leaf) for leaf in nest.leaves(block)])
 
 
-def as_array(block: Any) -> Any:
-    """One leaf of a block.
+def block_as_array(block: Any) -> Any:
+    """Convert one leaf of a block to an Array, if an Array can hold it.
 
-    Nobody else writes to it, so it is not copied, and what f writes goes to a copy.  Data that came
-    over a network may lie at any address, where NumPy's sums round differently: it is moved.
+    The data is not copied, but a write of f goes to a copy.  Unaligned data, as it comes over a network,
+    is copied to an aligned address, since NumPy's sums of unaligned data round differently.
     """
     if hasattr(block, "to_numpy") and not isinstance(block, Array):
         block = block.to_numpy()
@@ -168,7 +168,6 @@ def as_array(block: Any) -> Any:
 
 
 def is_held(block: Any) -> bool:
-    """Whether an Array can hold this data."""
     try:
         storage_of(block)
     except TypeError:
@@ -177,14 +176,14 @@ def is_held(block: Any) -> bool:
 
 
 # --- pickling -----------------------------------------------------------------------------------------
-def dumps(name: str, f: Any, parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
-    """Return the pickle of a function and its parameters, without the leaves, and its sources."""
-    cloudpickle = installed("cloudpickle", "Dask and its cloudpickle")
+def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
+    """Pickle a function and its parameters without the leaves; also return the source files."""
+    cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
     line = user_line()  # from inside a pickler it is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
-        """It refuses what f closes over and a tape follows, whose gradient would be lost."""
+        """A pickler that refuses followed Arrays in f's closure, whose gradient would be lost."""
 
         def persistent_id(self, thing: Any) -> int | None:
             if isinstance(thing, Variable):
@@ -222,10 +221,8 @@ def dumps(name: str, f: Any, parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
 
 
 def is_followed(x: Array) -> bool:
-    """Whether a recorder of this thread follows the value of an Array."""
     return bool(followers(x))
 
 
 def is_mapped(x: Array) -> bool:
-    """Whether a vmap maps an Array."""
     return bool(axis_ids_of((current(x)[1],)))

@@ -1,4 +1,4 @@
-"""Partitions: rows of data in blocks, which lie where Dask has them."""
+"""Partitions: rows of data in blocks, which stay where Dask has them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ._engine import persisted
 
 
 class Partitions:
-    """Data in partitions, each a tuple of blocks: what ``partitions`` gives.
+    """Data in partitions, each a tuple of blocks: the result of ``partitions``.
 
     Parameters
     ----------
     blocks : Sequence of tuple
         For each partition its blocks: arrays, ``dask.delayed`` objects, futures.
     fan_in : int, default: 8
-        How many results one task of a sum adds.
+        The number of results that one task of a sum adds.
     retries : int, default: 0
-        How often a task that raised is run again on a cluster: for readers that fail now and then.  A
-        task whose worker died is run again in any case.
+        The number of times that a task which raised is run again on a cluster, for readers that fail
+        now and then.  A task whose worker died is run again in any case.
 
     Examples
     --------
@@ -64,18 +64,18 @@ class Partitions:
         Returns
         -------
         Partitions
-            The same data.  On a cluster its scheduler knows how blocks were made, and a worker that is
-            lost costs computing its blocks again.
+            The same data.  On a cluster the scheduler knows how blocks were made, so the blocks of a
+            lost worker are computed again.
         """
         return Partitions(persisted(self._blocks, self._retries), self._fan_in, self._retries)
 
     def seeded(self, seed: int) -> Partitions:
-        """Add a last block to each partition: a seed of its own, the same in each step.
+        """Add a last block to each partition: a seed, another for each partition, the same in each step.
 
         Parameters
         ----------
         seed : int
-            From which those of the partitions are made, by ``numpy.random.SeedSequence.spawn``.
+            The seed that ``numpy.random.SeedSequence.spawn`` makes the partitions' seeds from.
 
         Returns
         -------
@@ -95,32 +95,32 @@ class Partitions:
 
 
 def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitions:
-    """Take data in partitions: those of Dask collections, or blocks in lists.
+    """Make partitions of Dask collections, or of blocks in lists.
 
     Parameters
     ----------
     *collections : dask array, dataframe or bag, or Sequence
-        Each with the same number of blocks, in the same order; a function gets one block of each.  Dask
-        arrays are cut along their first axis; of dataframes a block is the values.  A list holds
+        Collections with the same number of blocks, in the same order; a function gets one block of each.
+        Dask arrays are cut along their first axis; a block of a dataframe is its values.  A list holds
         arrays, ``dask.delayed`` objects or futures, or anything that can be pickled.
     fan_in : int, default: 8
-        How many results one task of a sum adds: the depth of a sum over n partitions is log(n) to this
-        base.
+        The number of results that one task of a sum adds: the depth of a sum over n partitions is log(n)
+        to this base.
     retries : int, default: 0
-        How often a task that raised is run again on a cluster: for readers that fail now and then.  A
-        task whose worker died is run again in any case.
+        The number of times that a task which raised is run again on a cluster, for readers that fail
+        now and then.  A task whose worker died is run again in any case.
 
     Returns
     -------
     Partitions
-        What ``map_sum`` and ``value_and_grad`` take.
+        The data for ``map_sum`` and ``value_and_grad``.
 
     Raises
     ------
     ValueError
         When there are no collections or no blocks, or their numbers or rows differ.
     TypeError
-        When a collection is no such thing.
+        When a collection is of another type.
 
     Examples
     --------
@@ -150,7 +150,6 @@ def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitio
 
 
 def blocks_of(position: int, collection: Any) -> list[Any]:
-    """The blocks of a collection, in order."""
     if hasattr(collection, "numblocks"):
         if not collection.ndim:
             raise ValueError(
@@ -163,7 +162,7 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
     if hasattr(collection, "to_delayed"):
         blocks = list(collection.to_delayed())
         if len(blocks) != getattr(collection, "npartitions", len(blocks)):
-            # Dask reads small files of few columns together: other blocks for each selection of columns.
+            # Dask's optimizer joins small files of few columns, so blocks would depend on the columns.
             blocks = list(collection.to_delayed(optimize_graph=False))
         return blocks
     if isinstance(collection, list | tuple):
@@ -176,7 +175,7 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
 
 
 def check_rows(collections: Sequence[Any]) -> None:
-    """ValueError where Dask arrays are cut at different rows, as far as Dask knows them."""
+    """Raise ValueError if Dask arrays are cut at different rows, as far as Dask knows the rows."""
     chunks = [(i, c.chunks[0]) for i, c in enumerate(collections) if hasattr(c, "chunks")]
     known = [(i, rows) for i, rows in chunks if not any(np.isnan(n) for n in rows)]
     for i, rows in known[1:]:
@@ -190,7 +189,6 @@ def check_rows(collections: Sequence[Any]) -> None:
 
 
 def check_count(name: str, value: Any, least: int) -> None:
-    """TypeError or ValueError for what is no integer, or too small."""
     value = unwrap_option(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(

@@ -1,6 +1,6 @@
-"""Code objects that are sent by value, with their files and the lines of these.
+"""Code objects that are sent by value, with the names and the lines of their source files.
 
-A pickle need not keep either: cloudpickle 3.1.3 calls the file of every such function "<dynamic-code>".
+A pickle need not keep either: cloudpickle 3.1.3 names the file of such a function "<dynamic-code>".
 Messages name the user's line by the file, and the analysis of exits reads the lines.
 """
 
@@ -18,34 +18,34 @@ from .._util.places import is_installed
 
 
 def rebuild_code(file: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
-    """Return the code object that a pickle's arguments make, with the file that it was compiled from."""
+    """Make the code object of a pickle, with the name of the file that it was compiled from."""
     return make(*arguments).replace(co_filename=file)
 
 
 def pack_sources(files: Iterable[str]) -> dict[str, bytes]:
-    """Return the compressed text of each file that has lines here and is not installed."""
+    """Compress the text of each file that linecache can read and that is not installed."""
     texts = {file: "".join(linecache.getlines(file)) for file in files if not is_installed(file)}
     return {file: compress_text(text) for file, text in texts.items() if text}
 
 
 @functools.lru_cache(64)
 def compress_text(text: str) -> bytes:
-    """Return a text in few bytes: the next message has the same."""
+    """Compress a text; the result is kept, since the next message has the same text."""
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
 
-KNOWN: dict[str, bytes] = {}  # by file: the text that was last taken over
+KNOWN: dict[str, bytes] = {}  # the compressed text of each file that was last given to linecache
 
 
 def add_sources(sources: Mapping[str, bytes]) -> None:
-    """Give linecache the sent lines of each file, which may be missing here, or another release."""
+    """Give linecache the sent lines of each file that this machine lacks or has in another release."""
     for file, packed in sources.items():
         if KNOWN.get(file) == packed:
             continue
         text = zlib.decompress(packed).decode("utf-8", "surrogatepass")
         lines = text.splitlines(keepends=True)
         if linecache.getlines(file) != lines:
-            # Without a time of change, as of a module from an archive, so that checkcache keeps it.
+            # No time of modification, as for a module from an archive, so that checkcache keeps it.
             linecache.cache[file] = len(text), None, lines, file
             forget_trees()
         KNOWN[file] = packed

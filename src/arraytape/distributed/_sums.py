@@ -1,4 +1,4 @@
-"""map_sum and value_and_grad: sums over partitions as recorded functions of their parameters."""
+"""``map_sum`` and ``value_and_grad``: sums over partitions as recorded functions of their parameters."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ from ..module import Module
 from ..ops.data_type_functions import astype
 from ..variable import Variable
 from ._engine import sum_of
-from ._errors import name_of
-from ._message import Message, Place, is_followed, is_mapped, leaves_of, taken_apart
+from ._errors import function_label
+from ._message import Message, Place, is_followed, is_mapped, parameter_leaves, taken_apart
 from ._partitions import Partitions
-from ._worker import moved, pulled, pushed, sloped, sums
+from ._worker import move_partition, pull_partition, push_partition, slope_partition, sums
 
 
 def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
-    """The sum over partitions of a function, as a function of the parameters alone.
+    """Return the sum of a function over partitions, as a function of the parameters alone.
 
     Parameters
     ----------
     f : Callable
         ``f(*params, *blocks)`` gives a nesting of Arrays and numbers, with the same shapes for all
-        partitions.  It is sent to workers, and runs there once more for each derivative: what is drawn
-        at random has to be the same then (see ``Partitions.seeded``).
+        partitions.  f is sent to workers, and runs again for each derivative: random numbers have to
+        be the same then (see ``Partitions.seeded``).
     data : Partitions
-        What ``partitions`` gave.
+        The result of ``partitions``.
 
     Returns
     -------
     Callable
-        Takes the parameters: Arrays, nestings of Arrays, Modules, and what else can be pickled.  It
-        gives the sum in the nesting of f's results.  To tapes, accumulators and vmap it is one op, with
-        derivatives of any order, which are computed on the workers as well.
+        Takes the parameters: Arrays, nestings of Arrays, Modules, and anything that can be pickled.
+        Returns the sum in the nesting of f's results.  The sum is one op for tapes, accumulators and
+        vmap, with derivatives of any order, which are computed on the workers as well.
 
     Raises
     ------
     TypeError, ValueError
-        When f or data are no such things, f uses Variables or followed Arrays that are no parameters or
-        cannot be pickled, or partitions give what cannot be summed.
+        When f is no function or data no Partitions, f uses Variables or followed Arrays that are no
+        parameters or cannot be pickled, or the results of partitions cannot be summed.
     LostGradientError
         When a value that the gradient needs leaves the tape inside f.
     PartitionError
         When the workers of a partition die, or its data is lost.
     Exception
-        What f raises, with a note that names the partition.
+        An error of f, with a note that names the partition.
 
     Notes
     -----
-    The same partitions give the same bits, in any order of arrival, on machines of one kind.
+    The same partitions give the same bits, in any order of their tasks, on machines of one kind.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     >>> print(found["loss"], found["n"])
     1.0 3
 
-    The sum is one recorded op, of which one may compute more:
+    The sum is one recorded op, so you can compute with its result:
 
     >>> def mean_loss(w):
     ...     found = total(w)
@@ -85,39 +85,39 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     >>> print(xp.grad(mean_loss)(xp.asarray([1.0])))
     [-1.8]
     """
-    check(f, data, "map_sum")
+    check_arguments(f, data, "map_sum")
 
     @functools.wraps(f)
-    def total(*params: Any) -> Any:
-        return evaluated(f, data, params, leaves_of(params))
+    def sum_over_partitions(*params: Any) -> Any:
+        return evaluated(f, data, params, parameter_leaves(params))
 
-    return total
+    return sum_over_partitions
 
 
 def value_and_grad(
     f: Callable[..., Any], data: Partitions, argnums: ArgNums = 0
 ) -> Callable[..., tuple[Array, Any]]:
-    """The sum over partitions of a loss, and its gradient: one task for each partition.
+    """Return the sum of a loss over partitions, and its gradient, by one task for each partition.
 
     Parameters
     ----------
     f : Callable
         ``f(*params, *blocks)`` gives one real Array of shape ().
     data : Partitions
-        What ``partitions`` gave.
+        The result of ``partitions``.
     argnums : int | Sequence[int], default: 0
         The position of the parameter to differentiate, or a sequence of positions.
 
     Returns
     -------
     Callable
-        Takes the parameters and gives ``(value, gradient)``.  The gradient has the nesting of the
-        parameter; for a Module it is a list with one for each trainable Variable, in their order.
+        Takes the parameters and returns ``(value, gradient)``.  The gradient has the nesting of the
+        parameter; for a Module it is a list with one Array for each trainable Variable, in their order.
 
     Raises
     ------
     TypeError, ValueError
-        As of ``map_sum``, and when f gives anything but one real Array of shape (), or the parameter
+        As for ``map_sum``, and when f gives anything but one real Array of shape (), or the parameter
         holds nothing to differentiate.
 
     Examples
@@ -130,32 +130,32 @@ def value_and_grad(
     >>> print(value, gradient)
     1.0 [-6.]
     """
-    check(f, data, "value_and_grad")
+    check_arguments(f, data, "value_and_grad")
 
     @functools.wraps(f)
-    def both(*params: Any) -> tuple[Array, Any]:
-        leaves, wanted, pack = chosen(params, unwrap_option(argnums))
+    def value_with_gradient(*params: Any) -> tuple[Array, Any]:
+        leaves, wanted, pack = choose_sources(params, unwrap_option(argnums))
         if any(is_followed(x) or is_mapped(x) for x in leaves):
             return differentiated(f, data, params, leaves, wanted, pack)
-        part = run(f, data, params, leaves, wanted)
+        part = run_sum(f, data, params, leaves, wanted)
         check_loss(part.y)
         assert part.slopes is not None
         return part.y, pack(part.slopes[0])
 
-    return both
+    return value_with_gradient
 
 
 def differentiated(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
     wanted: Sequence[int], pack: Callable[[Sequence[Array]], Any],
 ) -> tuple[Array, Any]:  # fmt: skip
-    """Value and gradient as recorded values, inside another derivative."""
+    """Return value and gradient as recorded values, inside another derivative."""
     plan, places = planned(leaves, slopes=True), sorted({*wanted, *followed(leaves)})
-    # Only the sum with tangents also gives the slopes' own tangents, so that these can be recorded.
-    found = None if plan in (plain, with_slopes) else plan(f, data, params, leaves, places)
+    # Only the sum with tangents also gives tangents of the slopes, so that the slopes can be recorded.
+    found = None if plan in (sum_alone, sum_with_slopes) else plan(f, data, params, leaves, places)
     y = evaluated(f, data, params, leaves, found)
     check_loss(y)
-    slopes = None if found is None else recorded(f, data, params, leaves, found)
+    slopes = None if found is None else record_slopes(f, data, params, leaves, found)
     if slopes is None:
         return y, pack(pulled_back(f, data, params, leaves, wanted, [wrap(storage_ones(y))]))
     by_place = dict(zip(places, slopes[0], strict=True))
@@ -163,17 +163,18 @@ def differentiated(
 
 
 def storage_ones(y: Array) -> Any:
-    """Raw data of ones like a value's."""
+    """Return raw data of ones in the shape, dtype and storage of a value."""
     return current(y.__array_namespace__().ones_like(y))[1]
 
 
 # --- one sum as one op --------------------------------------------------------------------------------
 class Found(NamedTuple):
-    """What the tasks of one sum gave.
+    """The results of the tasks of one sum.
 
-    y : a nesting of Arrays.  slopes : the gradients of each by the leaves at some places, if they are
-    few scalars and these were asked for.  tangents : those of the leaves that an accumulator has, None
-    where it was not asked for.  dy, dslopes : the tangents of the Arrays of y, and of the slopes.
+    y : a nesting of Arrays.  slopes : the gradient of each Array of y with respect to the leaves at
+    ``places``; None unless y is a few scalars and gradients were asked for.  tangents : the
+    accumulator's tangents of the leaves; None if no tangents were asked for.  dy, dslopes : the tangents
+    of the Arrays of y, and of the slopes.
     """
 
     y: Any
@@ -188,83 +189,83 @@ def evaluated(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
     known: Found | None = None,
 ) -> Any:  # fmt: skip
-    """The sum as one recorded op of the leaves of its parameters.  known : what it is, if it is.
+    """Return the sum as one recorded op of the leaves of its parameters.
 
-    Only by leaves that a recorder follows are there derivatives: what else f is given may leave the tape
-    on a worker, as it may anywhere.
+    known : the results, if they were computed before.  Only leaves that a recorder follows are
+    differentiated: other values may leave the tape on a worker without an error.
     """
     plan, places = planned(leaves), followed(leaves)
 
-    def op(*values: Array) -> tuple[Any, Callable[..., Any]]:
+    def sum_op(*values: Array) -> tuple[Any, Callable[..., Any]]:
         here = known or plan(f, data, params, values, places)
 
-        def pull(*cotangents: Array) -> list[Array | None]:
+        def pull_sum(*cotangents: Array) -> list[Array | None]:
             slopes = here.slopes
             if slopes is not None and recorders():
-                slopes = recorded(f, data, params, values, here)
+                slopes = record_slopes(f, data, params, values, here)
             if slopes is not None:
-                found, at = weighted(slopes, cotangents), here.places
+                found, at = weigh_slopes(slopes, cotangents), here.places
             else:
                 found, at = pulled_back(f, data, params, values, places, cotangents), places
             by_place = dict(zip(at, found, strict=True))
             return [by_place.get(i) for i in range(len(values))]
 
-        def forward(tangents: Sequence[Array | None]) -> Sequence[Array]:
+        def push_sum(tangents: Sequence[Array | None]) -> Sequence[Array]:
             if here.tangents is not None and all(map(operator.is_, tangents, here.tangents)):
                 return here.dy
-            push = functools.partial(pushed, f, len(params))
+            push = functools.partial(push_partition, f, len(params))
             found: list[Array] = evaluated(push, data, *with_tangents(params, values, tangents))
             return found
 
-        setattr(pull, FORWARD, forward)
-        return here.y, pull
+        setattr(pull_sum, FORWARD, push_sum)
+        return here.y, pull_sum
 
-    op.__name__ = getattr(f, "__name__", "map_sum")
-    return custom_gradient(op)(*leaves)
+    sum_op.__name__ = getattr(f, "__name__", "map_sum")
+    return custom_gradient(sum_op)(*leaves)
 
 
 def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
-    """How to compute a sum: with what the recorders that follow its leaves will ask for.
+    """Choose the function that computes a sum with the derivatives that the recorders will ask for.
 
     A tape alone asks for gradients; an accumulator for tangents; a tape inside an accumulator, as in a
-    product with the Hessian, for both and the gradients' tangents.  slopes : ask for gradients, too.
+    product with the Hessian, for both and the gradients' tangents.  slopes : also compute gradients.
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
     if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
-        return with_slopes
+        return sum_with_slopes
     if not followers or not isinstance(followers[0], ForwardPass) or len(followers) > 2:
-        return plain
+        return sum_alone
     tangents = [followers[0].tangent(current(x)[0]) for x in leaves]
     given = [t for t in tangents if t is not None]
     if any(map(is_followed, given)) or any(map(is_mapped, [*leaves, *given])):
-        return plain
-    return functools.partial(moving, tangents, slopes or isinstance(followers[-1], Recording))
+        return sum_alone
+    return functools.partial(
+        sum_with_tangents, tangents, slopes or isinstance(followers[-1], Recording)
+    )
 
 
-def plain(
+def sum_alone(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
     places: Sequence[int],
 ) -> Found:  # fmt: skip
-    """A sum alone."""
-    return Found(run(f, data, params, values, ()).y)
+    return Found(run_sum(f, data, params, values, ()).y)
 
 
-def with_slopes(
+def sum_with_slopes(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
     places: Sequence[int],
 ) -> Found:  # fmt: skip
-    """A sum, and the gradients of scalars."""
-    part = run(f, data, params, values, places)
+    part = run_sum(f, data, params, values, places)
     return Found(part.y, part.slopes, places=places)
 
 
-def moving(
+def sum_with_tangents(
     tangents: Sequence[Array | None], slopes: bool, f: Callable[..., Any], data: Partitions,
     params: tuple[Any, ...], values: Sequence[Array], places: Sequence[int],
 ) -> Found:  # fmt: skip
-    """A sum with its tangents; slopes : and with the gradients of scalars, and theirs."""
-    move = functools.partial(moved, f, len(params), tuple(places) if slopes else None)
-    found = run(move, data, *with_tangents(params, values, tangents), ()).y
+    """Compute a sum with its tangents; slopes : also the gradients of scalars with theirs."""
+    move = functools.partial(move_partition, f, len(params), tuple(places) if slopes else None)
+    found = run_sum(move, data, *with_tangents(params, values, tangents), ()).y
     slopes_found = found["slopes"] or None
     return Found(found["y"], slopes_found, tangents, found["dy"], found["dslopes"], places)
 
@@ -272,19 +273,19 @@ def moving(
 def with_tangents(
     params: tuple[Any, ...], values: Sequence[Array], tangents: Sequence[Array | None]
 ) -> tuple[tuple[Any, ...], list[Array]]:
-    """Parameters with the tangents of their differentiable leaves as a last one, and all leaves."""
+    """Append the tangents of the differentiable leaves as a last parameter; also return all leaves."""
     some = [t for t, x in zip(tangents, values, strict=True) if differentiable(x)]
     return (*params, some), [*values, *(t for t in some if t is not None)]
 
 
-def recorded(
+def record_slopes(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
     found: Found,
 ) -> list[list[Array]] | None:  # fmt: skip
-    """The slopes as recorded values, whose tangents are known; None where these are not."""
+    """Return the slopes as recorded values with known tangents; None if the tangents are unknown."""
     if found.tangents is None or found.slopes is None:
         return None
-    slope = functools.partial(sloped, f, len(params), tuple(found.places))
+    slope = functools.partial(slope_partition, f, len(params), tuple(found.places))
     known = Found(found.slopes, None, found.tangents, nest.leaves(found.dslopes))
     slopes: list[list[Array]] = evaluated(slope, data, params, values, known)
     return slopes
@@ -294,14 +295,14 @@ def pulled_back(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
     places: Sequence[int], cotangents: Sequence[Array],
 ) -> list[Array]:  # fmt: skip
-    """The cotangents of the leaves at some places: again a sum over the partitions."""
-    back = functools.partial(pulled, f, len(params), tuple(places))
+    """Return the cotangents of the leaves at some indices: again a sum over the partitions."""
+    back = functools.partial(pull_partition, f, len(params), tuple(places))
     found: list[Array] = evaluated(back, data, (*params, list(cotangents)), [*leaves, *cotangents])
     return found
 
 
-def weighted(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
-    """The cotangents of leaves, from the gradients of scalars that were computed ahead."""
+def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
+    """Return the cotangents of leaves, from gradients of scalars that were computed with the sum."""
     rows = [
         [astype(slope * g, slope.dtype) for slope in row]
         for row, g in zip(slopes, cotangents, strict=True)
@@ -309,13 +310,13 @@ def weighted(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> 
     return sums(rows)
 
 
-def run(
+def run_sum(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
     ahead: Sequence[int],
 ) -> Any:  # fmt: skip
-    """The sum, computed, with the gradients of scalars with respect to the leaves at some places.
+    """Compute the sum, and the gradients of scalars with respect to the leaves at the indices ``ahead``.
 
-    Hidden axes of the leaves are those of the results.
+    The results get the hidden axes of the leaves.
     """
     check_blocks(f, data)
     message = Message(f, params, leaves)
@@ -325,22 +326,22 @@ def run(
     if not message.axis_ids:
         return part
     results = [wrap(Batched(current(y)[1], message.axis_ids)) for y in nest.leaves(part.y)]
-    return part._replace(y=nest.pack(part.y, results))
+    return part._replace(y=nest.pack_nesting(part.y, results))
 
 
 # --- parameters ---------------------------------------------------------------------------------------
 def followed(leaves: Sequence[Array]) -> list[int]:
-    """The places of the differentiable leaves that a recorder follows, and of Variables."""
+    """Return the indices of the differentiable leaves that a recorder follows, and of Variables."""
     return [
         i for i, x in enumerate(leaves)
         if differentiable(x) and (isinstance(x, Variable) or is_followed(x))
     ]  # fmt: skip
 
 
-def chosen(
+def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
-    """The leaves, the places of those to differentiate, and how their gradients are put together."""
+    """Return the leaves, the indices of those to differentiate, and a function to pack gradients."""
     leaves, skeleton, places = taken_apart(params)
     trees = []
     for n in positions("value_and_grad", argnums, len(params)):
@@ -349,14 +350,14 @@ def chosen(
             [places[id(v)] for v in p.trainable_variables] if isinstance(p, Module) else p
             for p in parts
         ]
-        trees.append(nest.pack([skeleton[n]], shape)[0])
+        trees.append(nest.pack_nesting([skeleton[n]], shape)[0])
     wanted = nest.leaves(trees)
     for leaf in wanted:
         x = leaves[leaf.index] if isinstance(leaf, Place) else leaf
         if not isinstance(x, Array) or not differentiable(x):
             raise TypeError(
                 f"value_and_grad: only floating-point Arrays and Modules have gradients, got "
-                f"{describe(x)}{nest.place_of(leaf, trees)} [at {user_line()}]"
+                f"{describe(x)}{nest.place_in_nesting(leaf, trees)} [at {user_line()}]"
             )
     if not wanted:
         raise ValueError(
@@ -365,17 +366,16 @@ def chosen(
         )
     at = list(dict.fromkeys(leaf.index for leaf in wanted))  # Modules may share Variables
 
-    def pack(found: Sequence[Array]) -> Any:
+    def pack_gradients(found: Sequence[Array]) -> Any:
         by_place = dict(zip(at, found, strict=True))
-        packed = nest.pack(trees, [by_place[leaf.index] for leaf in wanted])
+        packed = nest.pack_nesting(trees, [by_place[leaf.index] for leaf in wanted])
         return packed[0] if isinstance(argnums, int) else tuple(packed)
 
-    return leaves, at, pack
+    return leaves, at, pack_gradients
 
 
 # --- checks -------------------------------------------------------------------------------------------
-def check(f: Any, data: Any, caller: str) -> None:
-    """TypeError for what is no function, or no partitions."""
+def check_arguments(f: Any, data: Any, caller: str) -> None:
     if not callable(f):
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
     if not isinstance(data, Partitions):
@@ -385,18 +385,17 @@ def check(f: Any, data: Any, caller: str) -> None:
 
 
 def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
-    """TypeError for Arrays among the blocks that a tape follows, or a vmap maps."""
+    """Raise TypeError for Arrays among the blocks that a tape follows, or a vmap maps."""
     for x in data._arrays:
         if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
             raise TypeError(
-                f"{name_of(f)}: a block is {describe(x)}, a Variable or what a tape follows or vmap "
-                f"maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
+                f"{function_label(f)}: a block is {describe(x)}, a Variable or what a tape follows or "
+                f"vmap maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
                 "stop_gradient it"
             )
 
 
 def check_loss(y: Any) -> None:
-    """TypeError or ValueError unless a loss is one real Array of shape ()."""
     if not isinstance(y, Array) or y.dtype.kind != "f":
         raise TypeError(
             f"value_and_grad: the function must give one real floating-point Array, got {describe(y)} "

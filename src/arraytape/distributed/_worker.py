@@ -1,7 +1,7 @@
-"""What runs on a worker: a user's function on one partition, and sums of what it gave.
+"""The tasks of workers: a user's function on one partition, its derivatives, and sums of its results.
 
-No tape outlives a task: a pass back runs the function again, so that nothing is pinned on a worker, and
-losing one costs computing time only.
+No tape outlives a task: a backward pass runs the function again.  So no data is pinned on a worker, and
+the loss of a worker costs computing time only.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .._version import __version__
 from ..functional.vmap import vmap
 from ..ops.creation_functions import copied
 from ..variable import Variable
-from ._errors import annotate, name_of
-from ._message import Message, as_array, as_arrays, leaves_of
+from ._errors import annotate, function_label
+from ._message import Message, block_as_array, block_as_arrays, parameter_leaves
 
 ZERO = UnconnectedGradients.ZERO
-WIDE = 8  # bytes of the default integers
-SCALARS = 4  # results of shape () whose gradients are worth computing beside them
+DEFAULT_INTEGER = 8  # bytes
+SCALARS = 4  # the greatest number of scalar results whose gradients are computed with them
 
 
 class Part(NamedTuple):
-    """What one partition, or the sum of several, gave.
+    """The result of one partition, or the sum of several.
 
-    y : a nesting of Arrays.  slopes : for each of its Arrays the gradients of the differentiable leaves
-    of the parameters, None where these were not asked for.  first : the first partition in it.
+    y : a nesting of Arrays.  slopes : for each Array of y the gradients with respect to leaves of the
+    parameters; None if they were not asked for.  first : the index of the first partition.
     """
 
     y: Any
@@ -48,16 +48,17 @@ class Part(NamedTuple):
 
 
 class OnlyParameters(Bystander):
-    """It refuses to read Variables that are older than the task, which are no parameters.
+    """A recorder that refuses reads of Variables which are older than the task, thus no parameters.
 
-    Those that f closes over do not come so far, but a function of a module is imported by its name.
+    Variables that f closes over are refused by the pickler, but not those of f's module, which workers
+    import by name.
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.first = name, new_tid()
 
-    def accessed(self, variable: Any, /) -> None:
-        """TypeError for what was there before."""
+    def accessed(self, variable: Variable, /) -> None:
+        """Raise TypeError for a Variable that is older than the task."""
         if variable._current_id() < self.first:
             raise TypeError(
                 f"{self.name}: the function uses {describe(variable)} of a module [at {user_line()}]; "
@@ -66,14 +67,16 @@ class OnlyParameters(Bystander):
             )
 
 
-def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any) -> Part:
-    """A user's function on one partition.
+def run_partition(
+    index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any
+) -> Part:
+    """Run a user's function on one partition.
 
-    ahead : the places of the leaves with respect to which scalars are differentiated with it.
+    ahead : the indices of the leaves with respect to which scalar results are differentiated at once.
     """
     try:
-        arrays = tuple(map(as_arrays, blocks))
-        # The name keeps it: a stack drops recorders that nothing else refers to.
+        arrays = tuple(map(block_as_arrays, blocks))
+        # The variable keeps the recorder alive: a stack drops recorders without other references.
         reads = OnlyParameters(message.name)
         with only_recorders(reads), Setting(ACTIVE, ()), Setting(ALL_NAMES, True):
             if message.version != __version__:
@@ -81,21 +84,25 @@ def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks:
                     f"{message.name}: the driver has arraytape {message.version}, and this worker "
                     f"{__version__}: install the same version everywhere"
                 )
-            return Part(*called(message, ahead, arrays), index)
+            return Part(*call_on_values(message, ahead, arrays), index)
     except Exception as error:
         annotate(error, index, count, blocks)
         raise
 
 
-def called(message: Message, ahead: Sequence[int], blocks: Sequence[Any]) -> tuple[Any, Any]:
-    """The results, with a leading axis for each of the message's hidden ones, and the slopes."""
+def call_on_values(
+    message: Message, ahead: Sequence[int], blocks: Sequence[Any]
+) -> tuple[Any, Any]:
+    """Return the results, with a leading axis for each hidden axis of the message, and the slopes."""
     slopes: list[Any] = []
 
     def on_values(values: list[Any]) -> Any:
         f, params, leaves = message.open(values)
         before = [(x, x._data) for x in leaves if isinstance(x, Variable)]
         if ahead:
-            y, found = with_slopes(message.name, f, params, [leaves[i] for i in ahead], blocks)
+            y, found = result_with_slopes(
+                message.name, f, params, [leaves[i] for i in ahead], blocks
+            )
             slopes.append(found)
         else:
             y = results_of(message.name, f(*params, *blocks))
@@ -111,12 +118,12 @@ def called(message: Message, ahead: Sequence[int], blocks: Sequence[Any]) -> tup
     mapped: Callable[..., Any] = on_values
     for axis_id in reversed(message.axis_ids):
         mapped = vmap(mapped, in_axes=([0 if axis_id in axes else None for axes in message.axes],))
-    y = mapped([as_array(x) for x in message.values])
+    y = mapped([block_as_array(x) for x in message.values])
     return y, slopes[0] if slopes else None
 
 
 def results_of(name: str, y: Any) -> Any:
-    """The nesting that f gave, with numbers as Arrays; TypeError for anything else."""
+    """Return f's result with numbers converted to Arrays; raise TypeError for anything else in it."""
     leaves = []
     for leaf in nest.leaves(y):
         if isinstance(leaf, bool | np.bool_) or not isinstance(
@@ -124,15 +131,17 @@ def results_of(name: str, y: Any) -> Any:
         ):
             raise TypeError(
                 f"{name}: the function must give Arrays and numbers, which can be summed, got "
-                f"{describe(leaf)}{nest.place_of(leaf, y)}"
+                f"{describe(leaf)}{nest.place_in_nesting(leaf, y)}"
             )
-        leaves.append(counted(leaf if isinstance(leaf, Array) else namespace().asarray(leaf)))
-    return nest.pack(y, leaves)
+        leaves.append(
+            widen_integers(leaf if isinstance(leaf, Array) else namespace().asarray(leaf))
+        )
+    return nest.pack_nesting(y, leaves)
 
 
-def counted(x: Array) -> Array:
-    """Small integers as those of the default width, in which ``sum`` adds them, too."""
-    if x.dtype.kind not in "iu" or x.dtype.itemsize >= WIDE:
+def widen_integers(x: Array) -> Array:
+    """Cast small integers to the default width, in which ``sum`` adds them, too."""
+    if x.dtype.kind not in "iu" or x.dtype.itemsize >= DEFAULT_INTEGER:
         return x
     xp = namespace()
     found: Array = xp.astype(x, xp.int64 if x.dtype.kind == "i" else xp.uint64)
@@ -140,18 +149,18 @@ def counted(x: Array) -> Array:
 
 
 # --- derivatives --------------------------------------------------------------------------------------
-def with_slopes(
+def result_with_slopes(
     name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
     blocks: Sequence[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The results, and the gradients of each where they are few scalars."""
+    """Return the results, and the gradients of each if they are few scalars, else None."""
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
         y = results_of(name, f(*params, *blocks))
     parts = nest.leaves(y)
     if len(parts) > SCALARS or any(part.shape != () or part.dtype.kind == "c" for part in parts):
         return y, None
-    tape._recording.frugal = True  # a worker gives freed memory back
+    tape._recording.frugal = True  # a worker returns freed memory to the system at once
     tape._recording.persistent = sum(map(differentiable, parts)) > 1
     return y, [
         tape.gradient(part, wanted, unconnected_gradients=ZERO)
@@ -161,17 +170,20 @@ def with_slopes(
     ]
 
 
-def pulled(f: Callable[..., Any], count: int, places: Sequence[int], *args: Any) -> list[Array]:
-    """The cotangents of the leaves at some places of f's parameters, from those of its results.
+def pull_partition(
+    f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
+) -> list[Array]:
+    """Return the cotangents of some leaves of f's parameters, from those of its results.
 
-    args : f's parameters, a list with a cotangent for each Array that f gives, and the blocks.
+    places : the indices of the leaves.  args : ``count`` parameters of f, a list with a cotangent for
+    each Array of f's result, and the blocks.
     """
     given, leaves = renewed(args[:count])
     wanted = [leaves[i] for i in places]
     cotangents, blocks = args[count], args[count + 1 :]
     with GradientTape(watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
-        y = nest.leaves(results_of(name_of(f), f(*given, *blocks)))
+        y = nest.leaves(results_of(function_label(f), f(*given, *blocks)))
     smooth = [(part, g) for part, g in zip(y, cotangents, strict=True) if differentiable(part)]
     found: list[Array] = tape.gradient(
         [part for part, _ in smooth], wanted, [g for _, g in smooth], unconnected_gradients=ZERO
@@ -179,74 +191,75 @@ def pulled(f: Callable[..., Any], count: int, places: Sequence[int], *args: Any)
     return found
 
 
-def sloped(
+def slope_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[list[Array]]:
-    """The gradients of each scalar that f gives, by the leaves at some places of its parameters.
+    """Return the gradients of each scalar result of f with respect to some leaves of its parameters.
 
-    args : f's parameters, and the blocks.
+    places : the indices of the leaves.  args : ``count`` parameters of f, and the blocks.
     """
     given, leaves = renewed(args[:count])
     wanted = [leaves[i] for i in places]
-    found: list[list[Array]] = with_slopes(name_of(f), f, tuple(given), wanted, args[count:])[1]
+    found: list[list[Array]] = result_with_slopes(
+        function_label(f), f, tuple(given), wanted, args[count:]
+    )[1]
     return found
 
 
-def moved(
+def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
-    """The results, with their tangents; if asked for also the gradients of scalars, and theirs.
+    """Return f's results with their tangents, optionally also the gradients of scalars with theirs.
 
-    places : of the leaves for gradients, None for none.  args : as of ``pushed``.
+    places : the indices of the leaves for gradients; None: no gradients.  args : see ``push_partition``.
     """
     given, leaves = renewed(args[:count])
     blocks = args[count + 1 :]
-    with along(leaves, args[count]) as accumulator:
+    with forward_along(leaves, args[count]) as accumulator:
         if places is not None:
             wanted = [leaves[i] for i in places]
-            y, found = with_slopes(name_of(f), f, tuple(given), wanted, blocks)
+            y, found = result_with_slopes(function_label(f), f, tuple(given), wanted, blocks)
         else:
-            y, found = results_of(name_of(f), f(*given, *blocks)), None
+            y, found = results_of(function_label(f), f(*given, *blocks)), None
     dy = accumulator.jvp(nest.leaves(y), ZERO)
     try:
         moving = accumulator.jvp(found or [], ZERO)
-    except LookupError:  # an op has no second derivative: an error where one is asked for
+    except LookupError:  # an op has no second derivative: an error only if it is needed
         found = moving = []
     return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
 
 
-def pushed(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
-    """The tangents of f's results, from those of the differentiable leaves of its parameters.
+def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
+    """Return the tangents of f's results, from those of the differentiable leaves of its parameters.
 
-    args : f's parameters, a list with a tangent, or None, for each such leaf, and the blocks.
+    args : ``count`` parameters of f, a list with a tangent or None for each such leaf, and the blocks.
     """
     given, leaves = renewed(args[:count])
-    with along(leaves, args[count]) as accumulator:
-        y = nest.leaves(results_of(name_of(f), f(*given, *args[count + 1 :])))
+    with forward_along(leaves, args[count]) as accumulator:
+        y = nest.leaves(results_of(function_label(f), f(*given, *args[count + 1 :])))
     found: list[Array] = accumulator.jvp(y, ZERO)
     return found
 
 
-def along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
-    """Forward mode along tangents of the differentiable leaves; None stands for one of 0."""
+def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
+    """Return an accumulator for the tangents of the differentiable leaves; None: a tangent of 0."""
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
     return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")
 
 
 def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
-    """Parameters with copies of their Arrays, and their leaves.
+    """Copy the Arrays among parameters; return the parameters and their leaves.
 
-    Copies, since one value must not mean two variables where derivatives nest.
+    Without a copy one value could be two variables of nested derivatives.
     """
     fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
-    given = nest.pack(list(params), fresh)
-    return given, leaves_of(given)
+    given = nest.pack_nesting(list(params), fresh)
+    return given, parameter_leaves(given)
 
 
 # --- sums ---------------------------------------------------------------------------------------------
-def added(name: str, parts: Sequence[Part]) -> Part:
-    """The sum of what partitions gave, from the left."""
+def add_parts(name: str, parts: Sequence[Part]) -> Part:
     first, *rest = parts
     columns = [nest.leaves(first.y)]
     for part in rest:
@@ -259,7 +272,7 @@ def added(name: str, parts: Sequence[Part]) -> Part:
                 raise differ(name, first, part, f"shapes {a.shape} and {b.shape}")
             if {a.dtype.kind, b.dtype.kind} == {"c", "f"}:
                 raise differ(name, first, part, f"dtypes {a.dtype} and {b.dtype}")
-    y = nest.pack(first.y, sums(columns))
+    y = nest.pack_nesting(first.y, sums(columns))
     if any(part.slopes is None for part in parts):
         return Part(y, None, first.first)
     rows = [part.slopes or [] for part in parts]
@@ -267,16 +280,24 @@ def added(name: str, parts: Sequence[Part]) -> Part:
 
 
 def sums(columns: Sequence[Sequence[Array]]) -> list[Array]:
-    """Arrays at the same place, added in order."""
+    """Add the Arrays at the same index of each column, in order."""
     return [functools.reduce(operator.add, parts) for parts in zip(*columns, strict=True)]
 
 
 def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
-    """The error for partitions whose results cannot be summed."""
+    """Return the error for partitions whose results cannot be summed."""
     return ValueError(
         f"{name}: partitions {a.first} and {b.first} give different results: {how}; what is to be "
         "summed has one nesting, the same shapes, and one kind of numbers for all of them"
     )
 
 
-__all__ = ["Part", "added", "moved", "pulled", "pushed", "run", "sloped"]
+__all__ = [
+    "Part",
+    "add_parts",
+    "move_partition",
+    "pull_partition",
+    "push_partition",
+    "run_partition",
+    "slope_partition",
+]

@@ -433,7 +433,7 @@ def jacobian_of(
             result_again().check(caller, result_slope)
         if inputs.kinds is not None:
             rows = [inputs.gradient(row) for row in rows]
-        found = nest.pack(run.value, rows)
+        found = nest.pack_nesting(run.value, rows)
         return (found, inputs.value(run.aux)) if has_aux else found
 
     return jacobian_of_call

@@ -87,7 +87,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
                 x if isinstance(leaf, np.ndarray | Array) else x[()]
                 for x, leaf in zip(found, leaves, strict=True)
             ]
-        return nest.pack(tree, found)
+        return nest.pack_nesting(tree, found)
 
     return flat, unravel
 
@@ -101,7 +101,7 @@ def check_leaf(leaf: Any, tree: Any) -> str:
     if kind not in ("f", "c"):
         raise TypeError(
             f"ravel: takes floating-point Arrays, NumPy arrays and floats, got {describe(leaf)}"
-            f"{nest.place_of(leaf, tree)}; leave it out of the nesting [at {user_line()}]"
+            f"{nest.place_in_nesting(leaf, tree)}; leave it out of the nesting [at {user_line()}]"
         )
     return str(kind)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
 from .._array.array import namespace
-from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk
+from .._array.paths import GETITEM, IMAG, PICK, READ_ONLY, REAL, Path, walk_path
 from .._record.op import Op
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
@@ -110,7 +110,7 @@ class IndexSets:
         """What stands at one place, with broadcasting."""
         parts = [self.sets(tid) for tid in inputs_of(record) if tid in self.held]
         shape = (
-            plan.layout_of(record, "y")[0]
+            plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"
             else None
         )
@@ -121,7 +121,8 @@ class IndexSets:
         """The shapes of the operands, () for what a record has not kept."""
         return [
             self.sets(tid).shape if tid in self.held
-            else tuple(getattr(plan.kept(record, name), "shape", ())) if plan.keeps(name) else ()
+            else tuple(getattr(plan.kept_value(record, name), "shape", ()))
+            if plan.keeps_value(name) else ()
             for tid, name in zip(inputs_in_place(plan, record), plan.op.inputs, strict=True)
         ]  # fmt: skip
 
@@ -162,7 +163,7 @@ class IndexSets:
             if sizes.keys() >= {*result}:
                 shape = (*stack, *[sizes[d] for d in result])
             else:
-                told = plan.layout_of(record, y)[0]
+                told = plan.result_layout(record, y)[0]
                 shape = shape_of_result(plan, record, shapes[0]) if told is None else tuple(told)
             parts = []
             for tid, own, core in zip(inputs_in_place(plan, record), stacks, cores, strict=True):
@@ -179,12 +180,12 @@ class IndexSets:
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
         shapes = (
-            [tuple(shape) for shape in plan.kept(record, f"shape {op.inputs[0]}")]
+            [tuple(shape) for shape in plan.kept_value(record, f"shape {op.inputs[0]}")]
             if op.variadic
             else [self.sets(record[2]).shape]
         )
-        parameters = plan.parameters(record)
-        extra = [host(plan.kept(record, name)) for name in op.inputs[1:]]
+        parameters = plan.kept_parameters(record)
+        extra = [host(plan.kept_value(record, name)) for name in op.inputs[1:]]
         ends = itertools.accumulate([math.prod(shape) for shape in shapes], initial=1)
         numbered = [
             xp.asarray(
@@ -209,9 +210,9 @@ class IndexSets:
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
         """Elements added at a key of zeros."""
-        x, shape = self.sets(record[2]), tuple(plan.kept(record, "shape"))
+        x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
-        at = np.broadcast_to(numbers[host_key(plan.kept(record, "key"))], x.shape).reshape(-1)
+        at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
     def products(self, plan: Plan, record: Record) -> Sets:
@@ -221,7 +222,7 @@ class IndexSets:
             for name in ("first", "second")
         ]
         factors = [
-            self.sets(tid) if tid in self.held else host(plan.kept(record, name))
+            self.sets(tid) if tid in self.held else host(plan.kept_value(record, name))
             for tid, name in zip(record[2:4], ("x1", "x2"), strict=True)
         ]
         first, second = (
@@ -302,9 +303,9 @@ def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
 
 def parameter(plan: Plan, record: Record, name: str) -> Any:
     """A parameter of an op, where its records have it."""
-    if not plan.keeps(name):
+    if not plan.keeps_value(name):
         raise Unknown
-    return plan.kept(record, name)
+    return plan.kept_value(record, name)
 
 
 def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
@@ -312,8 +313,8 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
     op = plan.op
     if len(op.inputs) > 1 or op.public is None:
         raise Unknown
-    x = namespace().zeros(shape, dtype=plan.layout_of(record, "x")[1], device="cpu")
-    return tuple(op.public(x, **plan.parameters(record)).shape)
+    x = namespace().zeros(shape, dtype=plan.result_layout(record, "x")[1], device="cpu")
+    return tuple(op.public(x, **plan.kept_parameters(record)).shape)
 
 
 # --- sparse matrices of sets --------------------------------------------------------------------------
@@ -422,7 +423,7 @@ def walked(shape: Size, path: Path) -> Any:
         raise Unknown
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
     steps = tuple(step for step in path if step[0] not in IN_PLACE)
-    return np.asarray(walk(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
+    return np.asarray(walk_path(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from .._storage.storage import storage_of
 from .._tape.arguments import differentiable, left_in
 from .._tape.tape import GradientTape
 from .._util import nest
-from .._util.errors import describe, see, shown, user_line
+from .._util.errors import describe, see, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray, copied
 
@@ -53,7 +53,7 @@ class Inputs:
         for n in taken:
             parts, found = taken_in(caller, n, args[n], holes)
             kinds += found
-            several[n] = nest.pack(args[n], parts)
+            several[n] = nest.pack_nesting(args[n], parts)
         self.args = tuple(several)
         chosen = tuple([several[n] for n in taken])
         self.chosen = chosen[0] if isinstance(argnums, int) else chosen
@@ -64,7 +64,7 @@ class Inputs:
         if self.kinds is None:
             return found
         pairs = zip(nest.leaves(found), self.kinds, strict=True)
-        return nest.pack(found, [given_out(x, kind) for x, kind in pairs])
+        return nest.pack_nesting(found, [given_out(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
         """A result of the function: NumPy's where every leaf of ``chosen`` was."""
@@ -85,7 +85,7 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
     for n in [argnums] if isinstance(argnums, int) else argnums:
         if not isinstance(n, int) or isinstance(n, bool):
             raise TypeError(
-                f"{caller}: argnums must be an int or a sequence of ints, got {shown(n)} "
+                f"{caller}: argnums must be an int or a sequence of ints, got {short_repr(n)} "
                 f"[at {user_line()}]"
             )
         if not -count <= n < count:
@@ -96,7 +96,7 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
         taken.append(n % count)
     if len(set(taken)) < len(taken):
         raise ValueError(
-            f"{caller}: argnums {shown(argnums)} name an argument twice [at {user_line()}]"
+            f"{caller}: argnums {short_repr(argnums)} name an argument twice [at {user_line()}]"
         )
     return taken
 
@@ -132,7 +132,8 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
     if isinstance(leaf, np.ndarray):
         if type(leaf) not in (np.ndarray, np.memmap):
             raise TypeError(
-                f"{caller}: argument {n} is {describe(leaf)}{nest.place_of(leaf, arg)}, of a class "
+                f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}, "
+                "of a class "
                 "whose meaning beside its numbers would be lost: give np.asarray of it "
                 f"[at {user_line()}]"
             )
@@ -143,12 +144,13 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
         is_bool = isinstance(leaf, bool | np.bool)
         way_out = "give it as another argument" if is_bool else f"write {leaf}.0, or float() of it"
         raise TypeError(
-            f"{caller}: argument {n} is {describe(leaf)}{nest.place_of(leaf, arg)}: only real and "
+            f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}: only "
+            "real and "
             f"complex floating-point numbers have derivatives; {way_out} [at {user_line()}]"
         )
     raise TypeError(
         f"{caller}: the argument {n} must be an Array, a NumPy array or a float, or a nesting of these, "
-        f"got {describe(leaf)}{nest.place_of(leaf, arg)} [at {user_line()}]"
+        f"got {describe(leaf)}{nest.place_in_nesting(leaf, arg)} [at {user_line()}]"
     )
 
 
@@ -160,7 +162,7 @@ def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
         inexact = isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc"
         return asarray(leaf, copy=True) if number or inexact else leaf
 
-    return tuple([nest.pack(x, [as_array(leaf) for leaf in nest.leaves(x)]) for x in args])
+    return tuple([nest.pack_nesting(x, [as_array(leaf) for leaf in nest.leaves(x)]) for x in args])
 
 
 # --- on the way out -----------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ def in_numpy(value: Any) -> Any:
     for leaf in nest.leaves(value):
         data = numpy_data(leaf) if type(leaf) is Array else None
         found.append(leaf if data is None else data[()])
-    return nest.pack(value, found)
+    return nest.pack_nesting(value, found)
 
 
 def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
@@ -268,7 +270,7 @@ def checked_arrays(
         if not isinstance(leaf, Array):
             raise TypeError(
                 f"{caller}: the {what} must be an Array or a nesting of Arrays, got {describe(leaf)}"
-                f"{nest.place_of(leaf, value)} [at {user_line()}]{exit_in(records)}"
+                f"{nest.place_in_nesting(leaf, value)} [at {user_line()}]{exit_in(records)}"
             )
     return found
 

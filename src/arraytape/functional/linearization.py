@@ -12,17 +12,17 @@ from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.batched_data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
-from .._tape.arguments import UnconnectedGradients, differentiable, filled
-from .._tape.differentiation import Differentiation, has_nan
+from .._tape.arguments import UnconnectedGradients, differentiable, filled_like
+from .._tape.differentiation import Differentiation, gradient_has_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
-    jacobian,
+    batched_seeds,
+    compute_jacobian,
     lacks_batched_form,
     largest_of,
     rows_at_once,
     rows_in,
-    seeds,
-    unit,
+    unit_seed,
 )
 from .._tape.tape import GradientTape
 from .._util import nest
@@ -71,7 +71,7 @@ class Linearization:
     # --- one direction ----------------------------------------------------------------------------
     def pull(self, cotangent: Any) -> Any:
         """The gradients of a cotangent of the value, in the nesting of what is differentiated."""
-        y = nest.pack(self.value, self.results)
+        y = nest.pack_nesting(self.value, self.results)
         return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)
 
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
@@ -82,14 +82,15 @@ class Linearization:
         recording = self.recording
         request = Differentiation(recording, self.results, self.arrays)
         with recording.paused():
-            return request.answers(request.run(cotangents, picks=True), zero=True)
+            return request.answers(request.run_pass(cotangents, picks=True), zero=True)
 
     def push(self, tangents: Tangents) -> list[Array]:
         """The derivative of each result along tangents of the inputs."""
         found = self.pushed_tangents(tangents)
         self.report_exits(tangents, found)
         return [
-            filled("zeros", y) if t is None else t for y, t in zip(self.results, found, strict=True)
+            filled_like("zeros", y) if t is None else t
+            for y, t in zip(self.results, found, strict=True)
         ]
 
     def pushed_tangents(self, tangents: Tangents) -> list[Array | None]:
@@ -104,7 +105,7 @@ class Linearization:
             for record in self.recording.records:
                 if concerns(forward, record):
                     forward.record(record)
-            return [forward.derivative(y) for y in self.results]
+            return [forward.tangent_of_target(y) for y in self.results]
 
     def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
         """LostGradientError where a derivative lacks what left the tape."""
@@ -159,7 +160,9 @@ class Linearization:
     def by_rows(self, chunk_size: int | None) -> list[Any]:
         """For each result its Jacobian in the nesting of what is differentiated, by reverse mode."""
         sources = self.inputs.chosen
-        return [jacobian(self.recording, y, sources, ZERO, chunk_size) for y in self.results]
+        return [
+            compute_jacobian(self.recording, y, sources, ZERO, chunk_size) for y in self.results
+        ]
 
     def by_columns(self, chunk_size: int | None) -> list[Any]:
         """As ``by_rows``, by forward mode.
@@ -167,10 +170,10 @@ class Linearization:
         By reverse mode after all where there is a NaN: its guard tells those that are none.
         """
         columns = [self.columns_of(at, chunk_size) for at in range(len(self.arrays))]
-        if any(has_nan(part) for column in columns for part in column):
+        if any(gradient_has_nan(part) for column in columns for part in column):
             return self.by_rows(chunk_size)
         return [
-            nest.pack(self.inputs.chosen, [column[i] for column in columns])
+            nest.pack_nesting(self.inputs.chosen, [column[i] for column in columns])
             for i in range(len(self.results))
         ]
 
@@ -181,7 +184,8 @@ class Linearization:
         shapes = [tuple(y.shape) + tuple(x.shape) for y in self.results]
         if not x.size:
             return [
-                filled("zeros", y, shape) for y, shape in zip(self.results, shapes, strict=True)
+                filled_like("zeros", y, shape)
+                for y, shape in zip(self.results, shapes, strict=True)
             ]
         columns = [
             xp.reshape(xp.moveaxis(part, 0, -1), shape, copy=True)
@@ -202,14 +206,16 @@ class Linearization:
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
-        single = [self.push(self.moving(at, unit(self.arrays[at], i, 1))) for i in range(rows)]
+        single = [self.push(self.moving(at, unit_seed(self.arrays[at], i, 1))) for i in range(rows)]
         return [xp.stack(parts) for parts in zip(*single, strict=True)]
 
     def many(self, at: int, start: int, stop: int) -> list[Array]:
         """The derivatives along some unit vectors of one input, in one pass."""
         axis_id = new_axis_id()
         with active(axis_id):
-            found = self.push(self.moving(at, seeds(self.arrays[at], axis_id, start, stop, 1)))
+            found = self.push(
+                self.moving(at, batched_seeds(self.arrays[at], axis_id, start, stop, 1))
+            )
             return [rows_in(part, axis_id, stop - start) for part in found]
 
     def moving(self, at: int, tangent: Array) -> Tangents:

@@ -205,7 +205,7 @@ def linearize(
     def push(*tangents: Any) -> Any:
         given = nest.leaves_like(inputs.chosen, tangents, "tangents", numbers=True)
         moving = [tangent_of(x, t) for t, x in zip(given, run.arrays, strict=True)]
-        found = nest.pack(run.value, run.push(moving))
+        found = nest.pack_nesting(run.value, run.push(moving))
 
         def again() -> Again:
             return Again(without_aux(f, has_aux), given_again(primals), every, {})
@@ -382,9 +382,9 @@ def gauss_newton_product(
 
     if run.doubts:
         settle_doubts(run.doubts, caller, again, lambda: run.results, lambda v: pushed, moving)
-    y = nest.pack(run.value, run.results)
-    curved = pushed if loss is None else curvature(loss, y, nest.pack(y, pushed))
-    found = run.pull(nest.pack(y, curved))
+    y = nest.pack_nesting(run.value, run.results)
+    curved = pushed if loss is None else curvature(loss, y, nest.pack_nesting(y, pushed))
+    found = run.pull(nest.pack_nesting(y, curved))
     run.doubts.clear()  # those of the derivative along the tangents are settled
     return tuple(inputs.gradient(found))
 

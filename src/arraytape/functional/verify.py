@@ -84,7 +84,9 @@ class Again:
         """What the function gives at other values."""
         args, rest = list(self.args), iter(arrays)
         for n, leaves in zip(self.positions, self.leaves, strict=True):
-            args[n] = nest.pack(args[n], [None if x is None else next(rest) for x in leaves])
+            args[n] = nest.pack_nesting(
+                args[n], [None if x is None else next(rest) for x in leaves]
+            )
         y = self.f(*args, **self.keywords)
         return y if self.weights is None else inner(self.weights, nest.leaves(y))
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._storage.batched.batched_data import (
     active,
     axis_ids_of,
@@ -19,7 +19,7 @@ from .._storage.batched.batched_data import (
 )
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import concat, moveaxis
@@ -111,7 +111,7 @@ def vmap(
             axis_id = new_axis_id()
             with active(axis_id), recorders_around(axis_id):
                 entered = [enter(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)]
-                results = f(*nest.pack(list(args), entered), **keywords)
+                results = f(*nest.pack_nesting(list(args), entered), **keywords)
                 found = nest.leaves(results)
                 places = places_of(results, found)
                 left = [leave(y, at, axis_id, size) for y, at in zip(found, places, strict=True)]
@@ -131,7 +131,7 @@ def vmap(
                 parts[0] if at is None else concat(parts, axis=at)
                 for at, *parts in zip(places, *[left for _, left, _ in chunks], strict=True)
             ]
-        found = nest.pack(results, left)
+        found = nest.pack_nesting(results, left)
         return found if any(isinstance(x, Array) for x in leaves) else in_numpy(found)
 
     return mapped_call
@@ -159,7 +159,7 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
         entries = list(in_axes)
     else:
         raise ValueError(
-            f"vmap: in_axes {shown(in_axes)} is neither an integer nor one entry for each of "
+            f"vmap: in_axes {short_repr(in_axes)} is neither an integer nor one entry for each of "
             f"{len(args)} arguments [at {user_line()}]"
         )
     axes = []
@@ -173,7 +173,8 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     for axis in axes:
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
             raise ValueError(
-                f"vmap: an axis is an integer or None, got {shown(axis)} in in_axes [at {user_line()}]"
+                f"vmap: an axis is an integer or None, got {short_repr(axis)} in in_axes [at "
+                f"{user_line()}]"
             )
     return axes
 
@@ -214,7 +215,7 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
         if not isinstance(x, Array):
             return x
         tid, _ = current(x)
-        return wrap(without_gaps(keep(x), 0), tid, KEPT | x._state & SCALAR)
+        return wrap(without_gaps(keep_data(x), 0), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
     tid, data = current(first)
     apart = without_gaps(data, 1)
@@ -237,7 +238,7 @@ def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
         return y
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(
-            f"vmap: no axis {shown(axis)} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
+            f"vmap: no axis {short_repr(axis)} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
         )
     left: Array = unbatched(y, axis_id, size)
     return moveaxis(left, 0, axis) if axis % left.ndim else left

@@ -66,7 +66,7 @@ def isolate_problem(problem: Problem) -> None:
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
-    problem.y0, problem.ends, problem.points, problem.args = nest.pack(inputs, leaves)
+    problem.y0, problem.ends, problem.points, problem.args = nest.pack_nesting(inputs, leaves)
     problem.field.hide_calls = HiddenCalls(leaves)
 
 
@@ -194,7 +194,9 @@ def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
     """Return the arguments of f with ``leaves`` in place of the Arrays that have a derivative."""
     others = iter(leaves)
     given = nest.leaves(problem.args)
-    return nest.pack(problem.args, [next(others) if has_derivative(x) else x for x in given])
+    return nest.pack_nesting(
+        problem.args, [next(others) if has_derivative(x) else x for x in given]
+    )
 
 
 def has_derivative(x: Any) -> bool:

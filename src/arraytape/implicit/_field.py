@@ -17,7 +17,7 @@ from .._record.stack import only_recorders, recorders
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, describe, see, shown, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, see, short_repr, stacklevel, user_line
 from ._layouts import own_handles
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Field:
             return xp.asarray(value, dtype=dtype, device=self.device)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"odeint: f must give an Array or a list of Arrays and numbers, got {shown(value)} "
+                f"odeint: f must give an Array or a list of Arrays and numbers, got {short_repr(value)} "
                 f"[at {user_line()}]"
             ) from error
 
@@ -122,7 +122,7 @@ class Field:
 
 def own_arguments(args: Arguments) -> Any:
     """Return the further arguments with Arrays under private handles, which f may write to."""
-    return nest.pack(args, own_handles(nest.leaves(args))) if args else args
+    return nest.pack_nesting(args, own_handles(nest.leaves(args))) if args else args
 
 
 def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:

@@ -249,7 +249,7 @@ def fixed_point(
     }  # fmt: skip
 
     def fixed_point_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
-        before = layout.vector(nest.pack(layout.nesting, own_handles(nest.leaves(x))), "x")
+        before = layout.vector(nest.pack_nesting(layout.nesting, own_handles(nest.leaves(x))), "x")
         return before - layout.vector(g(x, *args), "the function's results")
 
     return solve_problem(
@@ -488,7 +488,7 @@ def solve_problem(
     leaves = nest.leaves(theta)
 
     def args_of(leaves: Sequence[Any]) -> Any:
-        return nest.pack(theta, list(leaves))
+        return nest.pack_nesting(theta, list(leaves))
 
     def of_root(v: Array, leaves: Sequence[Any]) -> Array:
         assert residual is not None
@@ -514,12 +514,14 @@ def solve_problem(
     def find_solution(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
         known = iter(starts)
         from_x0 = [next(known) if isinstance(x, Array) else x for x in nest.leaves(x0)]
-        begin = nest.pack(x0, from_x0)
+        begin = nest.pack_nesting(x0, from_x0)
         if solver is None:
             return default(numbers, layout.host_vector(begin))
         with only_recorders():
             found = solver(begin, *args_of(host))
-            return layout.host_vector(nest.pack(found, list(map(as_numpy, nest.leaves(found)))))
+            return layout.host_vector(
+                nest.pack_nesting(found, list(map(as_numpy, nest.leaves(found))))
+            )
 
     return layout.nested(solve_recorded(problem, start, leaves, find_solution), cast=True)
 

@@ -47,7 +47,7 @@ class Layout:
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
         self.name, self.what = name, what
         self.leaves = [self._leaf(x, nesting) for x in nest.leaves(nesting)]
-        self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
+        self.nesting = nest.pack_nesting(nesting, list(range(len(self.leaves))))
         self.dtype = np.result_type(
             np.float32, *[np.zeros((), x.dtype).real.dtype for x in self.leaves]
         )
@@ -65,7 +65,7 @@ class Layout:
         if not isinstance(x, Array | np.ndarray | np.generic) or kind not in tuple("fc"):
             raise TypeError(
                 f"{self.name}: {self.what} must be floating-point arrays or numbers, got {describe(x)}"
-                f"{nest.place_of(x, nesting)} [at {user_line()}]"
+                f"{nest.place_in_nesting(x, nesting)} [at {user_line()}]"
                 + ("; convert it with astype" if kind in tuple("biu") and kind else "")
             )
         wide = {"g": np.float64, "G": np.complex128}.get(x.dtype.char, x.dtype.type)
@@ -100,7 +100,7 @@ class Layout:
                 re, im = np.split(flat, 2)
                 flat = re + 1j * im
             parts.append(flat.reshape(leaf.shape))
-        return nest.pack(self.nesting, parts)
+        return nest.pack_nesting(self.nesting, parts)
 
     def nested(self, v: Array, cast: bool = False) -> Any:
         """Return the nesting of Arrays that a vector stands for, recorded.
@@ -116,7 +116,7 @@ class Layout:
             if cast and flat.dtype != leaf.dtype:
                 flat = xp.astype(flat, leaf.dtype)
             parts.append(xp.reshape(flat, leaf.shape))
-        return nest.pack(self.nesting, parts)
+        return nest.pack_nesting(self.nesting, parts)
 
     def vector(self, nesting: Any, what: str) -> Array:
         """Return the vector of a nesting of Arrays of this layout's shapes, recorded.
@@ -129,7 +129,7 @@ class Layout:
             if not isinstance(x, Array):
                 raise TypeError(
                     f"{self.name}: {what} must be Arrays, got {describe(x)}"
-                    f"{nest.place_of(x, nesting)} [at {user_line()}]"
+                    f"{nest.place_in_nesting(x, nesting)} [at {user_line()}]"
                 )
             if tuple(x.shape) != leaf.shape or is_complex(x) > (leaf.dtype.kind == "c"):
                 raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._array.views import keep
+from .._array.views import keep_data
 from .._util.blocks import Quiet
 from .._util.errors import user_line
 from ._field import Arguments, Data, Field, Time, values_on_host
@@ -215,7 +215,7 @@ class Piece:
 
         Rounding may differ where memory is aligned otherwise.  Only plain data on the host are compared.
         """
-        data = keep(end)
+        data = keep_data(end)
         first, self.first = self.first, data if self.first is None else self.first
         if first is None or not type(first) is type(data) is np.ndarray:
             return

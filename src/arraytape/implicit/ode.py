@@ -14,7 +14,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._record.stack import recorders
-from .._util.errors import TapeWarning, describe, entrance, shown, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, entrance, short_repr, stacklevel, user_line
 from ._field import Field, refuse_batched, values_on_host
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def problem_of(
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):
         raise ValueError(
-            f"odeint: adjoint must be 'discrete' or 'continuous', got {shown(adjoint)} "
+            f"odeint: adjoint must be 'discrete' or 'continuous', got {short_repr(adjoint)} "
             f"[at {user_line()}]"
         )
     if dense and adjoint == "continuous":
@@ -214,7 +214,8 @@ def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
             "method='Radau', which is for stiff systems, too, or adjoint='continuous'"
         )
     raise ValueError(
-        f"odeint: method must be one of {names}, or SciPy's class of one of these, got {shown(method)} "
+        f"odeint: method must be one of {names}, or SciPy's class of one of these, got "
+        f"{short_repr(method)} "
         f"[at {user_line()}]"
     )
 
@@ -238,7 +239,7 @@ def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[f
         first, last = t_span
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"odeint: t_span must be a pair (start, end), got {shown(t_span)} [at {user_line()}]"
+            f"odeint: t_span must be a pair (start, end), got {short_repr(t_span)} [at {user_line()}]"
         ) from error
     span = []
     for end in (first, last):
@@ -247,7 +248,7 @@ def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[f
         )
         if value.shape != () or value.dtype.kind not in "biuf" or not np.isfinite(value):
             raise ValueError(
-                f"odeint: the ends of t_span must be finite real numbers, got {shown(end)} "
+                f"odeint: the ends of t_span must be finite real numbers, got {short_repr(end)} "
                 f"[at {user_line()}]"
             )
         span.append(float(value))
@@ -305,7 +306,7 @@ def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any])
     if not isinstance(step, int | float | np.number) or not step > 0:
         raise ValueError(
             f"odeint: {method.name} takes fixed steps: pass max_step, a positive number, got "
-            f"{shown(step)} [at {user_line()}]"
+            f"{short_repr(step)} [at {user_line()}]"
         )
     return given
 

@@ -511,7 +511,7 @@ def covariance(
 
 def call_on_handles(f: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function with arguments under private handles, to which it may write."""
-    return f(*nest.pack(args, own_handles(nest.leaves(args))))
+    return f(*nest.pack_nesting(args, own_handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
@@ -552,7 +552,7 @@ class Call:
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
-        packed: tuple[Any, ...] = nest.pack(tuple(args), leaves)
+        packed: tuple[Any, ...] = nest.pack_nesting(tuple(args), leaves)
         return packed
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from .._util.errors import TRAMPOLINE, refuse
+from .._util.errors import TRAMPOLINE, raise_documented
 from ._context import concerned, is_active
 
 Function = Callable[..., Any]
@@ -56,7 +56,7 @@ def name_rule_errors(name: str, rule: Function) -> Function:
         try:
             return rule(*args, **keywords)
         except Exception as error:
-            refuse(error, name, *args, **keywords)
+            raise_documented(error, name, *args, **keywords)
 
     return call_rule
 

@@ -20,7 +20,7 @@ import arraytape
 
 from .._array.array import Array
 from .._record.plan import Rule
-from .._util.errors import shown
+from .._util.errors import short_repr
 from ._context import has_array
 from ._facades import no_rule
 from ._ops import LibraryOp, library_op
@@ -70,7 +70,7 @@ def recorded_function(
         given = bind_arguments(path, signature, args, keywords, arrays, known)
         for option, values in refuses.items():
             if given[option] in values:
-                raise no_rule(path, f"{option}={shown(given[option])}")
+                raise no_rule(path, f"{option}={short_repr(given[option])}")
         found = op(*[operand_of(given[x]) for x in arrays], **{x: given[x] for x in known})
         return tuple(found) if len(op.op.outputs) > 1 else found
 
@@ -113,7 +113,7 @@ def bind_arguments(
         elif name in options or name in DROPPED:
             continue
         elif value is not signature.parameters[name].default:
-            raise no_rule(path, f"{name}={shown(value)}")
+            raise no_rule(path, f"{name}={short_repr(value)}")
     return bound.arguments
 
 

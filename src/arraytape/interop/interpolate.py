@@ -19,7 +19,7 @@ from scipy.interpolate import _dierckx, _ppoly
 import arraytape
 
 from .._array.array import Array
-from .._util.errors import shown
+from .._util.errors import short_repr
 from .._util.protocols import Namespace, RawArray
 from ._borders import into
 from ._context import has_array
@@ -277,7 +277,7 @@ def linear_in_values(name: str) -> None:
         if has_array((x, options)):
             raise no_rule(f"scipy.interpolate.{name}", "its places or options as Arrays")
         if not isinstance(options.get("bc_type"), str | None):
-            raise no_rule(f"scipy.interpolate.{name}", f"bc_type={shown(options['bc_type'])}")
+            raise no_rule(f"scipy.interpolate.{name}", f"bc_type={short_repr(options['bc_type'])}")
         y = arraytape.moveaxis(asarray(y), axis, 0)
         example = original_of(function)(x, np.zeros(y.shape[:1]), **options)
         found = coefficients(y, name, np.asarray(x), tuple(options.items()))
@@ -336,7 +336,8 @@ def grid_call(
     method = self.method if method is None else method
     if method not in ("linear", "nearest") or nu is not None or has_array(self._grid):
         raise no_rule(
-            "scipy.interpolate.RegularGridInterpolator", f"method={shown(method)}, nu={shown(nu)}"
+            "scipy.interpolate.RegularGridInterpolator",
+            f"method={short_repr(method)}, nu={short_repr(nu)}",
         )
     if isinstance(xi, tuple):
         xi = arraytape.stack(arraytape.broadcast_arrays(*[asarray(x) for x in xi]), axis=-1)
@@ -361,7 +362,7 @@ def interpn(
     bounds_error: bool = True, fill_value: complex | None = np.nan,
 ) -> Any:  # fmt: skip
     if method not in ("linear", "nearest"):
-        raise no_rule("scipy.interpolate.interpn", f"method={shown(method)}")
+        raise no_rule("scipy.interpolate.interpn", f"method={short_repr(method)}")
     return scipy.interpolate.RegularGridInterpolator(
         points, values, method, bounds_error, fill_value
     )(xi)

@@ -18,7 +18,7 @@ import arraytape
 from .._array.array import Array
 from .._record.plan import Later
 from .._storage.storage import conjugate
-from .._util.errors import shown
+from .._util.errors import short_repr
 from .._util.protocols import Namespace, RawArray
 from ..ops.fft import fitted
 from ._borders import extend_lines, fold_lines, resized, window
@@ -382,7 +382,9 @@ def upfirdn_filter(
 ) -> Any:  # fmt: skip
     """Return the cotangent of h, from y[i] = sum of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
-        raise no_rule("scipy.signal.upfirdn", f"mode={shown(mode)} by the filter h as an Array")
+        raise no_rule(
+            "scipy.signal.upfirdn", f"mode={short_repr(mode)} by the filter h as an Array"
+        )
     x, g = xp.moveaxis(x, axis, -1), xp.moveaxis(g, axis, -1)
     length, count = x.shape[-1], g.shape[-1]
     spread = xp.scatter_add(g, (*g.shape[:-1], count * down), (..., slice(0, count * down, down)))

@@ -14,7 +14,7 @@ from scipy.spatial.distance import _METRIC_ALIAS
 import arraytape
 
 from .._array.array import Array
-from .._util.errors import shown
+from .._util.errors import short_repr
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
@@ -144,7 +144,7 @@ def slope_of(
     """Return the formula of a metric; options that were not given are computed from the samples."""
     if name not in FORMULAS:
         raise no_rule(
-            "scipy.spatial.distance", f"metric={shown(name)}, which is constant in steps,"
+            "scipy.spatial.distance", f"metric={short_repr(name)}, which is constant in steps,"
         )
     given = dict(options)
     if name == "seuclidean" and given.get("V") is None:
@@ -209,7 +209,7 @@ def pdist(
     if name is None:
         pairs = [
             asarray(metric(x[i], x[j], **options), np.float64)
-            for i, j in zip(first, second, strict=True)
+            for i, j in zip(first.tolist(), second.tolist(), strict=True)
         ]
         return into(out, lambda dtype: arraytape.stack(pairs))
     value = pdist_value(x, name, raw_options(options))
@@ -256,10 +256,12 @@ def squareform(X: ArrayInput, force: str = "no", checks: bool = True) -> Any:
     x = asarray(X)
     if x.ndim not in (1, 2) or force.lower() not in ("no", "tomatrix", "tovector"):
         raise ValueError(
-            f"squareform takes 1 or 2 dimensions, got {x.ndim}, and force={shown(force)}"
+            f"squareform takes 1 or 2 dimensions, got {x.ndim}, and force={short_repr(force)}"
         )
     if x.ndim != {"tomatrix": 1, "tovector": 2}.get(force.lower(), x.ndim):
-        raise ValueError(f"squareform: force={shown(force)} with an array of {x.ndim} dimensions")
+        raise ValueError(
+            f"squareform: force={short_repr(force)} with an array of {x.ndim} dimensions"
+        )
     if x.ndim == 2:
         if checks:
             scipy.spatial.distance.is_valid_dm(x, throw=True, name="X")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .libraries import as_library_floats, dtype_kind, gradient_stopped, library_of
 
 A = TypeVar("A")
@@ -184,7 +184,7 @@ def less_maximum(name: str, x: Any, axis: int) -> tuple[Any, Any]:
     """Return the namespace of x, and x less its maximum along the axis: softmax stays the same."""
     xp, x = floating_input(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
+        raise ValueError(f"{name}: {describe(x)} has no axis {short_repr(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
     return xp, x - gradient_stopped(xp, xp.max(x, axis=axis, keepdims=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._record.stack import Bystander, entered
 from .._util import nest
-from .._util.errors import describe, refuse, user_line
+from .._util.errors import describe, raise_documented, user_line
 from ..module import Module
 from ..variable import Variable
 
@@ -46,7 +46,7 @@ class Sequential(Module):
         try:
             several = list(layers)
         except Exception as error:
-            refuse(error, "Sequential", layers)
+            raise_documented(error, "Sequential", layers)
         self.layers: list[Callable[..., Any]] = []
         for layer in several:
             self.add(layer)
@@ -221,9 +221,9 @@ def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any
         for name, value in vars(part).items():
             vars(likeness)[name] = copy_with_values(value, replaced, made)
         return likeness
-    if nest.parts_of(part) is None:
+    if nest.parts_of_nesting(part) is None:
         return part
     held = nest.leaves(part)
     if not any(isinstance(leaf, Variable | Module) for leaf in held):
         return part
-    return nest.pack(part, [copy_with_values(leaf, replaced, made) for leaf in held])
+    return nest.pack_nesting(part, [copy_with_values(leaf, replaced, made) for leaf in held])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .initializers import named_option
 from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
 from .libraries import as_library_floats, library_constant, library_of
@@ -397,7 +397,7 @@ def axis_sizes(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...
     several: Any = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(
-            f"{owner}: {name} must be an integer or {axes} of them, got {shown(given)} "
+            f"{owner}: {name} must be an integer or {axes} of them, got {short_repr(given)} "
             f"[at {user_line()}]"
         )
     return tuple(integer_option(owner, name, one) for one in several)

@@ -15,7 +15,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._define.define_op import unregistered
-from .._util.errors import describe, refuse, user_line
+from .._util.errors import describe, raise_documented, user_line
 from ..variable import Variable, detached
 from . import initializers
 from .layers import Layer, Seed, boolean_option, integer_option
@@ -105,7 +105,7 @@ class Dropout(Layer):
         try:
             return self._drop_elements(x, training, key)
         except Exception as error:
-            refuse(error, self.name, x, key=key)
+            raise_documented(error, self.name, x, key=key)
 
     def _drop_elements(self, x: Any, training: bool, key: Array | npt.ArrayLike | None) -> Any:
         """Return the result, and move the state on."""
@@ -137,7 +137,7 @@ class Dropout(Layer):
         try:
             key = detached(given) if isinstance(given, Array) else xp.asarray(given)
         except Exception as error:
-            refuse(error, f"{self.name}: key", given)
+            raise_documented(error, f"{self.name}: key", given)
         if key.dtype.kind not in "iu" or key.ndim > 1 or not 1 <= key.size <= 2:
             raise TypeError(
                 f"{self.name}: the key must be an integer or an Array of one or two, got "

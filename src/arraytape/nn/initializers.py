@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._util.errors import describe, entrance, missing_from, refuse, shown, user_line
+from .._util.errors import describe, entrance, missing_from, raise_documented, short_repr, user_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -60,7 +60,7 @@ class Initializer:
         try:
             np.random.default_rng(seed)  # says now what is wrong with a seed
         except Exception as error:
-            refuse(error, type(self).__name__, seed=seed)
+            raise_documented(error, type(self).__name__, seed=seed)
         self.seed = seed
 
     def __call__(
@@ -89,7 +89,7 @@ class Initializer:
         raise NotImplementedError(f"{type(self).__name__} has no draw()")
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={shown(value)}" for name, value in vars(self).items())
+        given = ", ".join(f"{name}={short_repr(value)}" for name, value in vars(self).items())
         return f"{type(self).__name__}({given})"
 
 
@@ -298,7 +298,7 @@ class Scaled(VarianceScaling):
         super().__init__(*self._of_class, seed)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(seed={shown(self.seed)})"
+        return f"{type(self).__name__}(seed={short_repr(self.seed)})"
 
 
 class GlorotUniform(Scaled):
@@ -568,7 +568,7 @@ def named_option(owner: str, name: str, value: str, names: tuple[str, ...]) -> s
     """Return the value if it is one of the names; raise ValueError if not."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(
-            f"{owner}: no {name} {shown(value)}; there are {', '.join(names)} [at {user_line()}]"
+            f"{owner}: no {name} {short_repr(value)}; there are {', '.join(names)} [at {user_line()}]"
         )
     return value
 

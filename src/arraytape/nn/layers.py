@@ -12,7 +12,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, entrance, refuse, shown, user_line
+from .._util.errors import describe, entrance, raise_documented, short_repr, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations, initializers
@@ -76,7 +76,7 @@ class Layer(Module):
         try:
             np.random.default_rng(seed)  # says now what is wrong with a seed
         except Exception as error:
-            refuse(error, type(self).__name__, seed=seed)
+            raise_documented(error, type(self).__name__, seed=seed)
         self.built = False
 
     def build(self, x: Array) -> None:
@@ -100,7 +100,7 @@ class Layer(Module):
             vars(self).update(kept)
             if not isinstance(error, Exception):
                 raise
-            refuse(error, f"{self.name}.build", x)
+            raise_documented(error, f"{self.name}.build", x)
         finally:
             vars(self).pop("_drawn", None)
 
@@ -189,7 +189,7 @@ class Layer(Module):
             self.build(x)
             return self.call(x)
         except Exception as error:
-            refuse(error, self.name, x)
+            raise_documented(error, self.name, x)
 
     def _library(self, x: RawArray) -> Any:
         """Return the namespace of x; raise an error if x is no array, or has too few axes."""
@@ -367,7 +367,7 @@ class Embedding(Layer):
         try:
             self.dtype = np.dtype(dtype)
         except Exception as error:
-            refuse(error, "Embedding", dtype=dtype)
+            raise_documented(error, "Embedding", dtype=dtype)
         self.embeddings = None
 
     def make(self, x: Any) -> None:
@@ -468,7 +468,7 @@ def activation_of(
         )
     if given not in ACTIVATIONS:
         raise ValueError(
-            f"{owner}: no activation {shown(given)}; there are {', '.join(ACTIVATIONS)} "
+            f"{owner}: no activation {short_repr(given)}; there are {', '.join(ACTIVATIONS)} "
             f"[at {user_line()}]"
         )
     return ACTIVATIONS[given]
@@ -484,7 +484,7 @@ def integer_option(owner: str, name: str, given: SupportsIndex, least: int = 1) 
         ) from None
     if number < least:
         raise ValueError(
-            f"{owner}: {name} must be at least {least}, got {shown(given)} [at {user_line()}]"
+            f"{owner}: {name} must be at least {least}, got {short_repr(given)} [at {user_line()}]"
         )
     return number
 

@@ -23,7 +23,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, entrance, missing_from, refuse, user_line
+from .._util.errors import describe, entrance, missing_from, raise_documented, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
 from .initializers import finite_number, named_option
@@ -586,7 +586,7 @@ class AUC(Confusion):
         try:
             inner = np.arange(1, count - 1) / (count - 1)
         except Exception as error:
-            refuse(error, "AUC", num_thresholds)
+            raise_documented(error, "AUC", num_thresholds)
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         self._make_counts(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
 

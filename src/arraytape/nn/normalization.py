@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
-from .._util.errors import describe, refuse, shown, user_line
+from .._util.errors import describe, raise_documented, short_repr, user_line
 from ..variable import Variable, together
 from . import initializers
 from .layers import Initial, Layer, boolean_option, integer_option
@@ -215,7 +215,7 @@ class BatchNormalization(Normalization):
         self.momentum = initializers.finite_number(owner, "momentum", momentum, 0.0)
         if self.momentum > 1.0:
             raise ValueError(
-                f"{owner}: momentum must lie in [0, 1], got {shown(momentum)} [at {user_line()}]"
+                f"{owner}: momentum must lie in [0, 1], got {short_repr(momentum)} [at {user_line()}]"
             )
         self._set(owner, epsilon, center, scale, beta_initializer, gamma_initializer)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
@@ -249,7 +249,7 @@ class BatchNormalization(Normalization):
         try:
             return self._normalized(x, boolean_option(self.name, "training", training))
         except Exception as error:
-            refuse(error, self.name, x)
+            raise_documented(error, self.name, x)
 
     def _normalized(self, x: Any, training: bool) -> Any:
         """Return the result, and move the running statistics if ``training`` is True."""
@@ -307,7 +307,7 @@ def normalized_axes(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...
     found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
     if len(found) < len(axes):
         raise ValueError(
-            f"{owner}: {describe(x)} has not the axes {shown(tuple(axes))}, each once "
+            f"{owner}: {describe(x)} has not the axes {short_repr(tuple(axes))}, each once "
             f"[at {user_line()}]"
         )
     return tuple(found)

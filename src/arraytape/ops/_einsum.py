@@ -11,7 +11,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.paths import DIAGONAL
 from .._array.views import current, in_order, location, refresh, with_axes_in_memory
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .data_type_functions import astype
 from .linear_algebra_functions import matmul
 from .manipulation_functions import moveaxis, part, permute_dims, reshape
@@ -40,13 +40,13 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
     for x, letters in terms:
         if any(n not in (1, lengths.get(c, 1)) for c, n in zip(letters, x.shape, strict=True)):
             raise ValueError(
-                f"einsum: the lengths in {shown(subscripts)} do not agree: {describe([*arrays])} "
+                f"einsum: the lengths in {short_repr(subscripts)} do not agree: {describe([*arrays])} "
                 f"[at {user_line()}]"
             )
     unknown = [c for c in output if not any(c in letters for letters in inputs)]
     if unknown or len({*output}) < len(output):
         raise ValueError(
-            f"einsum: {shown(output)} is no output of {shown(subscripts)} [at {user_line()}]"
+            f"einsum: {short_repr(output)} is no output of {short_repr(subscripts)} [at {user_line()}]"
         )
     full = {c: lengths.get(c, 1) for c in output}
     terms = [dropped(term, lengths) for term in terms]
@@ -60,7 +60,7 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
         terms.append(taken[0])
     if len(terms) > 1:
         raise RuntimeError(
-            f"einsum: the path {optimize} leaves {len(terms)} factors of {shown(subscripts)} "
+            f"einsum: the path {optimize} leaves {len(terms)} factors of {short_repr(subscripts)} "
             f"[at {user_line()}]; a step names all of those that it multiplies"
         )
     x, letters = sum_lone_axes(terms[0], {*output})
@@ -108,7 +108,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
     inputs = left.split(",")
     if len(inputs) != len(arrays):
         raise ValueError(
-            f"einsum: {shown(subscripts)} is about {len(inputs)} operands, there are {len(arrays)} "
+            f"einsum: {short_repr(subscripts)} is about {len(inputs)} operands, there are {len(arrays)} "
             f"[at {user_line()}]"
         )
     free = [c for c in LETTERS if c not in subscripts]
@@ -124,7 +124,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
     for x, letters in zip(arrays, inputs, strict=True):
         if len(letters) != x.ndim or not {*letters} <= {*LETTERS}:
             raise ValueError(
-                f"einsum: {shown(letters)} of {shown(subscripts)} does not fit {describe(x)} "
+                f"einsum: {short_repr(letters)} of {short_repr(subscripts)} does not fit {describe(x)} "
                 f"[at {user_line()}]"
             )
     if arrow:
@@ -141,7 +141,7 @@ def diagonals(x: Array, letters: str) -> Term:
             j = letters.index(c, i + 1)
             if x.shape[i] != x.shape[j]:
                 raise ValueError(
-                    f"einsum: the axes {shown(c)} of {describe(x)} differ [at {user_line()}]"
+                    f"einsum: the axes {short_repr(c)} of {describe(x)} differ [at {user_line()}]"
                 )
             rest = [k for k in range(x.ndim) if k not in (i, j)]
             x = part(permute_dims(x, (*rest, i, j)), DIAGONAL, 0)

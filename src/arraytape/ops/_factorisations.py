@@ -13,7 +13,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.paths import sum_to
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._record.plan import Later
 from .._storage import factors
 from .._storage.factors import is_large_matrix, may_be_known, through_cholesky
@@ -97,7 +97,7 @@ def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> 
     No record holds these data for that.  The handles are marked as if one did, so that a write leaves
     the data as it is.
     """
-    if all(keep(x) is d for x, d in zip(handles, data, strict=True)):
+    if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
 
 

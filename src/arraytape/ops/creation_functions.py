@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array.array import PINNED, SCALAR, Array, asarray_like, wrap
-from .._array.exits import leave
-from .._array.views import current, in_order, laid_out, pin
+from .._array.exits import leave_tapes
+from .._array.views import current, in_order, lay_out_like, pin
 from .._define.operands import first_array
 from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
@@ -22,8 +22,8 @@ from .._storage.storage import (
     storage_for,
     storage_of,
 )
-from .._util.attach import method
-from .._util.errors import describe, explain, failure, refuse, see, shown, user_line
+from .._util.attach import attach_method
+from .._util.errors import describe, explain, failure, raise_documented, see, short_repr, user_line
 from .data_type_functions import astype, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
@@ -87,7 +87,8 @@ def asarray(
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
         raise ValueError(
-            f"asarray: {describe(obj)} is in the host's memory and needs a copy on {shown(device)}, and "
+            f"asarray: {describe(obj)} is in the host's memory and needs a copy on "
+            f"{short_repr(device)}, and "
             f"copy=False [at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     try:
@@ -108,7 +109,7 @@ def truth(name: str, copy: Any) -> bool:
     try:
         return bool(copy)
     except Exception as error:
-        refuse(error, name, copy=copy)
+        raise_documented(error, name, copy=copy)
 
 
 def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
@@ -116,7 +117,7 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     x, came = placed(x, device)
     if came and copy is False:
         raise ValueError(
-            f"asarray: {describe(x)} needs a copy on {shown(device)}, and copy=False "
+            f"asarray: {describe(x)} needs a copy on {short_repr(device)}, and copy=False "
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     try:
@@ -138,7 +139,7 @@ def copied(x: Array) -> Array:
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
-    return laid_out(copy, x)
+    return lay_out_like(copy, x)
 
 
 # How the positional arguments of ``made`` are called, for messages.
@@ -226,7 +227,7 @@ def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
     """A new Array that takes from x what is not given."""
     dtype = x.dtype if dtype is None else dtype
     new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
-    return laid_out(new, x)
+    return lay_out_like(new, x)
 
 
 @composite(creates=True)
@@ -386,7 +387,7 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
     Derivative: the sum of the gradient goes back to an Array as value, none to x.
     """
     dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
-    return laid_out(full(x.shape, fill_value, dtype=dtype, device=device), x)
+    return lay_out_like(full(x.shape, fill_value, dtype=dtype, device=device), x)
 
 
 @composite
@@ -418,7 +419,7 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
     """The views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
-            f"meshgrid: indexing must be 'xy' or 'ij', got {shown(indexing)} [at {user_line()}]"
+            f"meshgrid: indexing must be 'xy' or 'ij', got {short_repr(indexing)} [at {user_line()}]"
         )
     count = len(arrays)
     places = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else [*range(count)]
@@ -460,7 +461,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     try:
         if isinstance(x, Array):
-            data = leave(x, "from_dlpack()")
+            data = leave_tapes(x, "from_dlpack()")
             x = data if copy is True else pin(x)
         data = dlpack_storage(x).from_dlpack(x, copy)
     except (TypeError, BufferError, ValueError, AttributeError) as error:
@@ -549,7 +550,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     return _triangle(x, k, upper=True)
 
 
-@method(Array, "to_device")
+@attach_method(Array, "to_device")
 def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
     """Move the array to another device; the move is recorded.
 

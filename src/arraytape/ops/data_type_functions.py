@@ -13,7 +13,7 @@ from .._storage import storage as storages
 from .._storage.batched.batched_data import plain
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import is_known, storage_at, storage_of
-from .._util.errors import entrance, explain, shown, user_line
+from .._util.errors import entrance, explain, short_repr, user_line
 
 
 @linear(
@@ -107,7 +107,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 def no_dtype(op: str, dtype: Any) -> TypeError:
     """The error for a dtype that no Array can have."""
     return TypeError(
-        f"{op}: no Array can have dtype {shown(dtype)} [at {user_line()}]; give one of numbers or "
+        f"{op}: no Array can have dtype {short_repr(dtype)} [at {user_line()}]; give one of numbers or "
         "booleans, in the machine's byte order"
     )
 

@@ -15,7 +15,14 @@ from numpy import False_
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
-from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
+from .._define.words import (
+    composite,
+    elementwise,
+    identity_rule,
+    nondifferentiable,
+    primitive,
+    sample,
+)
 from .._record.op_facts import hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
 
@@ -146,7 +153,7 @@ negative = elementwise(
 )
 positive = elementwise(
     "positive",
-    same,
+    identity_rule,
     doc="Copy of x: +x.",
     takes="numeric",
     gives="x",
@@ -197,8 +204,8 @@ tanh = elementwise(
 # --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
 add = elementwise(
     "add",
-    same,
-    same,
+    identity_rule,
+    identity_rule,
     doc="Sum x1 + x2, element by element.",
     takes="number",
     gives="promoted",
@@ -208,7 +215,7 @@ add = elementwise(
 )
 subtract = elementwise(
     "subtract",
-    same,
+    identity_rule,
     lambda t: -t,
     doc="Difference x1 - x2, element by element.",
     takes="numeric",
@@ -510,7 +517,7 @@ The slope at x1 = 0 is 0, and so is that for x2 everywhere.""",
 )
 remainder = elementwise(
     "remainder",
-    same,
+    identity_rule,
     lambda t, x1, x2, xp: -t * xp.floor_divide(x1, x2),
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
@@ -537,7 +544,7 @@ The gradient is 0 everywhere, also at the steps.""",
 # The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
 nextafter = elementwise(
     "nextafter",
-    same,
+    identity_rule,
     lambda t, xp: xp.zeros_like(t),
     continuous=False,
     doc="""Next floating-point number after x1 towards x2, element by element.
@@ -567,7 +574,7 @@ def _whole_quotient(t, x1, x2, xp):
 
 truncated_remainder = elementwise(
     "truncated_remainder",
-    same,
+    identity_rule,
     _whole_quotient,
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
@@ -654,7 +661,7 @@ def _imag(g, dtype, xp):
 
 
 @primitive(
-    same,
+    identity_rule,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,

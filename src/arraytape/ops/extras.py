@@ -10,7 +10,7 @@ from .._array.array import Array, asarray_like
 from .._array.views import current, in_order, order_of
 from .._define.words import composite
 from .._storage.storage import KNOWN, storage_for, storage_of
-from .._util.errors import describe, is_array, shown, user_line
+from .._util.errors import describe, describes_array, short_repr, user_line
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
 from ._einsum import contracted
@@ -201,7 +201,7 @@ def logspace(
 def check_base(base: Any) -> None:
     """TypeError for a base of ``logspace`` that is neither a number nor an array of numbers."""
     fits = isinstance(base, int | float | complex) or (
-        is_array(base) and (isinstance(base, Array) or storage_for(type(base)) is not None)
+        describes_array(base) and (isinstance(base, Array) or storage_for(type(base)) is not None)
     )
     if not fits or np.dtype(getattr(base, "dtype", float)) not in KNOWN:
         raise TypeError(
@@ -293,7 +293,8 @@ def pad(
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(
-            f"pad: no mode {shown(mode)} with reflect_type={shown(reflect_type)} [at {user_line()}]"
+            f"pad: no mode {short_repr(mode)} with reflect_type={short_repr(reflect_type)} [at "
+            f"{user_line()}]"
         )
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     order = "F" if order_of(x) == "F" else "C"

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.words import composite, linear, sample
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
@@ -31,7 +31,7 @@ def check_norm(op: str, norm: str) -> None:
     """ValueError for a normalisation that the standard does not know."""
     if norm not in SWAPPED:
         raise ValueError(
-            f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {shown(norm)} "
+            f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {short_repr(norm)} "
             f"[at {user_line()}]"
         )
 

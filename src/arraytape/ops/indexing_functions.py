@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array
-from .._array.paths import GETITEM, PICK, walk
+from .._array.paths import GETITEM, PICK, walk_path
 from .._array.views import BASIC, current, make_picked_view, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
 from .._record.mode_stack import MODES, meet
@@ -18,11 +18,11 @@ from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
-from .._util.attach import method
-from .._util.errors import describe, explain, refuse, user_line
+from .._util.attach import attach_method
+from .._util.errors import describe, explain, raise_documented, user_line
 
 
-@method(Array, "__getitem__")
+@attach_method(Array, "__getitem__")
 def index(x: Array, key: Any, /) -> Array:
     """Read a part of the array: ``x[key]``.
 
@@ -68,7 +68,7 @@ def index(x: Array, key: Any, /) -> Array:
     elif axis_ids_of((raw,)):  # under vmap: another key for each example
         if is_pick(raw):
             try:
-                part = walk(data, ((PICK, raw),), None)
+                part = walk_path(data, ((PICK, raw),), None)
             except IndexError as error:
                 raise explain("__getitem__", error, x=data, key=key) from error
             if part.shape or whole(raw):
@@ -321,7 +321,7 @@ def index_array(key: list[Any] | range) -> Any:
     try:
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp)
     except Exception as error:  # of unequal lengths, or in itself
-        refuse(error, "an index", key)
+        raise_documented(error, "an index", key)
 
 
 def is_at_hand(data: Any) -> bool:
@@ -339,7 +339,7 @@ def private_key(key: Any) -> Any:
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key
 
 
-@method(Array, "__iter__")
+@attach_method(Array, "__iter__")
 def rows(x: Array) -> Iterator[Array]:
     """Iterate over the first axis.
 

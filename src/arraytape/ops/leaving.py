@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array, wrap
-from .._array.exits import leave
-from .._array.views import current, export, keep, peek, pin
+from .._array.exits import leave_tapes
+from .._array.views import current, export, keep_data, peek, pin
 from .._record.mode_stack import MODES, tell_exported
 from .._storage.storage import storage_of
 from .._util.attach import attach
@@ -40,7 +40,7 @@ def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False
         end = f"{advice} {see('one-element')}"
         raise failure(f"{name}() of {describe(x)}", error, end) from error
     if not silent:
-        leave(x, f"{name}()")
+        leave_tapes(x, f"{name}()")
     return value
 
 
@@ -160,7 +160,7 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
         raise TypeError(
             f"np.asarray: copy must be True, False or None, got {describe(copy)} [at {user_line()}]"
         )
-    data = leave(x, "np.asarray()")
+    data = leave_tapes(x, "np.asarray()")
     here = type(data) is np.ndarray
     if copy is False:
         if not here:
@@ -238,7 +238,7 @@ def tolist(x: Array) -> Any:
     list
         The values; of an array of shape () a scalar.
     """
-    leave(x, "tolist()")
+    leave_tapes(x, "tolist()")
     return host(x).tolist()
 
 
@@ -275,7 +275,7 @@ def dlpack(
     BufferError
         When the data cannot be handed out like this.
     """
-    data = leave(x, "dlpack")
+    data = leave_tapes(x, "dlpack")
     if copy is not True:
         data = pin(x)
     return storage_of(data).to_dlpack(
@@ -345,8 +345,8 @@ def rebuild(data: Any) -> Array:
 
 def reduce(x: Array) -> tuple[Any, ...]:
     """Pickle: the data is shared as with a record, so that a write before buffers are sent copies it."""
-    leave(x, "pickle")
-    return rebuild, (keep(x),)
+    leave_tapes(x, "pickle")
+    return rebuild, (keep_data(x),)
 
 
 def sizeof(x: Array) -> int:

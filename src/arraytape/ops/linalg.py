@@ -17,10 +17,10 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.paths import DIAGONAL
-from .._array.views import laid_out
+from .._array.views import lay_out_like
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import FACTS
-from .._util.errors import describe, missing_from, shown, user_line
+from .._util.errors import describe, missing_from, short_repr, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
 from .creation_functions import eye, zeros
@@ -278,7 +278,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     if n == 0:  # which does not depend on x, with a slope of zero
         nowhere = zeros(x.shape, dtype=np.bool_, device=x.device)
         one = where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
-        return laid_out(one, x)
+        return lay_out_like(one, x)
     power: Array | None = None
     square = x
     while True:
@@ -820,7 +820,7 @@ def matrix_norm(
         sums = sum_of(absolute(x), axis=-2 if ord in (1, -1) else -1)
         norm = (greatest if ord in (1, float("inf")) else minimum_of)(sums, axis=-1)
     else:
-        raise ValueError(f"linalg.matrix_norm: unknown ord {shown(ord)} [at {user_line()}]")
+        raise ValueError(f"linalg.matrix_norm: unknown ord {short_repr(ord)} [at {user_line()}]")
     return expand_dims(norm, axis=(-2, -1)) if keepdims else norm
 
 

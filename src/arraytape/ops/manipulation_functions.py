@@ -21,11 +21,11 @@ from .._array.paths import (
     RESHAPE,
     WINDOWS,
 )
-from .._array.views import alias, current, laid_out
+from .._array.views import alias, current, lay_out_like
 from .._define.words import composite, linear, sample
 from .._record.op_facts import VIEW
 from .._storage.storage import storage_of
-from .._util.attach import method
+from .._util.attach import attach_method
 from .._util.errors import describe, entrance, explain, user_line
 from .elementwise_functions import imag_part, real_part
 from .indexing_functions import take
@@ -81,7 +81,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 }
 
 
-@method(Array, "_part")
+@attach_method(Array, "_part")
 def cut(x: Array, kind: str, argument: Any) -> Array:
     """What a step of a path makes of an Array, for passes that compute on Arrays."""
     seen = alias(x, kind, argument)
@@ -463,7 +463,7 @@ def roll(
         before = (slice(None),) * at
         parts = rolled[(*before, slice(cut, None))], rolled[(*before, slice(None, cut))]
         rolled = concat(parts, axis=at)
-    return laid_out(rolled, x)
+    return lay_out_like(rolled, x)
 
 
 @composite

@@ -10,7 +10,7 @@ from .._array.array import Array
 from .._define.compile import compile_function
 from .._define.docstrings import operator_docstring
 from .._record.op import REGISTRY
-from .._util.attach import attach, read_only
+from .._util.attach import attach, read_only_property
 from .linear_algebra_functions import matrix_transpose
 from .manipulation_functions import permute_dims
 from .writing import in_place
@@ -67,8 +67,8 @@ def transpose(x: Array) -> Array:
 attach(
     Array,
     {
-        "T": read_only(transpose, "T", "use x.T[...] = value to write through it"),
-        "mT": read_only(
+        "T": read_only_property(transpose, "T", "use x.T[...] = value to write through it"),
+        "mT": read_only_property(
             matrix_transpose, "mT", "use x.mT[...] = value to write through it", MATRIX_TRANSPOSE
         ),
     },

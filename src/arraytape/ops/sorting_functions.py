@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._array.array import Array
-from .._array.views import laid_out
+from .._array.views import lay_out_like
 from .._define.words import composite, without_derivative
 from .indexing_functions import take_along_axis
 
@@ -22,4 +22,4 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     The gradient of each element goes back to where it came from; equal elements keep their order.
     """
     order = argsort(x, axis=axis, descending=descending, stable=True)
-    return laid_out(take_along_axis(x, order, axis=axis), x)
+    return lay_out_like(take_along_axis(x, order, axis=axis), x)

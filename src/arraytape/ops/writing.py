@@ -24,7 +24,15 @@ from .._array.cuts import note_cut
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, Path, write_through
 from .._array.unfinished import REFUSALS, put_in_place, unfinished
-from .._array.views import below, current, is_picked, location, make_exclusive, refresh, settle
+from .._array.views import (
+    below,
+    current,
+    is_picked,
+    location,
+    make_exclusive,
+    refresh,
+    settle_write,
+)
 from .._define.docstrings import in_place_docstring
 from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
@@ -36,7 +44,7 @@ from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
-from .._util.attach import method
+from .._util.attach import attach_method
 from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
 from .._util.locks import in_one_step
@@ -51,7 +59,7 @@ __warningregistry__ = ()
 READS_KEYS_LATE = NUMPY < (2, 3)
 
 
-@method(Array, "__setitem__")
+@attach_method(Array, "__setitem__")
 def setitem(x: Array, key: Any, value: Any, /) -> None:
     """Write into the array: ``x[key] = value``, seen through every alias of x.
 
@@ -275,7 +283,7 @@ def record_put(
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
     if state & KEPT or root._data is not memory:  # another thread made a record, or a copy
-        settle(x, key, written, memory)
+        settle_write(x, key, written, memory)
         state = root._state
     root._state = state | HOT
     if not (root._tid or vtid):
@@ -300,7 +308,7 @@ def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory:
     if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
         if root._state & KEPT or root._data is not memory:
-            settle(x, ..., written, memory)
+            settle_write(x, ..., written, memory)
         root._state |= HOT
     if root._tid or vtid:
         assign_id(root, ADD, vtid, value, path, sign)

@@ -1,10 +1,10 @@
-"""Optimizers: from gradients to new values of Variables.
+"""Optimizers, which compute new values of Variables from gradients.
 
     from arraytape import optimizers
 
-``SGD``, ``Adam`` and others take a step for each set of gradients, of a size that one of ``schedules``
-may give; ``LBFGS`` and ``minimize_scipy`` hand a whole problem to SciPy, which is imported when they are
-called.  Updates are state and never recorded.
+``SGD``, ``Adam`` and others take a step for each set of gradients; one of ``schedules`` may give its
+size.  ``LBFGS`` and ``minimize_scipy`` hand a whole problem to SciPy, which is imported when they are
+called.  Updates are never recorded.
 
 >>> import arraytape as xp
 >>> v, optimizer = xp.Variable([1.0, -2.0]), xp.optimizers.SGD(0.25)
@@ -30,7 +30,6 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

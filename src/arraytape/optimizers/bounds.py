@@ -1,4 +1,4 @@
-"""Bounds in the nesting of the parameters, as SciPy's for the vector of all of them."""
+"""Conversion of bounds in the nesting of the parameters to SciPy's bounds of one vector."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .._util.errors import describe, user_line
 
 
 def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
-    """``bounds`` as ``scipy.optimize.Bounds`` for the vector of all parts; SciPy's own as they are.
+    """Return ``scipy.optimize.Bounds`` for the vector of all parts; SciPy's own bounds stay.
 
-    leaves : the parts of x0 in order.  In the nesting of x0 there stands in place of each part None, a
-    pair of a lower and an upper bound, or a ``Bounds``; None in place of a nesting stands for all of it.
+    leaves : the parts of x0 in order.  ``bounds`` has the nesting of x0 with None, a pair of a lower and
+    an upper bound, or a ``Bounds`` for each part; None in place of a nesting leaves all of it unbounded.
     """
     from scipy.optimize import Bounds
 
@@ -24,7 +24,7 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
         return bounds
     paths = [path for path, _, _ in nest.located(x0)]
     lows, highs, feasible = [], [], []
-    given = beside(x0, bounds, "")
+    given = bounds_of_parts(x0, bounds, "")
     for path, x, bound in zip(paths, leaves, given, strict=True):
         low, high, keep = pair_of(bound, x, path)
         lows.append(low)
@@ -34,10 +34,10 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
 
 
 def is_of_vector(bounds: Any, x0: Any, leaves: Sequence[Array]) -> bool:
-    """Whether bounds are SciPy's for the vector: a sequence with a pair for each element."""
-    if nest.parts_of(x0) is not None:
+    """Return True if bounds are SciPy's for the vector: a sequence with a pair for each element."""
+    if nest.parts_of_nesting(x0) is not None:
         elements = sum(x.size for x in leaves)
-        parts = nest.parts_of(bounds)
+        parts = nest.parts_of_nesting(bounds)
         return (
             len(leaves) < elements
             and isinstance(parts, list | tuple)
@@ -54,14 +54,14 @@ def is_pair(value: Any) -> bool:
 
 
 def is_pair_of_numbers(value: Any) -> bool:
-    """Whether a value is one lower and one upper bound, each for all elements, or None."""
+    """Return True if a value is a lower and an upper bound, each None or one number."""
     return is_pair(value) and all(part is None or np.ndim(part) == 0 for part in value)
 
 
 def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a value is a lower and an upper bound, of which one is an array of a shape at least.
+    """Return True if a value is a lower and an upper bound, at least one of them an array of ``shape``.
 
-    ValueError where it may as well be SciPy's two pairs for two elements.
+    Raise ValueError if the value could also be SciPy's two pairs for two elements.
     """
     if isinstance(bounds, np.ndarray) or not is_pair(bounds):
         return False
@@ -79,32 +79,32 @@ def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
     return False
 
 
-def beside(x0: Any, bounds: Any, path: str) -> list[Any]:
-    """What stands in bounds for each part of x0; ValueError with the place where they differ."""
-    parts = nest.parts_of(x0)
+def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
+    """Return the bounds of each part of x0; raise ValueError with the path where nestings differ."""
+    parts = nest.parts_of_nesting(x0)
     if parts is None:
         return [bounds]
     if bounds is None:
         return [None] * len(nest.leaves(x0))
-    given = nest.parts_of(bounds)
+    given = nest.parts_of_nesting(bounds)
     by_name = isinstance(parts, dict)
     names = list(parts) if by_name else list(range(len(parts)))
     known = isinstance(given, dict) == by_name and given is not None
     got = list(given) if known and by_name else list(range(len(given))) if known else None
     if got is None or set(got) != set(names):
         raise ValueError(
-            f"bounds{at(path)}: {names} are needed, as in x0, got "
+            f"bounds{path_suffix(path)}: {names} are needed, as in x0, got "
             f"{describe(bounds) if got is None else got}; None stands for no bounds [at {user_line()}]"
         )
     assert given is not None
     found = []
     for name in names:
-        found += beside(parts[name], given[name], f"{path}.{name}" if path else str(name))
+        found += bounds_of_parts(parts[name], given[name], f"{path}.{name}" if path else str(name))
     return found
 
 
 def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
-    """The bounds of one part as vectors, and whether they hold on the way."""
+    """Return the bounds of one part as vectors, and True if they hold at each step."""
     from scipy.optimize import Bounds
 
     size = x.size * (2 if x.dtype.kind == "c" else 1)
@@ -112,17 +112,17 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
         return np.full(size, -np.inf), np.full(size, np.inf), False
     if x.dtype.kind == "c":
         raise TypeError(
-            f"bounds{at(path)}: a complex part, {describe(x)}, has none [at {user_line()}]"
+            f"bounds{path_suffix(path)}: a complex part, {describe(x)}, has none [at {user_line()}]"
         )
     keep = False
     if isinstance(bound, Bounds):
         keep = bool(np.all(bound.keep_feasible))
-        # SciPy makes arrays of one element of numbers.
+        # SciPy converts numbers to arrays of one element.
         bound = [b.reshape(()) if np.size(b) == 1 else b for b in (bound.lb, bound.ub)]
     if not is_pair(bound):
         raise TypeError(
-            f"bounds{at(path)}: a pair (lower, upper) is needed for {describe(x)}, or None, got "
-            f"{describe(bound)} [at {user_line()}]"
+            f"bounds{path_suffix(path)}: a pair (lower, upper) is needed for {describe(x)}, or None, "
+            f"got {describe(bound)} [at {user_line()}]"
         )
     low, high = (
         side(part, x, path, which, free)
@@ -130,23 +130,22 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
     )
     if not (low <= high).all():
         raise ValueError(
-            f"bounds{at(path)}: a lower bound is above the upper one, or NaN: {describe(bound)} "
-            f"[at {user_line()}]"
+            f"bounds{path_suffix(path)}: a lower bound is above the upper one, or NaN: "
+            f"{describe(bound)} [at {user_line()}]"
         )
     return low, high, keep
 
 
 def side(bound: Any, x: Array, path: str, which: str, free: float) -> Any:
-    """The lower or the upper bounds of one part, as a vector."""
     try:
         found = np.asarray(free if bound is None else bound, np.float64)
         return np.broadcast_to(found, x.shape).reshape(-1)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"bounds{at(path)}: the {which} bound {describe(bound)} does not fit {describe(x)} "
+            f"bounds{path_suffix(path)}: the {which} bound {describe(bound)} does not fit {describe(x)} "
             f"[at {user_line()}]"
         ) from error
 
 
-def at(path: str) -> str:
+def path_suffix(path: str) -> str:
     return f" at {path!r}" if path else ""

@@ -1,28 +1,33 @@
-"""Gradients cut to a range, or scaled to a norm: each alone, or all together.
+"""Functions that clip gradients to a range, or scale them to a norm: each alone, or all together.
 
-The functions take one Array, or a nesting of Arrays and None, such as ``tape.gradient`` gives; their
-names and parameters are TensorFlow's.
+They take one Array, or a nesting of Arrays and None, such as ``tape.gradient`` gives.  Their names and
+parameters are TensorFlow's.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from ..nn.libraries import as_library_floats, dtype_kind, library_of
-from .scipy import number
+from .scipy import number_in_range
+
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
 
 @entrance
 def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) -> Any:
-    """Cut each element to a range.
+    """Clip each element to a range.
 
     Parameters
     ----------
     gradients : Array, or nesting of Arrays and None
-        Real ones: complex numbers have no order.
+        Arrays of real numbers, since complex numbers have no order.
     clip_value_min, clip_value_max : float
         The range.
 
@@ -44,14 +49,14 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
     >>> print(xp.optimizers.clip_by_value(xp.asarray([-3.0, 0.5]), -1.0, 1.0))
     [-1.   0.5]
     """
-    least = number("clip_by_value", "clip_value_min", clip_value_min, -math.inf, math.inf)
-    most = number("clip_by_value", "clip_value_max", clip_value_max, -math.inf, math.inf)
+    least = number_in_range("clip_by_value", "clip_value_min", clip_value_min, -math.inf, math.inf)
+    most = number_in_range("clip_by_value", "clip_value_max", clip_value_max, -math.inf, math.inf)
     if least > most:
         raise ValueError(
             f"clip_by_value: the range from {least} to {most} is empty [at {user_line()}]"
         )
 
-    def clip(g: Any) -> Any:
+    def clip_elements(g: RawArray) -> Any:
         library = library_of("clip_by_value", g)
         if dtype_kind(library, g) == "c":
             raise TypeError(
@@ -59,7 +64,7 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
             )
         return library.clip(as_library_floats(library, g), least, most)
 
-    return each(clip, gradients)
+    return map_gradients(clip_elements, gradients)
 
 
 @entrance
@@ -69,14 +74,14 @@ def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
     Parameters
     ----------
     gradients : Array, or nesting of Arrays and None
-        What to scale, each by itself.
+        The Arrays to scale, each by itself.
     clip_norm : float
         The greatest norm.
 
     Returns
     -------
     Array or nesting
-        The same nesting; where a norm is infinite or NaN, NaN.
+        The same nesting; an Array whose norm is infinite or NaN becomes NaN.
 
     Raises
     ------
@@ -91,32 +96,32 @@ def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
     >>> print(xp.optimizers.clip_by_norm(xp.asarray([3.0, 4.0]), 1.0))
     [0.6 0.8]
     """
-    most = number("clip_by_norm", "clip_norm", clip_norm, 0.0, math.inf)
+    most = number_in_range("clip_by_norm", "clip_norm", clip_norm, 0.0, math.inf)
 
-    def clip(g: Any) -> Any:
+    def clip_own_norm(g: RawArray) -> Any:
         library = library_of("clip_by_norm", g)
-        return scaled(library, g, norm_of(library, g), most)
+        return scale_to_norm(library, g, norm_of(library, g), most)
 
-    return each(clip, gradients)
+    return map_gradients(clip_own_norm, gradients)
 
 
 @entrance
 def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> tuple[Any, Any]:
-    """Scale Arrays all by one factor, so that their norm together is at most ``clip_norm``.
+    """Scale all Arrays by one factor, so that their common norm is at most ``clip_norm``.
 
     Parameters
     ----------
     t_list : Array, or nesting of Arrays and None
-        What to scale.
+        The Arrays to scale.
     clip_norm : float
         The greatest norm.
     use_norm : Array, optional
-        The norm, where it is known; by default ``global_norm(t_list)``.
+        The norm, if it is known; by default ``global_norm(t_list)``.
 
     Returns
     -------
     tuple
-        The same nesting, and the norm before.  Where the norm is infinite or NaN, all become NaN.
+        The same nesting, and the norm before scaling.  If the norm is infinite or NaN, all become NaN.
 
     Raises
     ------
@@ -138,7 +143,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
     >>> print(clipped["w"], clipped["b"], norm)
     [0.6] 0.8 5.0
     """
-    most = number("clip_by_global_norm", "clip_norm", clip_norm, 0.0, math.inf)
+    most = number_in_range("clip_by_global_norm", "clip_norm", clip_norm, 0.0, math.inf)
     norm = global_norm(t_list) if use_norm is None else use_norm
     if (
         dtype_kind(library_of("clip_by_global_norm: use_norm", norm, "must be an Array"), norm)
@@ -149,10 +154,10 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
             f"[at {user_line()}]"
         )
 
-    def clip(g: Any) -> Any:
-        return scaled(library_of("clip_by_global_norm", g), g, norm, most)
+    def clip_shared_norm(g: RawArray) -> Any:
+        return scale_to_norm(library_of("clip_by_global_norm", g), g, norm, most)
 
-    return each(clip, t_list), norm
+    return map_gradients(clip_shared_norm, t_list), norm
 
 
 @entrance
@@ -167,7 +172,7 @@ def global_norm(t_list: Any) -> Any:
     Returns
     -------
     Array
-        Of shape () and the greatest precision among them, on the first one's device.
+        The norm, of shape () and the greatest precision among the Arrays, on the first one's device.
 
     Raises
     ------
@@ -190,12 +195,12 @@ def global_norm(t_list: Any) -> Any:
     if len(norms) == 1:
         return norms[0]
     exact = next((x.dtype for x in norms if library.finfo(x.dtype).bits == 64), norms[0].dtype)
-    alike = [library.astype(moved(x, norms[0]), exact) for x in norms]
+    alike = [library.astype(move_beside(x, norms[0]), exact) for x in norms]
     return norm_of(library, library.stack(alike))
 
 
-def norm_of(library: Any, g: Any) -> Any:
-    """The root of the sum of squares, also where a square is too great or too small for a float."""
+def norm_of(library: ModuleType, g: RawArray) -> Any:
+    """Return the root of the sum of squares, also where a square overflows or underflows."""
     sizes = library.abs(as_library_floats(library, g))
     if not math.prod(sizes.shape):
         return library.sum(sizes)
@@ -205,23 +210,22 @@ def norm_of(library: Any, g: Any) -> Any:
     return unit * library.sqrt(library.sum((sizes / unit) ** 2))
 
 
-def scaled(library: Any, g: Any, norm: Any, most: float) -> Any:
-    """``g`` by the factor that takes ``norm`` to ``most``, where it is greater; NaN where it is NaN."""
+def scale_to_norm(library: ModuleType, g: RawArray, norm: RawArray, most: float) -> Any:
+    """Scale ``g`` so that ``norm`` becomes at most ``most``; an infinite or NaN norm gives NaN."""
     above = norm > most
     factor = library.where(above, most / library.where(above, norm, 1.0), 1.0)
     factor = library.where(library.isfinite(norm), factor, math.nan)
     g = as_library_floats(library, g)
-    return g * library.astype(moved(factor, g), library.abs(g).dtype)
+    return g * library.astype(move_beside(factor, g), library.abs(g).dtype)
 
 
-def moved(x: Any, beside: Any) -> Any:
-    """``x`` on the device of another array."""
+def move_beside(x: Any, beside: Any) -> Any:
     if x.device == beside.device:
         return x
     return x.to_device(beside.device) if hasattr(x, "to_device") else x
 
 
-def each(function: Any, gradients: Any) -> Any:
-    """A nesting with a function's results in the place of its Arrays; None stays None."""
+def map_gradients(function: Callable[[Any], Any], gradients: Any) -> Any:
+    """Replace each Array in a nesting by the function's result; None stays None."""
     leaves = nest.leaves(gradients)
-    return nest.pack(gradients, [None if g is None else function(g) for g in leaves])
+    return nest.pack_nesting(gradients, [None if g is None else function(g) for g in leaves])

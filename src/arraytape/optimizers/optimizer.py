@@ -1,4 +1,4 @@
-"""What optimizers share that take a step for each set of gradients."""
+"""``Optimizer``, the base class of optimizers that take a step for each set of gradients."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import arraytape as xp
 from .._array.array import Array
 from .._array.views import peek
 from .._util import nest
-from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, entrance, layout_text, see, stacklevel, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from .scipy import number
+from .scipy import number_in_range
 
 Pair = tuple[Array, Variable]
 Rate = float | Callable[[Any], Any]
@@ -26,7 +26,7 @@ Update = TypeVar("Update", bound=Callable[..., None])
 
 
 class Common(TypedDict, total=False):
-    """The keywords that all optimizers take."""
+    """Keywords that all optimizers take."""
 
     weight_decay: float | None
     clipnorm: float | None
@@ -35,11 +35,11 @@ class Common(TypedDict, total=False):
 
 
 class Optimizer(Module):
-    """What ``SGD``, ``Adam`` and others share, and what an optimizer of one's own derives from.
+    """Base class of ``SGD``, ``Adam`` and others, and of optimizers of your own.
 
-    A subclass names its slots in ``slot_names``, those that are real for complex Variables, too, in
-    ``real_slots``, and overrides ``update``.  The state (learning rate,
-    count of steps, slots) consists of Variables, so a checkpoint holds it.
+    A subclass names its slots in ``slot_names``, and in ``real_slots`` those that are real for complex
+    Variables, too.  It overrides ``update``.  The state (learning rate, count of steps, slots) consists
+    of Variables, so a checkpoint holds it.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ class Optimizer(Module):
         The size of a step: a number, which becomes a Variable that may be assigned to between steps; or
         a function of the count of steps before, such as one of ``optimizers.schedules``.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     weight_decay : float, optional
-        What is taken from each Variable before the step, ``learning_rate * weight_decay`` times its
-        value, whatever the gradient: decoupled, as in AdamW.
+        Before the step, ``learning_rate * weight_decay`` times its value is subtracted from each
+        Variable, whatever the gradient: decoupled, as in AdamW.
     clipnorm : float, optional
-        The norm that each gradient has at most.
+        The greatest norm of each gradient.
     clipvalue : float, optional
-        The absolute value that each element of a gradient has at most.
+        The greatest absolute value of each element of a gradient.
     global_clipnorm : float, optional
-        The norm that all gradients have together at most.  Of the three one may be given.
+        The greatest norm of all gradients together.  Only one of the three clips may be given.
 
     References
     ----------
@@ -89,15 +89,10 @@ class Optimizer(Module):
     real_slots: tuple[str, ...] = ()
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.01,
-        name: str | None = None,
-        *,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-    ) -> None:
+        self, learning_rate: Rate = 0.01, name: str | None = None, *,
+        weight_decay: float | None = None, clipnorm: float | None = None,
+        clipvalue: float | None = None, global_clipnorm: float | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(name)
         clips = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
         given = {key: value for key, value in clips.items() if value is not None}
@@ -107,16 +102,16 @@ class Optimizer(Module):
                 f"{' and '.join(given)} [at {user_line()}]"
             )
         for key, value in given.items():
-            number(self.name, key, value, 0.0, math.inf)
+            number_in_range(self.name, key, value, 0.0, math.inf)
         self.clipnorm, self.clipvalue, self.global_clipnorm = clips.values()
         self.clips = bool(given)
         decay = 0.0 if weight_decay is None else weight_decay
-        self.weight_decay = number(self.name, "weight_decay", decay, 0.0, math.inf)
+        self.weight_decay = number_in_range(self.name, "weight_decay", decay, 0.0, math.inf)
         self.schedule = learning_rate if callable(learning_rate) else None
         first = 0.0 if callable(learning_rate) else learning_rate
-        rate = number(self.name, "learning_rate", first, 0.0, math.inf)
-        self._learning_rate = state(rate, f"{self.name}/learning_rate")
-        self.iterations = state(0, f"{self.name}/iterations")
+        rate = number_in_range(self.name, "learning_rate", first, 0.0, math.inf)
+        self._learning_rate = state_variable(rate, f"{self.name}/learning_rate")
+        self.iterations = state_variable(0, f"{self.name}/iterations")
         if self.schedule is not None:
             self._learning_rate.assign(self._rate(detached(self.iterations)))
         self.slots: dict[str, list[Variable]] = {slot: [] for slot in self.slot_names}
@@ -126,9 +121,9 @@ class Optimizer(Module):
 
     @property
     def learning_rate(self) -> Variable:
-        """The size of a step: a Variable that is not trainable; setting it assigns.
+        """Return the size of a step, a Variable that is not trainable; setting it assigns a value.
 
-        With a schedule it is that of the last step, and cannot be set.
+        With a schedule the value is that of the last step, and cannot be set.
         """
         return self._learning_rate
 
@@ -139,24 +134,26 @@ class Optimizer(Module):
                 f"{self.name}: the learning rate follows {describe(self.schedule)}, so it cannot be set "
                 f"[at {user_line()}]. Make the optimizer with a number to set it by hand"
             )
-        rate = number(self.name, "learning_rate", value, 0.0, math.inf)
+        rate = number_in_range(self.name, "learning_rate", value, 0.0, math.inf)
         self._learning_rate.assign(rate)
 
     @entrance
-    def exclude_from_weight_decay(self, var_list: Any = None, var_names: Any = None) -> None:
-        """Leave Variables out of the weight decay, such as biases and the scales of normalisations.
+    def exclude_from_weight_decay(
+        self, var_list: Any = None, var_names: Iterable[str] | None = None
+    ) -> None:
+        """Exclude Variables from the weight decay, such as biases and the scales of normalisations.
 
         Parameters
         ----------
         var_list : Iterable[Variable], optional
             The Variables (an iterable or a nesting).
         var_names : Iterable[str], optional
-            Words: Variables whose names have one of them are left out.
+            Words: Variables whose names contain one of the words are excluded.
 
         Raises
         ------
         TypeError
-            When one is no Variable, or no str.
+            When an element is no Variable, or no str.
         """
         words = [var_names] if isinstance(var_names, str) else list(var_names or ())
         for word in words:
@@ -166,16 +163,16 @@ class Optimizer(Module):
                 )
         found = variables_of(self.name, "exclude_from_weight_decay()", var_list or ())
         for variable in found:
-            if self._not_decayed.find(variable) is None:
-                self._not_decayed.add(variable)
+            if self._not_decayed.find_variable(variable) is None:
+                self._not_decayed.add_variable(variable)
         self._names_not_decayed = (*self._names_not_decayed, *words)
 
     @entrance
     def build(self, variables: Any) -> None:
-        """Make the slots of these Variables (an iterable or a nesting), as far as they are not there.
+        """Make the missing slots of Variables, given as an iterable or a nesting.
 
-        ``apply_gradients`` does it, too; before a checkpoint is loaded into a new optimizer it has to
-        be called, with the Variables in the order in which they were first updated.
+        ``apply_gradients`` calls this method.  Call it before you load a checkpoint into a new
+        optimizer, with the Variables in the order in which they were first updated.
 
         Parameters
         ----------
@@ -204,11 +201,11 @@ class Optimizer(Module):
         Raises
         ------
         TypeError
-            When a pair is none, or holds something else than an Array and a Variable.
+            When an element is no pair, or holds something else than an Array and a Variable.
         ValueError
-            When there are no gradients at all, a Variable is there twice, the nestings of a pair differ,
-            or a gradient has not the shape, device and kind of dtype of its Variable.  Nothing has
-            changed then.
+            When all gradients are None, a Variable is there twice, the nestings of a pair differ, or a
+            gradient has not the shape, device and kind of dtype of its Variable.  Nothing has changed
+            then.
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(
@@ -228,7 +225,7 @@ class Optimizer(Module):
             raise ValueError(
                 f"{self.name}: a Variable is given twice among {names} [at {user_line()}]"
             )
-        checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
+        checked = [(fit_gradient(self.name, g, variable), variable) for g, variable in usable]
         if len(usable) < len(given):
             missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
             warnings.warn(
@@ -244,41 +241,43 @@ class Optimizer(Module):
             place = self._place(variable)
             rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
 
-        def take() -> None:
+        def take_step() -> None:
             for (g, variable, slots), decayed in zip(rows, decays, strict=True):
                 if decayed:
-                    variable.assign_sub(beside(rate * self.weight_decay, g) * detached(variable))
+                    variable.assign_sub(
+                        rate_for_gradient(rate * self.weight_decay, g) * detached(variable)
+                    )
                 self.update(g, variable, slots, rate, step)
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
 
         changed = [part for _, variable, slots in rows for part in (variable, *slots)]
-        together([*changed, self._learning_rate, self.iterations], take)
+        together([*changed, self._learning_rate, self.iterations], take_step)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and its slots: what a subclass defines.
+        """Change one Variable and its slots; a subclass overrides this method.
 
         Parameters
         ----------
         g : Array
             The gradient.
         variable : Variable
-            What is to be changed.
+            The Variable to change.
         slots : Sequence[Variable]
             The Variable's slots, in the order of ``slot_names``.
         rate : float
             The learning rate.
         step : int
-            How many steps there were, with this one.
+            The number of steps, with this one.
         """
         raise NotImplementedError(f"{type(self).__name__} has no update()")
 
     @entrance
     def slot(self, slot_name: str, like: Array) -> Array:
-        """Make the initial value of a slot: zeros in the shape, dtype and place of the Variable's value.
+        """Make the initial value of a slot: zeros of the shape, dtype and device of the Variable.
 
         Parameters
         ----------
@@ -295,10 +294,10 @@ class Optimizer(Module):
         return xp.zeros_like(xp.abs(like) if slot_name in self.real_slots else like)
 
     def _numbers(self) -> tuple[Any, Any]:
-        """The learning rate and the count of steps with this one, as numbers.
+        """Return the learning rate and the count of steps with this one, as numbers.
 
-        While ``xp.function`` traces a step, numbers would be those of that step for good: updates of
-        ours are given Arrays then.
+        While ``xp.function`` traces a step, Python's numbers would become constants of the program, so
+        our own updates get Arrays.
         """
         count = detached(self.iterations)
         rate = detached(self._learning_rate) if self.schedule is None else self._rate(count)
@@ -307,21 +306,19 @@ class Optimizer(Module):
         return float(rate), int(count) + 1
 
     def _rate(self, count: Array) -> Any:
-        """The learning rate that the schedule gives, as an Array where it has no value yet."""
+        """Return the learning rate of the schedule, as an Array while ``xp.function`` traces."""
         found = self.schedule(count) if self.schedule is not None else None
         if isinstance(found, Array) and found.dtype.kind == "f" and not found.ndim:
             found = xp.astype(detached(found), xp.float64, copy=False, device="cpu")
             if not is_at_hand(found):
                 return found
-        return number(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
+        return number_in_range(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
 
     def _decays(self, variable: Variable) -> bool:
-        """Whether weight decay is about a Variable."""
         named = any(word in variable.name for word in self._names_not_decayed)
-        return not named and self._not_decayed.find(variable) is None
+        return not named and self._not_decayed.find_variable(variable) is None
 
     def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        """Gradients, each with its Variable, as the optimizer clips them."""
         if not self.clips:
             return pairs
         gradients = [g for g, _ in pairs]
@@ -334,14 +331,14 @@ class Optimizer(Module):
         return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
 
     def _place(self, variable: Variable) -> int:
-        place = self._updated.find(variable)
+        place = self._updated.find_variable(variable)
         if place is None:
             place = len(self._updated.variables)
             try:
                 for slot_name, slots in self.slots.items():
                     value = self.slot(slot_name, detached(variable))
                     slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
-                self._updated.add(variable)  # last: from here on it has its slots
+                self._updated.add_variable(variable)  # last, when all slots have been made
             except BaseException:
                 if len(self._updated.variables) == place:
                     for slots in self.slots.values():
@@ -356,7 +353,7 @@ class Optimizer(Module):
                 f"{describe(pair)} [at {user_line()}]"
             )
         gradients, variables = pair
-        if nest.parts_of(variables) is None:
+        if nest.parts_of_nesting(variables) is None:
             return [self._checked_pair(gradients, variables)]
         parts = nest.leaves_like(variables, gradients, f"{self.name}: gradients")
         found = zip(parts, nest.leaves(variables), strict=True)
@@ -378,26 +375,26 @@ class Optimizer(Module):
 
 
 def is_at_hand(x: Array) -> bool:
-    """Whether a look at the value of an Array on the host tells no more than NumPy's data does."""
+    """Return True if an Array holds NumPy's data, whose value can be read without a trace or a copy."""
     return type(peek(x)) is np.ndarray
 
 
-def beside(number: Any, g: Array) -> Any:
-    """A number of the optimizer's state as an operand beside a gradient."""
+def rate_for_gradient(number: float | Array, g: Array) -> Any:
+    """Cast a learning rate that is an Array to the precision and device of a gradient."""
     if not isinstance(number, Array):
         return number
     return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
 
 
 def takes_arrays(update: Update) -> Update:
-    """An ``update`` whose learning rate and step may be Arrays without a value yet."""
+    """Mark an ``update`` as one whose learning rate and step may be Arrays that are being traced."""
     update.takes_arrays = True  # type: ignore[attr-defined]
     return update
 
 
 def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
-    """The Variables of an iterable or a nesting; TypeError for what is none."""
-    nested = nest.parts_of(given) is not None
+    """Return the Variables of an iterable or a nesting; raise TypeError for anything else in it."""
+    nested = nest.parts_of_nesting(given) is not None
     found = nest.leaves(given if nested else list(given))
     for variable in found:
         if not isinstance(variable, Variable):
@@ -408,31 +405,31 @@ def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
 
 
 class Updated:
-    """The Variables that an optimizer has slots for.  No Module's search looks into it."""
+    """The Variables that have slots in an optimizer, hidden from the search of a Module's Variables."""
 
     def __init__(self) -> None:
         self.variables: list[Variable] = []
         self.last = 0
 
-    def find(self, variable: Variable) -> int | None:
-        """Where it stands: mostly behind the one that was asked for last."""
+    def find_variable(self, variable: Variable) -> int | None:
+        """Return the index of a Variable, or None; the search starts behind the last one found."""
         count = len(self.variables)
         for step in range(count):
             place = (self.last + step) % count
             if self.variables[place] is variable:
-                self.last = (place + 1) % count  # after a whole step as before it
+                self.last = (place + 1) % count
                 return place
         return None
 
-    def add(self, variable: Variable) -> None:
+    def add_variable(self, variable: Variable) -> None:
         self.variables.append(variable)
 
 
-def fitting(owner: str, g: Array, variable: Variable) -> Array:
-    """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
+def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
+    """Cast a gradient to its Variable's dtype, unrecorded; raise ValueError where it does not fit."""
     real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not real_for_real:
-        value = layout(variable)
+        value = layout_text(variable)
         raise ValueError(
             f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
             f"[at {user_line()}]"
@@ -440,6 +437,5 @@ def fitting(owner: str, g: Array, variable: Variable) -> Array:
     return xp.astype(detached(g), variable.dtype, copy=False)
 
 
-def state(value: float, name: str) -> Variable:
-    """A scalar of an optimizer's state, on the host, where it is read."""
+def state_variable(value: float, name: str) -> Variable:
     return Variable(xp.asarray(value, device="cpu"), trainable=False, name=name)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ..nn.layers import boolean_option, integer_option
 from ..nn.libraries import library_of
 from ..variable import Variable, detached, together
 
+if TYPE_CHECKING:
+    from .._util.protocols import Namespace, RawArray
+
 __all__ = [
     "Constant", "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
     "LearningRateSchedule", "PiecewiseConstantDecay", "PolynomialDecay", "ReduceLROnPlateau",
@@ -35,12 +38,12 @@ __all__ = [
 
 
 class LearningRateSchedule(Module):
-    """What schedules share: one of your own overrides ``rate``.
+    """Base class of schedules; a subclass of your own overrides ``rate``.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -52,15 +55,15 @@ class LearningRateSchedule(Module):
     0.05 0.1
     """
 
-    def __call__(self, step: Any) -> Any:
-        """Compute the learning rate after ``step`` steps, a number or an Array of such."""
+    def __call__(self, step: float | Array) -> Any:
+        """Compute the learning rate after ``step`` steps, a number or an Array of numbers."""
         plain = isinstance(step, int | float | np.ndarray | np.generic)
         given = xp.asarray(step) if plain else step
         library = library_of(self.name, given)
         return self.rate(library, library.astype(given, library.float64))
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate: what a subclass defines.
+    def rate(self, library: Namespace, step: RawArray) -> Any:
+        """Compute the learning rate; a subclass overrides this method.
 
         Parameters
         ----------
@@ -72,7 +75,7 @@ class LearningRateSchedule(Module):
         Returns
         -------
         Array
-            In the same shape.
+            The rates, in the same shape.
         """
         raise NotImplementedError(f"{type(self).__name__} has no rate()")
 
@@ -85,7 +88,7 @@ class Constant(LearningRateSchedule):
     learning_rate : float
         The rate.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -99,13 +102,12 @@ class Constant(LearningRateSchedule):
         super().__init__(name)
         self.learning_rate = finite_number("Constant", "learning_rate", learning_rate, 0.0)
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         return library.full_like(step, self.learning_rate)
 
 
 class Decay(LearningRateSchedule):
-    """What schedules share that start with a rate and take a number of steps."""
+    """Base class of schedules with an initial rate and a number of steps."""
 
     def __init__(self, initial: float, decay_steps: float, name: str | None) -> None:
         super().__init__(name)
@@ -124,13 +126,13 @@ class ExponentialDecay(Decay):
     initial_learning_rate : float
         The rate at first.
     decay_steps : int
-        After how many steps it is ``decay_rate`` times what it was.
+        The number of steps in which the rate is multiplied by ``decay_rate``.
     decay_rate : float
-        By how much it falls.
+        The factor of a fall.
     staircase : bool, default False
-        Whether it falls at once after ``decay_steps`` steps, and not a little at each step.
+        True: the rate falls only after every ``decay_steps`` steps, in place of each step.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -141,23 +143,18 @@ class ExponentialDecay(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        decay_rate: float,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, decay_rate: float,
+        staircase: bool = False, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, decay_steps, name)
         self.decay_rate = finite_number(type(self).__name__, "decay_rate", decay_rate, 0.0)
         self.staircase = boolean_option(type(self).__name__, "staircase", staircase)
 
-    def _periods(self, library: Any, step: Any) -> Any:
+    def _periods(self, library: Namespace, step: RawArray) -> Any:
         periods = step / self.decay_steps
         return library.floor(periods) if self.staircase else periods
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         return self.initial_learning_rate * self.decay_rate ** self._periods(library, step)
 
 
@@ -169,13 +166,13 @@ class InverseTimeDecay(ExponentialDecay):
     initial_learning_rate : float
         The rate at first.
     decay_steps : int
-        In how many steps a period passes.
+        The number of steps of a period.
     decay_rate : float
-        How fast it falls.
+        The factor of the count of periods in the denominator.
     staircase : bool, default False
-        Whether whole periods count, and not each step.
+        True: only whole periods count, in place of each step.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -185,8 +182,7 @@ class InverseTimeDecay(ExponentialDecay):
     0.1 0.05 0.025
     """
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         return self.initial_learning_rate / (1.0 + self.decay_rate * self._periods(library, step))
 
 
@@ -200,7 +196,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     values : sequence of float
         The rates: ``values[0]`` up to and with ``boundaries[0]``, and so on; one more than boundaries.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -230,8 +226,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         if self.boundaries != sorted(self.boundaries):
             raise ValueError(f"{owner}: the boundaries must rise [at {user_line()}]")
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         found = library.full_like(step, self.values[-1])
         for boundary, value in zip(self.boundaries[::-1], self.values[-2::-1], strict=True):
             found = library.where(step <= boundary, value, found)
@@ -246,15 +241,15 @@ class PolynomialDecay(Decay):
     initial_learning_rate : float
         The rate at first.
     decay_steps : int
-        After how many steps it is at its end.
+        The number of steps of the fall.
     end_learning_rate : float, default 0.0001
         The rate at the end.
     power : float, default 1
         The exponent; 1 is a straight line.
     cycle : bool, default False
-        Whether it starts again from there on, each time with as many steps more.
+        True: the rate rises again at each multiple of ``decay_steps``, for a fall that takes longer.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -265,22 +260,16 @@ class PolynomialDecay(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        end_learning_rate: float = 0.0001,
-        power: float = 1.0,
-        cycle: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, end_learning_rate: float = 0.0001,
+        power: float = 1.0, cycle: bool = False, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, decay_steps, name)
         owner = "PolynomialDecay"
         self.end_learning_rate = finite_number(owner, "end_learning_rate", end_learning_rate, 0.0)
         self.power = finite_number(owner, "power", power, 0.0)
         self.cycle = boolean_option(owner, "cycle", cycle)
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         if self.cycle:
             cycles = library.ceil(step / self.decay_steps)
             done = step / (self.decay_steps * library.where(step == 0, 1.0, cycles))
@@ -291,22 +280,22 @@ class PolynomialDecay(Decay):
 
 
 class CosineDecay(Decay):
-    """Half a cosine from the first rate down to a part of it, after a straight rise if one likes.
+    """Half a cosine from the first rate down to a part of it, optionally after a straight rise.
 
     Parameters
     ----------
     initial_learning_rate : float
         The rate at first.
     decay_steps : int
-        How many steps it falls.
+        The number of steps of the fall.
     alpha : float, default 0
         The rate at the end, as a part of that at the top.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
     warmup_target : float, optional
         The rate at the top, which it rises to; by default it only falls.
     warmup_steps : int, default 0
-        How many steps it rises.
+        The number of steps of the rise.
 
     References
     ----------
@@ -322,14 +311,9 @@ class CosineDecay(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        alpha: float = 0.0,
-        name: str | None = None,
-        warmup_target: float | None = None,
-        warmup_steps: int = 0,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, alpha: float = 0.0,
+        name: str | None = None, warmup_target: float | None = None, warmup_steps: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, decay_steps, name)
         owner = "CosineDecay"
         self.alpha = finite_number(owner, "alpha", alpha, 0.0)
@@ -341,8 +325,7 @@ class CosineDecay(Decay):
                 f"{owner}: warmup_steps need a warmup_target to rise to [at {user_line()}]"
             )
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         after = at_most(library, step - self.warmup_steps, self.decay_steps) / self.decay_steps
         cosine = 0.5 * (1.0 + library.cos(math.pi * after))
         falling = self.warmup_target * ((1.0 - self.alpha) * cosine + self.alpha)
@@ -361,15 +344,15 @@ class CosineDecayRestarts(Decay):
     initial_learning_rate : float
         The rate at first.
     first_decay_steps : int
-        How many steps the first one takes.
+        The number of steps of the first period.
     t_mul : float, default 2
-        By how much each is longer than the one before.
+        The factor by which each period is longer than the one before.
     m_mul : float, default 1
-        By how much it starts lower.
+        The factor by which each period starts lower than the one before.
     alpha : float, default 0
         The rate at the end, as a part of that at first.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     References
     ----------
@@ -384,22 +367,16 @@ class CosineDecayRestarts(Decay):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        first_decay_steps: float,
-        t_mul: float = 2.0,
-        m_mul: float = 1.0,
-        alpha: float = 0.0,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, first_decay_steps: float, t_mul: float = 2.0,
+        m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(initial_learning_rate, first_decay_steps, name)
         owner = "CosineDecayRestarts"
         self.t_mul = finite_number(owner, "t_mul", t_mul, 1.0)
         self.m_mul = finite_number(owner, "m_mul", m_mul, 0.0)
         self.alpha = finite_number(owner, "alpha", alpha, 0.0)
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
         done = step / self.decay_steps
         if self.t_mul == 1.0:
             restarts = library.floor(done)
@@ -415,29 +392,29 @@ class CosineDecayRestarts(Decay):
 
 
 class ReduceLROnPlateau(LearningRateSchedule):
-    """A learning rate that falls when a figure, such as the loss on other data, improves no more.
+    """A learning rate that falls when a figure, such as the validation loss, stops improving.
 
-    ``update`` is called with the figure, once in each epoch; the optimizer asks for the rate.  Its state
-    consists of Variables, so a checkpoint of the optimizer has it.
+    Call ``update`` with the figure once in each epoch; the optimizer asks for the rate.  The state
+    consists of Variables, so a checkpoint of the optimizer holds it.
 
     Parameters
     ----------
     initial_learning_rate : float
         The rate at first.
     factor : float, default 0.1
-        By how much it falls.
+        The factor by which the rate is multiplied when it falls.
     patience : int, default 10
-        After how many updates without an improvement.
+        The number of updates without an improvement before the rate falls.
     mode : {"min", "max"}
-        Whether the figure is to fall or to rise.
+        "min": the figure is to fall; "max": it is to rise.
     min_delta : float, default 1e-4
-        What counts as an improvement.
+        The least change that counts as an improvement.
     cooldown : int, default 0
-        How many updates after a fall do not count.
+        The number of updates after a fall that do not count.
     min_lr : float, default 0
         The least rate.
     name : str, optional
-        How messages call it.
+        The name of the schedule in messages.
 
     Examples
     --------
@@ -450,16 +427,10 @@ class ReduceLROnPlateau(LearningRateSchedule):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        factor: float = 0.1,
-        patience: int = 10,
-        mode: str = "min",
-        min_delta: float = 1e-4,
-        cooldown: int = 0,
-        min_lr: float = 0.0,
+        self, initial_learning_rate: float, factor: float = 0.1, patience: int = 10,
+        mode: str = "min", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0,
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         owner = "ReduceLROnPlateau"
         first = finite_number(owner, "initial_learning_rate", initial_learning_rate, 0.0)
@@ -480,14 +451,14 @@ class ReduceLROnPlateau(LearningRateSchedule):
             for key, value in values.items()
         }
 
-    def rate(self, library: Any, step: Any) -> Any:
-        """Compute the learning rate: the same for all steps until the next update."""
+    def rate(self, library: Namespace, step: RawArray) -> Any:
+        """Return the current learning rate, which is the same for all steps until the next update."""
         held = detached(self.state["learning_rate"])
         return library.zeros_like(step) + (held if isinstance(step, Array) else float(held))
 
     @entrance
-    def update(self, value: Any) -> None:
-        """Tell the figure: with it the rate may fall.
+    def update(self, value: float | Array) -> None:
+        """Take a new figure into account, which may make the rate fall.
 
         Parameters
         ----------
@@ -521,20 +492,18 @@ class ReduceLROnPlateau(LearningRateSchedule):
             xp.where(falls, self.cooldown, cooling),
         ]
 
-        def change() -> None:
+        def change_rate() -> None:
             for variable, x in zip(self.state.values(), new, strict=True):
                 variable.assign(xp.astype(x, variable.dtype))
 
-        together(self.state.values(), change)
+        together(self.state.values(), change_rate)
 
 
-def at_most(library: Any, step: Any, last: float) -> Any:
-    """Steps, none greater than the last."""
+def at_most(library: Namespace, step: RawArray, last: float) -> Any:
     return library.where(step < last, step, last)
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 

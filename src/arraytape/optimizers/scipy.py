@@ -1,4 +1,4 @@
-"""The bridge to scipy.optimize: nestings of Arrays there and back, derivatives by tape."""
+"""The bridge to scipy.optimize: it flattens nestings of Arrays and differentiates by tape."""
 
 from __future__ import annotations
 
@@ -20,57 +20,52 @@ from .._util.options import unwrap_option
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import with_doubts
 from ..functional.verify import Again, inner
-from ..variable import Variable, detached, put_back, together
+from ..variable import Variable, detached, restore_values, together
 from .bounds import bounds_of
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-# What SciPy's methods ask for; it warns of what they do not.
+# The derivatives that SciPy's methods use, by lower-case name; SciPy warns of unused ones.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
 WITH_HESSIAN = ("dogleg", "trust-exact")
 
 
 def minimize_scipy(
-    f: Callable[[Any], Array],
-    x0: Any,
-    *,
-    method: str | None = None,
-    callback: Callable[[Any], Any] | None = None,
-    bounds: Any = None,
-    **options: Any,
-) -> Any:
-    """``scipy.optimize.minimize`` with derivatives by tape, on any nesting of Arrays.
+    f: Callable[[Any], Array], x0: Any, *, method: str | None = None,
+    callback: Callable[[Any], Any] | None = None, bounds: Any = None, **options: Any,
+) -> Any:  # fmt: skip
+    """Run ``scipy.optimize.minimize`` with derivatives by tape, on any nesting of Arrays.
 
-    Gradients come from reverse mode, together with the value; for the methods that use them,
-    products with the Hessian come from forward over reverse mode, and the Hessian of those that
-    want all of it from such products.
+    Gradients come from reverse mode, together with the value.  Methods that use products with the
+    Hessian get these from forward over reverse mode; methods that use the Hessian get it column by
+    column from such products.
 
     Parameters
     ----------
     f : callable
-        Takes one argument in the nesting of ``x0``, and returns one real number as an Array.  Of one
-        made by ``xp.function`` the value is replayed together with its derivatives.
+        Takes one argument in the nesting of ``x0``, and returns one real number as an Array.  If
+        ``xp.function`` made it, its value is replayed together with the derivatives.
     x0 : Array or nesting of Arrays
-        Where to start: real or complex floating-point Arrays, Variables (which ``f`` may then read by
-        itself: they hold the current values, and those of ``x0`` again at the end), NumPy arrays or
-        floats.  SciPy works in double precision; each part keeps its dtype and device.
+        The starting point: real or complex floating-point Arrays, Variables, NumPy arrays or floats.
+        ``f`` may read Variables by itself: they hold the current values, and those of ``x0`` again at
+        the end.  SciPy works in double precision; each part keeps its dtype and device.
     method : str, optional
-        Any of SciPy's names; BFGS, L-BFGS-B or SLSQP by default, as SciPy chooses.
+        A name of SciPy's; by default SciPy chooses BFGS, L-BFGS-B or SLSQP.
     callback : callable, optional
         Called after each step with the current point in the nesting of ``x0``.
     bounds : nesting, sequence or scipy.optimize.Bounds, optional
         In the nesting of ``x0``: for each part None, or a pair of a lower and an upper bound, each
         None, a number or an array of the part's shape; or a ``Bounds``.  None in place of a nesting
-        stands for all of it.  Or SciPy's own for the vector in which all parts stand behind each other.
+        leaves all of it unbounded.  Or SciPy's own bounds for the vector of all parts, joined in order.
     **options
-        What else ``scipy.optimize.minimize`` takes: ``tol``, ``options``, ``constraints``... Constraints
-        are those of the vector.
+        Further parameters of ``scipy.optimize.minimize``: ``tol``, ``options``, ``constraints``...
+        Constraints are functions of the vector.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's own, with ``x`` and, where there is one, ``jac`` in the nesting of ``x0``.
+        SciPy's result, with ``x`` and, if there is one, ``jac`` in the nesting of ``x0``.
 
     Raises
     ------
@@ -78,7 +73,7 @@ def minimize_scipy(
         When SciPy is not installed.
     TypeError, ValueError
         When ``f`` does not return one real number, or does not depend on ``x0``; when bounds do not fit
-        ``x0``, with the place where.
+        ``x0``; the message has the path to the part.
 
     Examples
     --------
@@ -109,19 +104,19 @@ def minimize_scipy(
         options["bounds"] = bounds_of(bounds, x0, problem.leaves)
     chosen = "" if method is None else str(method).lower()
     if chosen in WITH_PRODUCTS:
-        options["hessp"] = problem.product
+        options["hessp"] = problem.hessian_product
     if chosen in WITH_HESSIAN:
         options["hess"] = problem.hessian
     if callback is not None:
         options["callback"] = lambda v, *_: callback(problem.nested(v))
     slope = chosen not in WITHOUT_GRADIENT
-    function = problem.value_and_gradient if slope else problem.value
+    function = problem.value_and_gradient if slope else problem.function_value
     kept = [(x, peek(x)) for x in problem.leaves if isinstance(x, Variable)]
     try:
-        start = flat(problem.leaves)
+        start = join_as_doubles(problem.leaves)
         result = minimize(function, start, jac=slope or None, method=method, **options)
     finally:
-        put_back(kept)
+        restore_values(kept)
     result.x = problem.nested(result.x)
     if isinstance(getattr(result, "jac", None), np.ndarray):
         result.jac = problem.nested(result.jac)
@@ -129,16 +124,16 @@ def minimize_scipy(
 
 
 class LBFGS:
-    """Quasi-Newton steps on a loss that is the same at each call: SciPy's L-BFGS-B.
+    """SciPy's L-BFGS-B for a deterministic loss: quasi-Newton steps on Variables.
 
     Parameters
     ----------
     max_iterations : int, default 100
-        The most steps that one call of ``minimize`` takes.
+        The greatest number of steps in one call of ``minimize``.
     tolerance : float, optional
         Stop when no component of the gradient is larger; SciPy's 1e-5 by default.
     memory : int, default 10
-        How many steps it approximates the curvature from.
+        The number of last steps that approximate the curvature.
 
     Examples
     --------
@@ -155,37 +150,38 @@ class LBFGS:
         self, max_iterations: int = 100, tolerance: float | None = None, memory: int = 10
     ) -> None:
         self.options: dict[str, Any] = {
-            "maxiter": count("LBFGS", "max_iterations", max_iterations),
-            "maxcor": count("LBFGS", "memory", memory),
+            "maxiter": positive_count("LBFGS", "max_iterations", max_iterations),
+            "maxcor": positive_count("LBFGS", "memory", memory),
         }
         if tolerance is not None:
-            most = number("LBFGS", "tolerance", tolerance, 0.0, math.inf)
+            most = number_in_range("LBFGS", "tolerance", tolerance, 0.0, math.inf)
             self.options |= {"gtol": most, "ftol": 0.0}
 
     @entrance
     def minimize(self, loss: Callable[[], Array], variables: Any, bounds: Any = None) -> Any:
-        """Change the Variables so that ``loss()``, which reads them, is as small as it gets.
+        """Change the Variables so that ``loss()``, which reads them, is minimal.
 
         Parameters
         ----------
         loss : callable
-            Takes nothing, and returns one real number as an Array; replayed where ``xp.function``
+            Takes no argument, and returns one real number as an Array; replayed if ``xp.function``
             made it, as in ``minimize_scipy``.
         variables : iterable or nesting of Variables
-            What it may change.  When ``loss`` raises, they are as they were.
+            The Variables to change.  When ``loss`` raises, they keep their values.
         bounds : nesting, sequence or scipy.optimize.Bounds, optional
-            In the nesting of the Variables, as of ``minimize_scipy``.
+            Bounds in the nesting of the Variables, as in ``minimize_scipy``.
 
         Returns
         -------
         scipy.optimize.OptimizeResult
-            Its ``x`` and ``jac`` are in the nesting of the Variables, for an iterable in a list.
+            SciPy's result, with ``x`` and ``jac`` in the nesting of the Variables, or as a list for an
+            iterable.
         """
         if not callable(loss):
             raise TypeError(
                 f"LBFGS: the loss must be a function, got {describe(loss)} [at {user_line()}]"
             )
-        nested = nest.parts_of(variables) is not None
+        nested = nest.parts_of_nesting(variables) is not None
         if not nested and not isinstance(variables, Iterable):
             raise TypeError(
                 f"LBFGS: takes several Variables, got {describe(variables)} [at {user_line()}]"
@@ -205,16 +201,16 @@ class LBFGS:
             value, nesting, method="L-BFGS-B", options=self.options, bounds=bounds
         )
 
-        def assign() -> None:
+        def assign_result() -> None:
             for variable, found in zip(changed, nest.leaves(result.x), strict=True):
                 variable.assign(found)
 
-        together(changed, assign)
+        together(changed, assign_result)
         return result
 
 
 class Problem:
-    """A function of a nesting of Arrays as one of a vector of doubles."""
+    """A function of a nesting of Arrays as a function of a vector of doubles, with derivatives."""
 
     def __init__(self, f: Callable[[Any], Array], x0: Any) -> None:
         if not callable(f):
@@ -231,36 +227,37 @@ class Problem:
         if len({*variables}) < len(variables):
             raise ValueError(f"minimize_scipy: a Variable is in x0 twice [at {user_line()}]")
 
-    def value(self, v: Vector) -> float:
-        return float(value_of(self.f, self._at(v)))
+    def function_value(self, v: Vector) -> float:
+        return float(scalar_value_of(self.f, self._at(v)))
 
     def value_and_gradient(self, v: Vector) -> tuple[float, Vector]:
         y, gradient = self._gradient(self._at(v))
-        return float(y), flat(gradient)
+        return float(y), join_as_doubles(gradient)
 
-    def product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
-        """The Hessian times a direction: the gradient's derivative along it."""
-        return flat(self._product(self._at(v), self._parts(direction)))
+    def hessian_product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
+        """Return the Hessian times a direction: the derivative of the gradient along the direction."""
+        return join_as_doubles(self._product(self._at(v), self._parts(direction)))
 
     def hessian(self, v: Vector, *_: Any) -> Vector:
-        columns = [self.product(v, direction) for direction in np.eye(v.size)]
+        columns = [self.hessian_product(v, direction) for direction in np.eye(v.size)]
         return np.asarray(columns).T
 
     def nested(self, v: Vector) -> Any:
-        return nest.pack(self.nest, self._parts(v))
+        return nest.pack_nesting(self.nest, self._parts(v))
 
-    def put(self, values: Sequence[Array]) -> None:
-        """What Variables among the leaves are to hold."""
+    def put_variables(self, values: Sequence[Array]) -> None:
         for x, value in zip(self.leaves, values, strict=True):
             if isinstance(x, Variable):
                 x.assign(value)
 
     def _at(self, v: Vector) -> Any:
-        """The point as ``f`` is to be given it: Variables stay themselves."""
+        """Return the argument of ``f`` at a point; Variables are assigned to and passed themselves."""
         parts = self._parts(v)
-        self.put(parts)
+        self.put_variables(parts)
         pairs = zip(self.leaves, parts, strict=True)
-        return nest.pack(self.nest, [x if isinstance(x, Variable) else part for x, part in pairs])
+        return nest.pack_nesting(
+            self.nest, [x if isinstance(x, Variable) else part for x, part in pairs]
+        )
 
     def _parts(self, v: Vector) -> list[Array]:
         parts, start = [], 0
@@ -276,7 +273,7 @@ class Problem:
 
 
 # --- derivatives at a point, in the nesting of x0 -----------------------------------------------------
-def value_of(f: Callable[[Any], Any], point: Any) -> Array:
+def scalar_value_of(f: Callable[[Any], Any], point: Any) -> Array:
     y = f(point)
     if not isinstance(y, Array):
         raise TypeError(
@@ -291,14 +288,14 @@ def value_of(f: Callable[[Any], Any], point: Any) -> Array:
 
 
 def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]]:
-    """The value, and the gradient of each leaf."""
+    """Return the value, and the gradient with respect to each leaf."""
     leaves = nest.leaves(point)
     with with_doubts(xp.GradientTape(watch_accessed_variables=False)) as tape:
         tape.watch(leaves)
-        y = value_of(f, point)
+        y = scalar_value_of(f, point)
     found = tape.gradient(y, leaves)
 
-    def slope(v: Any) -> Any:
+    def slope_along(v: Sequence[Array]) -> Any:
         pairs = [(g, t) for g, t in zip(found, v, strict=True) if g is not None]
         return inner([g for g, _ in pairs], [t for _, t in pairs])
 
@@ -306,9 +303,11 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
         settle_doubts(
             doubts,
             "minimize_scipy",
-            lambda: AgainInPlace(wraps(f)(lambda point: value_of(f, point)), (point,), 0, {}),
+            lambda: AgainInPlace(
+                wraps(f)(lambda point: scalar_value_of(f, point)), (point,), 0, {}
+            ),
             lambda: y,
-            slope,
+            slope_along,
         )
     if all(g is None for g in found):
         raise ValueError(
@@ -321,7 +320,7 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
 
 
 def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> Any:
-    """The Hessian times a direction, for each leaf."""
+    """Return the Hessian times a direction, for each leaf."""
     accumulator = xp.ForwardAccumulator(nest.leaves(point), direction)
     doubts = accumulator._doubts = []
     with accumulator:
@@ -340,10 +339,10 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class AgainInPlace(Again):
-    """A function to evaluate again, which may read the Variables among its arguments by itself."""
+    """A function to evaluate again that may read the Variables among its arguments by itself."""
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """Return what the function gives where Variables hold other values."""
+        """Call the function while its Variables hold other values."""
         given = []
         for x, value in zip(self.arrays, arrays, strict=True):
             if isinstance(x, Variable):
@@ -355,8 +354,11 @@ class AgainInPlace(Again):
 REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
-def replayed_as(f: Any, what: str, make: Callable[[Any], Any]) -> Any:
-    """What is made of a function; replayed where that is, also the next time that it is minimized."""
+def replayed_as(f: Callable[..., Any], what: str, make: Callable[[Any], Any]) -> Any:
+    """Return what ``make`` makes of a function; replayed if ``xp.function`` made the function.
+
+    Replays are kept for the next time that the function is minimized.
+    """
     if not hasattr(f, "eager"):
         return make(f)
     from ..replay.function import Function
@@ -372,10 +374,10 @@ def replayed_as(f: Any, what: str, make: Callable[[Any], Any]) -> Any:
 
 
 def leaf_of(x: Any, x0: Any) -> Array:
-    """A leaf of x0 as a floating-point Array; NumPy arrays and numbers are converted."""
+    """Convert a leaf of x0, an Array, NumPy array or number, to a floating-point Array."""
     if x is None or isinstance(x, str):
         raise TypeError(
-            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_of(x, x0)} "
+            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_in_nesting(x, x0)} "
             f"[at {user_line()}]"
         )
     given = x if isinstance(x, Array) else xp.asarray(x)
@@ -383,14 +385,15 @@ def leaf_of(x: Any, x0: Any) -> Array:
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0{nest.place_of(x, x0)} has no gradient; give it a "
+            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; "
+            "give it a "
             f"floating-point dtype [at {user_line()}]"
         )
     return given
 
 
-def flat(parts: Sequence[Array]) -> Vector:
-    """All parts behind each other as doubles, complex numbers as pairs."""
+def join_as_doubles(parts: Sequence[Array]) -> Vector:
+    """Join all parts to a vector of doubles; complex numbers become pairs."""
     vectors = []
     for part in parts:
         host = np.asarray(detached(part).to_device("cpu"))
@@ -399,8 +402,7 @@ def flat(parts: Sequence[Array]) -> Vector:
     return np.concatenate(vectors)
 
 
-def count(owner: str, name: str, value: Any) -> int:
-    """A positive integer; TypeError or ValueError else."""
+def positive_count(owner: str, name: str, value: Any) -> int:
     value = unwrap_option(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(
@@ -411,8 +413,8 @@ def count(owner: str, name: str, value: Any) -> int:
     return value
 
 
-def number(owner: str, name: str, value: Any, least: float, below: float) -> float:
-    """A real number in [least, below); TypeError or ValueError else."""
+def number_in_range(owner: str, name: str, value: Any, least: float, below: float) -> float:
+    """Return a real number in [least, below); raise TypeError or ValueError for anything else."""
     try:
         given = float(value)
     except (OverflowError, TypeError, ValueError):

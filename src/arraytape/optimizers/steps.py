@@ -1,4 +1,4 @@
-"""Optimizers that take a step for each set of gradients: the rules by which they do."""
+"""The optimizers ``SGD``, ``Adam``, ``AdamW``, ``RMSprop``, ``Adagrad`` and ``Lion``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .._array.array import Array
 from .._define.define_op import unregistered
 from ..nn.layers import boolean_option
 from ..variable import Variable
-from .optimizer import Common, Optimizer, Rate, Updated, beside, takes_arrays
-from .scipy import number
+from .optimizer import Common, Optimizer, Rate, Updated, rate_for_gradient, takes_arrays
+from .scipy import number_in_range
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "Updated"]
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if one likes.
+    """Gradient descent, optionally with momentum.
 
     ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
 
@@ -28,11 +28,11 @@ class SGD(Optimizer):
     learning_rate : float or callable, default 0.01
         The size of a step, or a function of the count of steps before.
     momentum : float, default 0
-        The part of the last step that is taken again; at least 0 and less than 1.
+        The part of the last step that is repeated; at least 0 and less than 1.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     nesterov : bool, default False
-        Whether the variable changes by ``momentum * velocity - learning_rate * gradient`` instead, with
+        True: the variable changes by ``momentum * velocity - learning_rate * gradient`` instead, with
         the new velocity.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
@@ -56,15 +56,10 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.01,
-        momentum: float = 0.0,
-        name: str | None = None,
-        *,
-        nesterov: bool = False,
-        **common: Unpack[Common],
-    ) -> None:
-        self.momentum = number("SGD", "momentum", momentum, 0.0, 1.0)
+        self, learning_rate: Rate = 0.01, momentum: float = 0.0, name: str | None = None, *,
+        nesterov: bool = False, **common: Unpack[Common],
+    ) -> None:  # fmt: skip
+        self.momentum = number_in_range("SGD", "momentum", momentum, 0.0, 1.0)
         self.nesterov = boolean_option("SGD", "nesterov", nesterov)
         self.slot_names = ("velocity",) if self.momentum else ()
         super().__init__(learning_rate, name, **common)
@@ -73,22 +68,7 @@ class SGD(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and its velocity.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
-        rate = beside(rate, g)
+        rate = rate_for_gradient(rate, g)
         if not slots:
             variable.assign_sub(rate * g)
             return
@@ -98,22 +78,22 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: steps as large as the gradient's mean by its root mean square.
+    """Adam: steps in proportion to the gradient's running mean over its root mean square.
 
-    Of a complex gradient the square is that of its absolute value.
+    The square of a complex gradient is that of its absolute value.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the running means of the gradient and of its square forget.
+        The part of the running means of the gradient and of its square that each step keeps.
     epsilon : float, default 1e-7
         Added to the root: TensorFlow's value and place, which is the "epsilon hat" of the paper.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     amsgrad : bool, default False
-        Whether the greatest mean square so far takes the place of the present one.
+        True: divide by the root of the greatest mean square so far.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -139,20 +119,14 @@ class Adam(Optimizer):
     real_slots = ("square", "greatest_square")
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        name: str | None = None,
-        *,
-        amsgrad: bool = False,
+        self, learning_rate: Rate = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
+        epsilon: float = 1e-7, name: str | None = None, *, amsgrad: bool = False,
         **common: Unpack[Common],
-    ) -> None:
+    ) -> None:  # fmt: skip
         owner = type(self).__name__
-        self.beta_1 = number(owner, "beta_1", beta_1, 0.0, 1.0)
-        self.beta_2 = number(owner, "beta_2", beta_2, 0.0, 1.0)
-        self.epsilon = number(owner, "epsilon", epsilon, 0.0, math.inf)
+        self.beta_1 = number_in_range(owner, "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number_in_range(owner, "beta_2", beta_2, 0.0, 1.0)
+        self.epsilon = number_in_range(owner, "epsilon", epsilon, 0.0, math.inf)
         self.amsgrad = boolean_option(owner, "amsgrad", amsgrad)
         if self.amsgrad:
             self.slot_names = ("mean", "square", "greatest_square")
@@ -162,21 +136,6 @@ class Adam(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running means of its gradient and of that one's square.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         mean, square = slots[:2]
         mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
         square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared(g))
@@ -185,7 +144,7 @@ class Adam(Optimizer):
             square = slots[2]
         scale_of = adam_step_size if isinstance(step, Array) else step_size
         scale = scale_of(rate, step, self.beta_1, self.beta_2)
-        variable.assign_sub(beside(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
+        variable.assign_sub(rate_for_gradient(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
 
 
 class AdamW(Adam):
@@ -196,16 +155,16 @@ class AdamW(Adam):
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     weight_decay : float, default 0.004
-        What is taken from each Variable before the step, ``learning_rate * weight_decay`` times its
-        value; ``exclude_from_weight_decay`` leaves some out.
+        Before the step, ``learning_rate * weight_decay`` times its value is subtracted from each
+        Variable; ``exclude_from_weight_decay`` exempts some.
     beta_1, beta_2 : float, default 0.9 and 0.999
-        How slowly the running means of the gradient and of its square forget.
+        The part of the running means of the gradient and of its square that each step keeps.
     epsilon : float, default 1e-7
         Added to the root.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     amsgrad : bool, default False
-        Whether the greatest mean square so far takes the place of the present one.
+        True: divide by the root of the greatest mean square so far.
     **common : object
         ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -227,17 +186,10 @@ class AdamW(Adam):
     """
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        weight_decay: float = 0.004,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        name: str | None = None,
-        *,
-        amsgrad: bool = False,
-        **common: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.001, weight_decay: float = 0.004, beta_1: float = 0.9,
+        beta_2: float = 0.999, epsilon: float = 1e-7, name: str | None = None, *,
+        amsgrad: bool = False, **common: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             learning_rate, beta_1, beta_2, epsilon, name, amsgrad=amsgrad,
             weight_decay=weight_decay, **common,
@@ -245,7 +197,7 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps as large as the gradient by its root mean square.
+    """RMSprop: steps in proportion to the gradient over its root mean square.
 
     ``square = rho * square + (1 - rho) * gradient**2``, and the step is
     ``learning_rate * gradient / sqrt(square + epsilon)``.
@@ -255,15 +207,15 @@ class RMSprop(Optimizer):
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     rho : float, default 0.9
-        How slowly the running mean of the square forgets.
+        The part of the running mean of the square that each step keeps.
     momentum : float, default 0
-        The part of the last step that is taken again; at least 0 and less than 1.
+        The part of the last step that is repeated; at least 0 and less than 1.
     epsilon : float, default 1e-7
         Added under the root, as in Keras; PyTorch adds it to the root.
     centered : bool, default False
-        Whether the mean square is that of the distance from the mean: the variance.
+        True: divide by the standard deviation, in place of the root mean square.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -288,18 +240,13 @@ class RMSprop(Optimizer):
     real_slots = ("square",)
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        rho: float = 0.9,
-        momentum: float = 0.0,
-        epsilon: float = 1e-7,
-        centered: bool = False,
-        name: str | None = None,
+        self, learning_rate: Rate = 0.001, rho: float = 0.9, momentum: float = 0.0,
+        epsilon: float = 1e-7, centered: bool = False, name: str | None = None,
         **common: Unpack[Common],
-    ) -> None:
-        self.rho = number("RMSprop", "rho", rho, 0.0, 1.0)
-        self.momentum = number("RMSprop", "momentum", momentum, 0.0, 1.0)
-        self.epsilon = number("RMSprop", "epsilon", epsilon, 0.0, math.inf)
+    ) -> None:  # fmt: skip
+        self.rho = number_in_range("RMSprop", "rho", rho, 0.0, 1.0)
+        self.momentum = number_in_range("RMSprop", "momentum", momentum, 0.0, 1.0)
+        self.epsilon = number_in_range("RMSprop", "epsilon", epsilon, 0.0, math.inf)
         self.centered = boolean_option("RMSprop", "centered", centered)
         mean = ("mean",) if self.centered else ()
         self.slot_names = ("square", *mean, *(("velocity",) if self.momentum else ()))
@@ -309,21 +256,6 @@ class RMSprop(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running means of its gradient's square.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         square = slots[0]
         square.assign(self.rho * square + (1.0 - self.rho) * squared(g))
         spread: Any = square
@@ -331,7 +263,7 @@ class RMSprop(Optimizer):
             mean = slots[1]
             mean.assign(self.rho * mean + (1.0 - self.rho) * g)
             spread = xp.maximum(square - squared(mean), 0.0)  # rounding may leave less than 0
-        change = beside(rate, g) * g / xp.sqrt(spread + self.epsilon)
+        change = rate_for_gradient(rate, g) * g / xp.sqrt(spread + self.epsilon)
         if self.momentum:
             slots[-1].assign(self.momentum * slots[-1] + change)
             change = slots[-1]
@@ -339,18 +271,18 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps as large as the gradient by the root of the sum of all squares so far.
+    """Adagrad: steps in proportion to the gradient over the root of the sum of all its squares so far.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
         The size of a step, or a function of the count of steps before.
     initial_accumulator_value : float, default 0.1
-        What the sum of squares is at first.
+        The initial sum of squares.
     epsilon : float, default 1e-7
         Added under the root.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -376,63 +308,30 @@ class Adagrad(Optimizer):
     real_slots = ("accumulator",)
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        initial_accumulator_value: float = 0.1,
-        epsilon: float = 1e-7,
-        name: str | None = None,
-        **common: Unpack[Common],
-    ) -> None:
+        self, learning_rate: Rate = 0.001, initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7, name: str | None = None, **common: Unpack[Common],
+    ) -> None:  # fmt: skip
         first = initial_accumulator_value
-        self.initial_accumulator_value = number(
+        self.initial_accumulator_value = number_in_range(
             "Adagrad", "initial_accumulator_value", first, 0.0, math.inf
         )
-        self.epsilon = number("Adagrad", "epsilon", epsilon, 0.0, math.inf)
+        self.epsilon = number_in_range("Adagrad", "epsilon", epsilon, 0.0, math.inf)
         super().__init__(learning_rate, name, **common)
 
     def slot(self, slot_name: str, like: Array) -> Array:
-        """Make the initial value of a slot.
-
-        Parameters
-        ----------
-        slot_name : str
-            One of ``slot_names``.
-        like : Array
-            The Variable's value.
-
-        Returns
-        -------
-        Array
-            The value.
-        """
         return super().slot(slot_name, like) + self.initial_accumulator_value
 
     @takes_arrays
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the sum of its gradient's squares.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         accumulator = slots[0]
         accumulator.assign_add(squared(g))
-        variable.assign_sub(beside(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
+        variable.assign_sub(rate_for_gradient(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
 
 
 class Lion(Optimizer):
-    """Steps by the sign of a running mean of the gradient.
+    """Lion: steps of equal size in the direction of the sign of the gradient's running mean.
 
     Parameters
     ----------
@@ -441,9 +340,9 @@ class Lion(Optimizer):
     beta_1 : float, default 0.9
         The part of the running mean in the step, beside the gradient.
     beta_2 : float, default 0.99
-        How slowly the running mean forgets.
+        The part of the running mean that each step keeps.
     name : str, optional
-        How messages call it.
+        The name of the optimizer in messages.
     **common : object
         ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
@@ -467,49 +366,31 @@ class Lion(Optimizer):
     slot_names = ("mean",)
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.99,
-        name: str | None = None,
-        **common: Unpack[Common],
-    ) -> None:
-        self.beta_1 = number("Lion", "beta_1", beta_1, 0.0, 1.0)
-        self.beta_2 = number("Lion", "beta_2", beta_2, 0.0, 1.0)
+        self, learning_rate: Rate = 0.001, beta_1: float = 0.9, beta_2: float = 0.99,
+        name: str | None = None, **common: Unpack[Common],
+    ) -> None:  # fmt: skip
+        self.beta_1 = number_in_range("Lion", "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number_in_range("Lion", "beta_2", beta_2, 0.0, 1.0)
         super().__init__(learning_rate, name, **common)
 
     @takes_arrays
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running mean of its gradient.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
         mean = slots[0]
         direction = xp.sign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
-        variable.assign_sub(beside(rate, g) * direction)
+        variable.assign_sub(rate_for_gradient(rate, g) * direction)
         mean.assign(self.beta_2 * mean + (1.0 - self.beta_2) * g)
 
 
-def squared(g: Any) -> Any:
-    """The square of each element; of complex numbers that of the absolute value."""
+def squared(g: Array) -> Any:
     return xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
 
 
-def step_size(rate: Any, step: Any, beta_1: float = 0.9, beta_2: float = 0.999) -> Any:
-    """Adam's factor of ``mean / root``, which makes up for means that began with zeros."""
+def step_size(
+    rate: float | Array, step: int | Array, beta_1: float = 0.9, beta_2: float = 0.999
+) -> Any:
+    """Return Adam's factor of ``mean / root``, which corrects for means that began with zeros."""
     # In Python's numbers, so that each processor gives the same bits.
     count = int(step)
     return float(rate) * math.sqrt(1.0 - beta_2**count) / (1.0 - beta_1**count)

@@ -120,7 +120,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
         return kind, value.shape, value.dtype.str, value.strides
     if kind is types.FunctionType:
         return kind, value.__code__
-    parts = nest.parts_of(value)
+    parts = nest.parts_of_nesting(value)
     if parts is None:
         return Identity(value, gone)
     items = nest.items_of(parts)

@@ -140,7 +140,7 @@ class Call:
 
     def containers(self, value: Any, met: set[int]) -> None:
         """Find the containers in the result that others have, too; tuples are equal by their parts."""
-        parts = nest.parts_of(value)
+        parts = nest.parts_of_nesting(value)
         if parts is None:
             return
         if type(value) is not tuple:
@@ -290,7 +290,7 @@ class Call:
             value = pending.pop()
             if id(value) not in given:
                 given.add(id(value))
-                parts = nest.parts_of(value)
+                parts = nest.parts_of_nesting(value)
                 pending += [] if parts is None else [part for _, part in nest.items_of(parts)]
         try:
             self.late = self.found.add_what_ran(self.ran, self.state.known, given)
@@ -348,7 +348,7 @@ def has_no_data(path: Any) -> bool:
 
 def structure(value: Any, same: dict[int, int]) -> Any:
     """The kinds of containers in a nesting, with the names of their parts; which argument one is."""
-    parts = nest.parts_of(value)
+    parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in same:
         return same.get(id(value))
     items = nest.items_of(parts)

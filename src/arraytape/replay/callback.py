@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from weakref import WeakMethod
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._record.stack import only_recorders
 from .._storage.batched.batched_data import Batched
 from .._util import nest
@@ -45,7 +45,7 @@ class Effect:
         method = getattr(function, "__func__", None) is not None
         self.of: Callable[[], Any] = WeakMethod(function) if method else lambda: function
         self.leaves = [noted(leaf) for leaf in nest.leaves(arguments)]
-        self.arguments = nest.pack(arguments, [None] * len(self.leaves))
+        self.arguments = nest.pack_nesting(arguments, [None] * len(self.leaves))
 
     @property
     def noted_values(self) -> list[Value]:
@@ -55,7 +55,7 @@ class Effect:
         """Call the function with this data in the place of its values."""
         function, known = self.of(), iter(data)
         leaves = [x.array(next(known)) if type(x) is Value else x for x in self.leaves]
-        args, keywords = nest.pack(self.arguments, leaves)
+        args, keywords = nest.pack_nesting(self.arguments, leaves)
         if function is not None:
             with only_recorders():
                 function(*args, **keywords)
@@ -145,7 +145,7 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
             return
         with only_recorders():
             leaves = [own(leaf) for leaf in nest.leaves(arguments)]
-            args, keywords = nest.pack(arguments, leaves)
+            args, keywords = nest.pack_nesting(arguments, leaves)
             f(*args, **keywords)
 
     del call_or_note.__wrapped__
@@ -158,4 +158,4 @@ def own(leaf: Any) -> Any:
     if not isinstance(leaf, Array):
         return leaf
     current(leaf)
-    return wrap(keep(leaf), 0, KEPT | leaf._state & SCALAR)
+    return wrap(keep_data(leaf), 0, KEPT | leaf._state & SCALAR)

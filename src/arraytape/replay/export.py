@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._array.paths import walk
+from .._array.paths import walk_path
 from .._array.views import current
 from .._record.op_facts import facts_of
 from .._storage.standard import Standard
@@ -197,7 +197,7 @@ class Export:
             outputs, writes = self.program.computed(inputs, partial(self.value, over), look)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
-                walk(self.part(given, outputs, values, leaves), given.path, over)
+                walk_path(self.part(given, outputs, values, leaves), given.path, over)
                 for given in self.given
             ]
             written = dict(zip(self.paths, writes, strict=True))

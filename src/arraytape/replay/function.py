@@ -24,7 +24,7 @@ from weakref import WeakMethod
 from .._record.stack import active, watched
 from .._storage.batched.batched_data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
-from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
 from .bound_arguments import Form, Identity, argument_arrays, signature_of
@@ -536,7 +536,7 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     limit, strict = unwrap_option(limit), unwrap_option(strict)
     if not isinstance(limit, int) or limit < 2:
         raise ValueError(
-            f"function: limit must be 2 or more, got {shown(limit)} [at {user_line()}]"
+            f"function: limit must be 2 or more, got {short_repr(limit)} [at {user_line()}]"
         )
     if not isinstance(strict, bool):
         raise TypeError(
@@ -549,7 +549,7 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     for what, refused in REFUSED.items():
         if refused(f):
             raise TypeError(
-                f"function: {what} cannot be replayed: {shown(f)} [at {user_line()}]. Decorate the "
+                f"function: {what} cannot be replayed: {short_repr(f)} [at {user_line()}]. Decorate the "
                 "function that computes, and call it there"
             )
     return Function(f, limit, strict)

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from .._array.array import ALIASED, KEPT, SCALAR, Array
-from .._array.paths import Path, walk
+from .._array.paths import Path, walk_path
 from .._array.views import current, make_view
 from .._storage import numpy_namespace
 from .._storage.storage import AMBIENT
@@ -307,7 +307,7 @@ def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
 def view_of(x: Array, path: Path) -> Array:
     """The view of an Array at the end of a path."""
     _, data = current(x)
-    return make_view(x, walk(data, path, numpy_namespace), path, data)
+    return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 
 
 def call_back(effect: Effect, data: Any) -> None:

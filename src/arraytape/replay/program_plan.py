@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._util import nest
-from .._util.errors import layout
+from .._util.errors import layout_text
 from .call import Call
 from .export import Export
 from .passes.block_by_block import blocked
@@ -102,11 +102,11 @@ def said_of(call: Call) -> str:
     parts = []
     for name, value in zip(call.names, call.values, strict=True):
         if isinstance(value, Array):
-            text = f"{type(value).__name__} {layout(value)}"
+            text = f"{type(value).__name__} {layout_text(value)}"
         elif type(value) in PLAIN:
             text = repr(value)[:40]
         else:
-            inner = [layout(x) for x in nest.leaves(value) if isinstance(x, Array)]
+            inner = [layout_text(x) for x in nest.leaves(value) if isinstance(x, Array)]
             text = f"{type(value).__name__}{' of ' if inner else ''}{', '.join(inner)}"
         parts.append(f"{name}: {text}")
     return f"({', '.join(parts)})"

@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import current, keep
+from .._array.views import current, keep_data
 from .._custom.recompute import Either
 from .._custom.recorded_calls import Call as CallOfUser
 from .._custom.recorded_calls import CallRecord, call_record, hand_over
@@ -85,7 +85,7 @@ class Taped:
         if followed_here(handles, tape) != self.pattern:
             return None
         tids = tuple([x._current_id() for x in handles])
-        data = [keep(x) for x in handles]
+        data = [keep_data(x) for x in handles]
         pulled, forward = self.pulled, self.forward
         outputs, writes, saved = forward(data)
         outs = [new_tid() for _ in self.made]
@@ -116,7 +116,7 @@ class Taped:
             with Setting(ACTIVE, trace), Setting(MAKING, TRACED), only_recorders():
                 for name, g in zip(self.made, seeds, strict=True):
                     if g is not None:
-                        pass_.lend(name, trace.input(np.array(g, order="C")))
+                        pass_.lend_contribution(name, trace.input(np.array(g, order="C")))
                 backward(pass_, records, careful=True)
                 found = [pass_.cotangents.get(place) for place in range(1, 1 + len(data))]
                 parts = [None if g is None else trace.node_of(g) for g in found]
@@ -210,10 +210,10 @@ def pull_function(at: Any, record: Record) -> None:
         pull_unfolded(at, call, tids, outs)
         return
     for out in outs:
-        at.take(out)
+        at.take_cotangent(out)
     for tid, part in zip(tids, parts, strict=True):
         if part is not None and tid in at.followed:
-            at.add(tid, part)
+            at.add_contribution(tid, part)
 
 
 def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[int]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._storage.special import of_scipy
-from .._util.errors import shown, user_line
+from .._util.errors import short_repr, user_line
 from ..ops.creation_functions import asarray
 from ..ops.searching_functions import where
 from ._gamma import binom, gamma, poch, rgamma
@@ -85,7 +85,8 @@ def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> 
     refuse_exact("factorial", exact)
     if extend not in ("zero", "complex"):
         raise ValueError(
-            f"special.factorial: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
+            f"special.factorial: extend is 'zero' or 'complex', got {short_repr(extend)} [at "
+            f"{user_line()}]"
         )
     number = asarray(n)
     found: Array = gamma_of_next(number)
@@ -140,7 +141,7 @@ def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: s
     refuse_exact(name, exact)
     if not isinstance(extend, str):
         raise TypeError(
-            f"special.{name}: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
+            f"special.{name}: extend is 'zero' or 'complex', got {short_repr(extend)} [at {user_line()}]"
         )
     if extend != "complex":
         factorials = of_scipy("factorialk")
@@ -148,7 +149,7 @@ def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: s
         return found
     if isinstance(k, Array | complex) or k <= 0:
         raise TypeError(
-            f"special.{name} takes k as a positive number, got {shown(k)} [at {user_line()}]"
+            f"special.{name} takes k as a positive number, got {short_repr(k)} [at {user_line()}]"
         )
     ratio = asarray(n) / k
     scaled: Array = k**ratio * gamma_of_next(ratio)

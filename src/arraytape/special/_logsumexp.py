@@ -115,7 +115,7 @@ def _with_slopes(
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, loud))
     rest = log(total)  # where the value is infinite, the plain formula, loud where it is undefined
-    if a.dtype.kind == "c" and with_phase:
+    if a.dtype.kind == "c" and phase is not None:
         phase = where(finite, phase * exp(1j * imag(moved)), phase + loud)
         rest, moved = real(rest), real(moved)
     plain = where(stop_gradient(rest) == value, rest, value + loud)

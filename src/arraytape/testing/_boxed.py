@@ -1,16 +1,21 @@
-"""Boxed data and its namespace: what the storages for tests are made of."""
+"""Boxed data and its namespace, of which the storages for tests are made."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._storage.batched.batched_data import Batched
 from .._storage.standard import Standard
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.protocols import RawArray, RawOperand
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
@@ -22,9 +27,9 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 
 
 class Boxed:
-    """Data that answers to what the storage protocol asks for, and to nothing else.
+    """Data that supports the storage protocol, and nothing else.
 
-    ``inner`` is an array of the namespace within, ``boxes`` the namespace that makes such data.
+    ``inner`` is an array of the wrapped namespace, ``boxes`` the namespace that makes such data.
     """
 
     __slots__ = ("__weakref__", "inner")
@@ -32,13 +37,14 @@ class Boxed:
     __array_ufunc__ = None
     boxes: Boxes
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: RawArray) -> None:
         self.inner = inner
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """The values, for the storage itself: any other reader has gone around the protocol."""
-        found: np.ndarray[Any, Any] = getattr(self.inner, "_array", self.inner)
+        """Return the values, for the storage alone: other code would go around the protocol."""
+        inner: Any = self.inner
+        found: np.ndarray[Any, Any] = getattr(inner, "_array", inner)
         return found
 
     @property
@@ -74,12 +80,12 @@ class Boxed:
         return self.boxes.from_memory(self.memory.copy(), device)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.boxes.from_memory(self.memory[self.boxes.key(self, key)], self.device)
+        return self.boxes.from_memory(self.memory[self.boxes.memory_key(self, key)], self.device)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
-        self.memory[self.boxes.key(self, key)] = getattr(value, "memory", value)
+        self.memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
 
 
 class Frozen(Boxed):
@@ -87,7 +93,7 @@ class Frozen(Boxed):
 
     __slots__ = ()
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: RawArray) -> None:
         self.inner = inner
         self.memory.flags.writeable = False
 
@@ -96,50 +102,50 @@ class Frozen(Boxed):
 
 
 def refusing(look: str) -> Callable[..., Any]:
-    def method(x: Boxed, *_: Any) -> Any:
+    def refuse_look(x: Boxed, *_: Any) -> Any:
         raise TypeError(f"__{look}__ looks at values, which may lie on another machine")
 
-    return method
+    return refuse_look
 
 
-def binary(name: str, method: str) -> Callable[..., Any]:
+def binary_method(name: str, method: str) -> Callable[..., Any]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def forward(x: Boxed, other: Any) -> Any:
+    def apply_operator(x: Boxed, other: Any) -> Any:
         if type(other) is Batched:
             return NotImplemented
         return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
 
-    def reflected(x: Boxed, other: Any) -> Any:
+    def apply_reflected(x: Boxed, other: RawOperand) -> Any:
         return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
 
-    def in_place(x: Boxed, other: Any) -> Any:
+    def apply_in_place(x: Boxed, other: Any) -> Any:
         if type(other) is Batched:
             return NotImplemented
         getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
         return x
 
-    return {"": forward, "r": reflected, "i": in_place}[method]
+    return {"": apply_operator, "r": apply_reflected, "i": apply_in_place}[method]
 
 
-def unary(name: str) -> Callable[..., Any]:
+def unary_method(name: str) -> Callable[..., Any]:
     return lambda x: x.boxes.box(getattr(operator, name)(x.inner))
 
 
 for _name in LOOKS:
     setattr(Boxed, f"__{_name}__", refusing(_name))
 for _name in UNARY:
-    setattr(Boxed, f"__{_name}__", unary(_name))
+    setattr(Boxed, f"__{_name}__", unary_method(_name))
 for _name in BINARY:
     for _method in ("",) if _name in COMPARISONS else ("", "r", "i"):
-        setattr(Boxed, f"__{_method}{_name}__", binary(_name, _method))
+        setattr(Boxed, f"__{_method}{_name}__", binary_method(_name, _method))
     setattr(Frozen, f"__i{_name}__", lambda x, other: NotImplemented)
 
 
 class Boxes:
     """A namespace of the standard over another one: its functions on boxed data."""
 
-    def __init__(self, within: Any, kind: type[Boxed], root: Boxes | None = None) -> None:
+    def __init__(self, within: ModuleType, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
         self.name = ""
 
@@ -157,7 +163,7 @@ class Boxes:
         return value
 
     def boxed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+        def call_boxed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
             boxes = self.root
             keywords |= boxes.placing(device)
             first = next((a for a in arguments if isinstance(a, Boxed)), None)
@@ -168,7 +174,7 @@ class Boxes:
                 function(*arguments, **{k: boxes.unbox(v) for k, v in keywords.items()})
             )
 
-        return call
+        return call_boxed
 
     def box(self, result: Any) -> Any:
         if isinstance(result, tuple | list):
@@ -189,36 +195,36 @@ class Boxes:
             return self.dtype_for(argument)
         return argument
 
-    def key(self, x: Boxed, key: Any) -> Any:
-        """An indexing key on memory; IndexError for host arrays, which no GPU's data takes."""
+    def memory_key(self, x: Boxed, key: Any) -> Any:
+        """Return an indexing key for memory; raise IndexError for host arrays, as GPU libraries do."""
         if type(key) is tuple:
-            return tuple([self.key(x, part) for part in key])
+            return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
             raise IndexError(f"a key of {type(key).__name__} does not lie beside the data")
         if isinstance(key, Boxed) and key.device != x.device:
             raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
         return getattr(key, "memory", key)
 
-    def operand(self, other: Any, asarray_like: Boxed) -> Any:
-        """The other operand of an operator; TypeError for host arrays."""
+    def operand(self, other: RawOperand, asarray_like: Boxed) -> Any:
+        """Return the other operand of an operator; raise TypeError for host arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
             return self.from_memory(np.asarray(other), asarray_like.device).inner
         return self.unbox(other)
 
-    # --- what depends on the namespace within: here NumPy's ---------------------------------------
-    def from_memory(self, memory: Any, device: Any) -> Boxed:
+    # --- depends on the wrapped namespace: here NumPy's -------------------------------------------
+    def from_memory(self, memory: np.ndarray[Any, Any], device: Any) -> Boxed:
         return self.kind(np.asarray(memory))
 
-    def device_of(self, inner: Any) -> Any:
+    def device_of(self, inner: RawArray) -> Any:
         return f"{self.name}:0"
 
     def placing(self, device: Any) -> dict[str, Any]:
-        """The keyword arguments with which the namespace within is told a device."""
+        """Return the keyword arguments that give the wrapped namespace a device."""
         return {}
 
-    def dtype_for(self, dtype: Any) -> Any:
+    def dtype_for(self, dtype: npt.DTypeLike) -> Any:
         return dtype
 
     def dtype_within(self, found: Any) -> Any:
@@ -230,7 +236,7 @@ class Boxes:
 class StrictBoxes(Boxes):
     """Boxes around the arrays of array_api_strict, whose dtypes are its own."""
 
-    def from_memory(self, memory: Any, device: Any) -> Boxed:
+    def from_memory(self, memory: np.ndarray[Any, Any], device: Any) -> Boxed:
         array = type(self.within.asarray(0.0))
         return self.kind(array._new(np.asarray(memory), device=device))
 
@@ -240,7 +246,7 @@ class StrictBoxes(Boxes):
     def placing(self, device: Any) -> dict[str, Any]:
         return {} if device is None else {"device": device}
 
-    def dtype_for(self, dtype: Any) -> Any:
+    def dtype_for(self, dtype: npt.DTypeLike) -> Any:
         return getattr(self.within, np.dtype(dtype).name)
 
     def dtype_within(self, found: Any) -> Any:
@@ -251,7 +257,7 @@ class BoxedNamespace(Standard):
     """The raw namespace of boxed data."""
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
-        np.add.at(x.memory, x.boxes.key(x, key), getattr(value, "memory", value))
+        np.add.at(x.memory, x.boxes.memory_key(x, key), getattr(value, "memory", value))
         return x
 
 
@@ -260,12 +266,11 @@ class FrozenNamespace(BoxedNamespace):
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
         sums = x.memory.copy(order="K")
-        np.add.at(sums, x.boxes.key(x, key), getattr(value, "memory", value))
+        np.add.at(sums, x.boxes.memory_key(x, key), getattr(value, "memory", value))
         return x.boxes.from_memory(sums, x.device)
 
 
-def unpickled(name: str, memory: Any, device: str) -> Boxed:
-    """Boxed data on the storage of this name."""
+def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
     from . import storages
 
     storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()

@@ -1,4 +1,4 @@
-"""What the mark check_gradients asks for: a test's calls of some functions, kept and checked."""
+"""The work of the mark check_gradients: to keep a test's calls and to check their gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._array.array import Array, wrap
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, short_repr, user_line
 from .checking import check_gradients
 
 PAIR = "check_gradients: a test returns (f, inputs), or a list of such pairs, got {}"
@@ -25,7 +25,7 @@ FLOATING = "fc"
 
 
 class Call(NamedTuple):
-    """One call: the function, its arguments as they were, and the line that made it."""
+    """One call: the function, copies of its arguments, and the line that made the call."""
 
     function: Callable[..., Any]
     arguments: inspect.BoundArguments
@@ -33,16 +33,16 @@ class Call(NamedTuple):
 
 
 class Calls:
-    """Within the block, calls of some functions are kept, with their arguments as they were.
+    """A block that keeps calls of some functions, with copies of their arguments.
 
-    They are replaced in the test's module and in all modules of the package that they are from, under
-    whatever name.  What a kept call calls itself is not kept.  limit : how many of each function.
+    The functions are replaced in the test's module and in all modules of their own package, under any
+    name.  Calls within a kept call are not kept.  limit : the number of calls kept of each function.
     """
 
     def __init__(
         self, functions: Sequence[Any], module: ModuleType | None, limit: int = 10
     ) -> None:
-        self.functions = [named(f) for f in functions]
+        self.functions = [function_named(f) for f in functions]
         self.module, self.limit = module, limit
         self.made: dict[Callable[..., Any], int] = dict.fromkeys(self.functions, 0)
         self.kept: list[Call] = []
@@ -50,7 +50,7 @@ class Calls:
         self.busy = False
 
     def __enter__(self) -> Calls:
-        found = [(f, names, name) for f in self.functions for names, name in self.places_of(f)]
+        found = [(f, names, name) for f in self.functions for names, name in self.names_bound_to(f)]
         for f, names, name in found:
             self.replaced.append((names, name, f))
             names[name] = self.keeping(f)
@@ -61,8 +61,8 @@ class Calls:
             names[name] = f
         self.replaced.clear()
 
-    def places_of(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
-        """The names by which a test, or the function's own package, calls it; LookupError for none."""
+    def names_bound_to(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
+        """Return the modules' names that are bound to a function; raise LookupError if there is none."""
         package = f.__module__.partition(".")[0]
         loaded = [m for name, m in [*sys.modules.items()] if name.partition(".")[0] == package]
         modules = [vars(m) for m in (self.module, *loaded) if isinstance(m, ModuleType)]
@@ -75,10 +75,10 @@ class Calls:
         return found
 
     def keeping(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with its outermost calls kept."""
+        """Wrap a function so that its outermost calls are kept."""
 
         @functools.wraps(f)
-        def call(*args: Any, **keywords: Any) -> Any:
+        def keep_call(*args: Any, **keywords: Any) -> Any:
             if self.busy:
                 return f(*args, **keywords)
             self.made[f] += 1
@@ -88,26 +88,30 @@ class Calls:
                 result = f(*args, **keywords)
             finally:
                 self.busy = False
-            if kept and any(is_floating(y) for y in nest.leaves(result)):
+            if kept and any(is_floating_leaf(y) for y in nest.leaves(result)):
                 self.kept.append(kept)
             return result
 
-        return call
+        return keep_call
 
-    def snapshot(self, f: Callable[..., Any], args: Any, keywords: Any) -> Call | None:
-        """A call as it is made, if an argument has a floating-point Array in it."""
+    def snapshot(
+        self, f: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Call | None:
+        """Copy a call, if an argument has a floating-point Array in it; else return None."""
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
             return None  # an error of the call's own, which comes next
-        if not any(is_floating(x) for x in nest.leaves(list(bound.arguments.values()))):
+        if not any(is_floating_leaf(x) for x in nest.leaves(list(bound.arguments.values()))):
             return None
         for name, value in bound.arguments.items():
-            bound.arguments[name] = nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
+            bound.arguments[name] = nest.pack_nesting(
+                value, [snapshot(x) for x in nest.leaves(value)]
+            )
         return Call(f, bound, user_line())
 
-    def check(self, options: dict[str, Any]) -> None:
-        """AssertionError where gradients of a kept call differ from differences, or nothing was kept."""
+    def check_kept_calls(self, options: dict[str, Any]) -> None:
+        """Raise AssertionError for wrong gradients, and for a function without kept calls."""
         for call in self.kept:
             check_call(call, options)
         for f in self.functions:
@@ -118,8 +122,8 @@ class Calls:
                 )
 
 
-def named(f: Any) -> Callable[..., Any]:
-    """A function, which may be given as "module.name"."""
+def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Return a function, which may be given as "module.name"."""
     if isinstance(f, str):
         module, _, name = f.rpartition(".")
         try:
@@ -132,36 +136,35 @@ def named(f: Any) -> Callable[..., Any]:
     return found
 
 
-def is_floating(x: Any) -> bool:
-    """Whether a leaf is an Array of floating-point numbers."""
+def is_floating_leaf(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in FLOATING
 
 
 def snapshot(x: Any) -> Any:
-    """A leaf as it is now: an Array as one of its own, which nothing follows."""
+    """Copy a leaf, an Array as one that no recorder follows."""
     if isinstance(x, np.ndarray):
         return x.copy()
-    return constant(x) if isinstance(x, Array) else x
+    return detached_copy(x) if isinstance(x, Array) else x
 
 
-def constant(x: Array) -> Array:
-    """The values of an Array on its device, with no tape's ids."""
+def detached_copy(x: Array) -> Array:
+    """Copy the values of an Array to one that no recorder follows."""
     _, data = current(x)
     return wrap(storage_of(data).copy(data))
 
 
 def check_call(call: Call, options: dict[str, Any]) -> None:
-    """Compare the gradients of one call by all Arrays among its arguments."""
+    """Compare the gradients of one call with respect to all Arrays among its arguments."""
     arguments = call.arguments.arguments
     varied = {
         name: value
         for name, value in arguments.items()
-        if any(is_floating(x) for x in nest.leaves(value))
+        if any(is_floating_leaf(x) for x in nest.leaves(value))
     }
 
-    def again(*values: Any) -> Any:
+    def call_with_varied(*values: Any) -> Any:
         fresh = {
-            name: nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
+            name: nest.pack_nesting(value, [snapshot(x) for x in nest.leaves(value)])
             for name, value in arguments.items()
             if name not in varied
         }
@@ -172,21 +175,21 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
         result = call.function(*bound.args, **bound.kwargs)
         leaves = nest.leaves(result)
         arrays = all(isinstance(y, Array) for y in leaves)
-        return result if arrays else [y for y in leaves if is_floating(y)]
+        return result if arrays else [y for y in leaves if is_floating_leaf(y)]
 
     kind = inspect.Parameter.POSITIONAL_ONLY
-    again.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    call_with_varied.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, kind) for name in varied]
     )
     try:
-        compare(again, list(varied.values()), options)
+        compare(call_with_varied, list(varied.values()), options)
     except AssertionError as error:
         name = call.function.__qualname__
         raise AssertionError(f"{name}, as called at {call.line}: {error}") from None
 
 
 def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
-    """``check_gradients``, whose error says what the tape warned of; without one, it is warned of."""
+    """Call ``check_gradients`` and pass on its warnings only if it raises no error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_gradients(f, inputs, **options)
@@ -195,11 +198,11 @@ def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None
 
 
 def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool) -> None:
-    """Compare the gradients of the functions that a test returned, or call them where there are none."""
+    """Compare the gradients of the functions that a test returned, or only call them."""
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[0])):
-            raise TypeError(PAIR.format(shown(pair)))
+            raise TypeError(PAIR.format(short_repr(pair)))
         f, inputs = pair
         if differentiates:
             compare(f, inputs, options)

@@ -1,4 +1,4 @@
-"""Tapes that watch what the namespace's functions make, for tests of code that makes its own arrays."""
+"""Tapes that watch all arrays which the namespace makes, for tests of code that makes its own arrays."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .._util.locks import reentrant_lock
 TAPE: ContextVar[GradientTape | None] = ContextVar("TAPE", default=None)
 LOCK = reentrant_lock()
 REPLACED: dict[str, Any] = {}  # the namespace's own functions, while a block is open
-BLOCKS: list[object] = []  # the open ones, of all threads
+BLOCKS: list[object] = []  # the open blocks of all threads
 
 
 @contextmanager
 def watching() -> Iterator[GradientTape]:
-    """A persistent tape that watches every floating-point array which the namespace makes here."""
+    """Open a persistent tape that watches every floating-point array which the namespace makes."""
     with GradientTape(persistent=True) as tape, makers_watched():
         token = TAPE.set(tape)
         try:
@@ -60,14 +60,14 @@ def replace_function(name: str, function: Callable[..., Any]) -> None:
 
 
 def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose floating-point results the tape of this thread or task watches."""
+    """Wrap a function so that the tape of this thread or task watches its floating-point results."""
 
     @functools.wraps(make)
-    def call(*args: Any, **keywords: Any) -> Any:
+    def make_watched(*args: Any, **keywords: Any) -> Any:
         made = make(*args, **keywords)
         tape = TAPE.get()
         if tape is not None and made.dtype.kind in "fc":
             tape.watch(made)
         return made
 
-    return call
+    return make_watched

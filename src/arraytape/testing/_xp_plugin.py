@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 import pytest
 
 from .._array.array import namespace
-from .._util.errors import shown
+from .._util.errors import short_repr
 from ._called import Calls, check_returned
 from .xp_backends import NAMES, STRICT, available, on
 
@@ -25,7 +25,7 @@ INSTALL = "array-api-strict is not installed: pip install array-api-strict"
 
 # --- which backends -------------------------------------------------------------------------------
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the option or the setting; a usage error for names that there are not."""
+    """Read the option or the setting; raise UsageError for unknown names."""
     given = config.getoption("xp_backends")
     where = "xp_backends" if given is None else "--xp-backends"
     chosen = names_in(config.getini("xp_backends") if given is None else [given], where)
@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def names_in(given: Iterable[str], where: str) -> list[str]:
-    """The backends that are named, each once, in the order of NAMES."""
+    """Return the named backends, each once, in the order of NAMES."""
     found = [name.replace("-", "_") for text in given for name in text.replace(",", " ").split()]
     wrong = [name for name in found if name not in (*NAMES, "all")]
     if wrong or not found:
@@ -45,19 +45,18 @@ def names_in(given: Iterable[str], where: str) -> list[str]:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """The line at the top."""
     return f"xp: {', '.join(config.stash[CHOSEN])}"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each backend where the fixture ``xp`` is the one below, and no other."""
+    """Make a test for each backend where the fixture ``xp`` is the one below, and no other."""
     if "xp_backend" in metafunc.fixturenames:
         metafunc.parametrize("xp_backend", metafunc.config.stash[CHOSEN], indirect=True)
 
 
 @pytest.fixture
 def xp_backend(request: pytest.FixtureRequest) -> str:
-    """The name of the backend that the test runs on."""
+    """Return the name of the backend that the test runs on."""
     name: str = request.param
     obey_marks(request.node, name)
     if name not in available():
@@ -67,14 +66,14 @@ def xp_backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def xp(xp_backend: str) -> Iterator[Any]:
-    """The array API namespace that the test runs on, one backend after the other."""
+    """Yield the array API namespace of the backend that the test runs on."""
     with on(xp_backend) as made:
         yield made
 
 
 # --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
 def obey_marks(item: pytest.Item, name: str) -> None:
-    """Skip a test, or expect it to fail, where one of its marks says so."""
+    """Skip a test, or expect it to fail, if one of its marks is about this backend."""
     for mark in item.iter_markers("skip_xp_backends"):
         if concerns(mark, name, {"reason"}):
             pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
@@ -86,13 +85,13 @@ def obey_marks(item: pytest.Item, name: str) -> None:
 
 
 def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
-    """Whether a mark is about this backend; the test fails when it says what cannot be understood."""
+    """Return True if a mark is about this backend; fail the test if the mark's arguments are wrong."""
     if unknown := {*mark.kwargs} - {*CHOICES, "exceptions"} - others:
-        raise failure(f"{mark.name} takes no {shown(min(unknown))}")
+        raise failure(f"{mark.name} takes no {short_repr(min(unknown))}")
     exceptions = mark.kwargs.get("exceptions", ())
     if wrong := [one for one in (*mark.args, *exceptions) if one not in NAMES]:
         raise failure(
-            f"{mark.name}: there is no backend {shown(wrong[0])}; there are {', '.join(NAMES)}"
+            f"{mark.name}: there is no backend {short_repr(wrong[0])}; there are {', '.join(NAMES)}"
         )
     chosen = [CHOICES[key] for key in CHOICES if mark.kwargs.get(key)]
     if not mark.args and not chosen:
@@ -102,14 +101,14 @@ def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
 
 
 def failure(message: str) -> BaseException:
-    """The failure of a test that says all in its message: no traceback, which would be of ours."""
+    """Return the failure of a test without a traceback, whose lines would be ours."""
     return pytest.fail.Exception(message, pytrace=False)
 
 
 # --- check_gradients ------------------------------------------------------------------------------
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-    """A marked test, and then the gradients of what it calls and returns, as part of the test."""
+    """Run a marked test, then check the gradients of the functions that it called or returned."""
     marks = list(pyfuncitem.iter_markers("check_gradients"))
     if not marks:
         return (yield)
@@ -132,14 +131,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     try:
         for pair in returned:
             check_returned(pair, options, differentiates=differentiates)
-        calls.check(options)
+        calls.check_kept_calls(options)
     except AssertionError as error:
         raise failure(str(error)) from None
     return result
 
 
 def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
-    """The functions that a test's marks name, and their options, of which the nearest mark's count."""
+    """Return the functions and options of a test's marks; the nearest mark's options count."""
     functions: list[Any] = []
     options: dict[str, Any] = {}
     for mark in marks:
@@ -147,7 +146,7 @@ def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
         if mark.args:
             raise failure("check_gradients takes functions by of=, as in of=library.f")
         if unknown := {*mark.kwargs} - OPTIONS:
-            raise failure(f"check_gradients takes no {shown(min(unknown))}")
+            raise failure(f"check_gradients takes no {short_repr(min(unknown))}")
         options = {**mark.kwargs, **options}
         named = mark.kwargs.get("of", ())
         functions += named if isinstance(named, list | tuple) else [named]
@@ -155,15 +154,15 @@ def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
     return functions, options
 
 
-def keeping_result(test: Any, returned: list[Any]) -> Any:
-    """A test that gives nothing, and what it gave put aside; a coroutine function as it is."""
+def keeping_result(test: Callable[..., Any], returned: list[Any]) -> Any:
+    """Wrap a test so that its result goes to ``returned``; leave a coroutine function unchanged."""
     if inspect.iscoroutinefunction(test):
         return test
 
     @functools.wraps(test)
-    def call(*args: Any, **keywords: Any) -> None:
+    def run_test(*args: Any, **keywords: Any) -> None:
         result = test(*args, **keywords)
         if result is not None:
             returned.append(result)
 
-    return call
+    return run_test

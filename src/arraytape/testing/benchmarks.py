@@ -1,8 +1,7 @@
-"""Benchmarks of your own functions for asv: what a tape costs them in time and in memory.
+"""Benchmarks of your own functions for asv: the cost of a tape in time and in memory.
 
-A class in a module of asv's benchmark directory is all that there has to be, see
-docs/howto/benchmarks.md.  By
-hand it shows what asv will find:
+One class in a module of asv's benchmark directory is enough: docs/howto/benchmarks.md.  Called
+directly, a benchmark returns the figure that asv will find:
 
 >>> import numpy as np
 >>> import arraytape as xp
@@ -28,7 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import inf
 from time import process_time
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -42,12 +41,11 @@ __all__ = ["TapeBenchmarks"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Raw = np.ndarray[Any, Any]
-BURSTS, BURST = 5, 2e-3  # at least so many for a ratio; seconds of one
-VERSION = "1"  # of how it is measured here
+BURSTS, BURST = 5, 2e-3  # the least number of bursts for a ratio; the seconds of one burst
+VERSION = "1"  # of the way to measure: another one makes old results incomparable
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 
@@ -56,27 +54,28 @@ def measures(
 ) -> Callable[[F], F]:
     """Declare a measure by the attributes that asv and the dashboard read."""
 
-    def declare(function: F) -> F:
+    def declare_measure(function: F) -> F:
         if not function.__name__.startswith("time_"):  # asv knows the unit of a time
             vars(function).update(unit=unit)
         vars(function).update(headline=headline, rank=rank, exact=exact)
         return function
 
-    return declare
+    return declare_measure
 
 
 class TapeBenchmarks(ABC):
-    """What a tape costs a function, as benchmarks for asv.
+    """A mixin of benchmarks for asv that measure the cost of a tape for a function.
 
-    A subclass in a module of asv's benchmark directory says what is computed, ``loss``, and of what,
-    ``arrays``.  Its benchmarks are ``time_value`` and ``time_gradient`` in seconds, ``track_overhead``
-    and ``track_gradient_overhead`` as multiples of the time that loss takes with NumPy in the same
-    process, ``track_peak_bytes``, ``track_records``, and ``track_exits``: where values leave the tape.
-    ``params``, ``param_names``, ``timeout`` and ``version`` are asv's own.  The version follows the
-    source of the subclass unless it says one, so that results of another loss are not compared.
+    A subclass in a module of asv's benchmark directory defines the function, ``loss``, and its
+    arguments, ``arrays``.  Its benchmarks are ``time_value`` and ``time_gradient`` in seconds,
+    ``track_overhead`` and ``track_gradient_overhead`` as multiples of the time that loss takes with
+    NumPy in the same process, ``track_peak_bytes``, ``track_records``, and ``track_exits``: the number
+    of source locations where values leave the tape.  ``params``, ``param_names``, ``timeout`` and
+    ``version`` are asv's own.  The version follows the source of the subclass unless the subclass sets
+    it, so that results of another loss are not compared.
 
-    Before anything is measured the two values of loss are compared, and a loss without any gradient is
-    an error.
+    Before anything is measured the values of loss with NumPy and with arraytape are compared.  A loss
+    without any gradient is an error.
 
     Examples
     --------
@@ -86,14 +85,14 @@ class TapeBenchmarks(ABC):
     ...     params, param_names = [100, 1000], ["rows"]
     ...     timeout = 60.0  # seconds, asv's own
     ...     seconds = 0.01  # of the processor, for each ratio; 1 by default
-    ...     watched = [1]  # the arrays by which a gradient is asked for
+    ...     watched = [1]  # the arrays with respect to which the gradient is taken
     ...     def arrays(self, rows):
     ...         random = np.random.default_rng(0)
     ...         return [random.normal(size=(rows, 20)), random.normal(size=20)]
     ...     def loss(self, xp, X, w):
     ...         return xp.mean((X @ w) ** 2) + xp.sum(w * w)
 
-    asv calls these; by hand they show what a benchmark gives:
+    asv calls these methods.  Called directly, they return a benchmark's figure:
 
     >>> ridge = TimeRidge()
     >>> ridge.setup(100)
@@ -112,13 +111,13 @@ class TapeBenchmarks(ABC):
     timeout: ClassVar[float] = 120.0
     version: ClassVar[str]
     watched: ClassVar[Sequence[int] | None] = None
-    """Which of the arrays a gradient is asked for, by number; None for all of floating point."""
+    """The indices of the arrays with respect to which the gradient is taken; None: all floating ones."""
     seconds: ClassVar[float] = 1.0
-    """Of the processor, for each ratio."""
+    """The CPU time that is spent on each ratio."""
 
     @abstractmethod
     def arrays(self, *params: Any) -> Sequence[Raw]:
-        """NumPy arrays, the arguments of ``loss``.
+        """Make NumPy arrays, the arguments of ``loss``.
 
         Parameters
         ----------
@@ -132,15 +131,15 @@ class TapeBenchmarks(ABC):
         """
 
     @abstractmethod
-    def loss(self, xp: Any, *arrays: Any) -> Any:
-        """A real number, computed from the arrays without writing to them.
+    def loss(self, xp: ModuleType, *arrays: Any) -> Any:
+        """Compute a real number from the arrays without writing to them.
 
         Parameters
         ----------
         xp : module
             ``numpy`` or ``arraytape``.
         *arrays : array
-            What ``arrays`` gave, as arrays of that namespace.
+            The result of ``arrays``, as arrays of that namespace.
 
         Returns
         -------
@@ -156,11 +155,11 @@ class TapeBenchmarks(ABC):
             if name.startswith(("time_", "track_")):
                 inherited = inspect.getattr_static(cls, name)
                 if getattr(inherited, "__code__", None) is function.__code__:  # not overridden
-                    setattr(cls, name, named(function, cls))
+                    setattr(cls, name, measure_of_class(function, cls))
 
     @entrance
     def setup(self, *params: Any) -> None:
-        """Make the arrays, and see that there is something to measure; asv calls it.
+        """Make the arrays, and check that there is something to measure; asv calls this method.
 
         Parameters
         ----------
@@ -177,7 +176,7 @@ class TapeBenchmarks(ABC):
         self._check()
 
     def _check(self) -> None:
-        """ValueError where there is nothing to measure, or two different things."""
+        """Raise ValueError if there is no gradient, or if the two namespaces give different values."""
         name = type(self).__name__
         theirs = self.loss(np, *self._raw)
         tape, value = self._record()
@@ -199,7 +198,7 @@ class TapeBenchmarks(ABC):
             )
 
     def _record(self) -> tuple[GradientTape, Array]:
-        """A tape of one call, and its value; exits are counted here, and not warned of."""
+        """Record one call; return the tape and the value.  Exits are counted, so none is warned of."""
         with GradientTape(exits="ignore") as tape:
             tape.watch(self._sources)
             value: Array = self.loss(namespace(), *self._ours)
@@ -211,45 +210,45 @@ class TapeBenchmarks(ABC):
 
     @measures()
     def time_value(self, *params: Any) -> None:
-        """Time of the loss, recorded by a tape."""
+        """Compute the loss, recorded by a tape; asv measures the time."""
         self._record()
 
     @measures()
     def time_gradient(self, *params: Any) -> None:
-        """Time of the loss and its gradient."""
+        """Compute the loss and its gradient; asv measures the time."""
         self._step()
 
     @measures(unit="x NumPy", headline="a value on a tape, beside NumPy", rank=1)
     def track_overhead(self, *params: Any) -> float:
-        """Time of the recorded loss over that of the loss with NumPy."""
-        return ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
+        """Return the time of the recorded loss over that of the loss with NumPy."""
+        return time_ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="x NumPy", headline="value and gradient, beside NumPy's value", rank=2)
     def track_gradient_overhead(self, *params: Any) -> float:
-        """Time of the loss and its gradient over that of the loss with NumPy."""
-        return ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
+        """Return the time of the loss and its gradient over that of the loss with NumPy."""
+        return time_ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
     def track_peak_bytes(self, *params: Any) -> int:
-        """Memory in use at the peak of the loss and its gradient, above what was in use before."""
+        """Return the peak of memory in use during the loss and its gradient, less that before."""
         return peak(self._step)
 
     @measures(unit="records", headline="records on the tape", rank=4, exact=True)
     def track_records(self, *params: Any) -> int:
-        """Records on the tape of one call."""
+        """Return the number of records on the tape of one call."""
         records = self._record()[0]._recording.records
         return sum(record[0] != LEFT.number for record in records)
 
     @measures(unit="exits", headline="exits: values that leave the tape", rank=5, exact=True)
     def track_exits(self, *params: Any) -> int:
-        """Places in the code at which values leave the tape, as by float(x)."""
+        """Return the number of source locations at which values leave the tape, as by float(x)."""
         records = self._record()[0]._recording.records
         left = [LeftRecord(*record) for record in records if record[0] == LEFT.number]
         return len({(record.how, *map(str, record.stack)) for record in left})
 
 
 def version_of(cls: type) -> str:
-    """A digest of the source of a subclass and its bases: another one is another benchmark."""
+    """Return a digest of the source of a subclass and its bases up to TapeBenchmarks."""
     sources = [VERSION]
     for part in cls.__mro__:
         if part is TapeBenchmarks:
@@ -261,8 +260,8 @@ def version_of(cls: type) -> str:
     return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
 
 
-def named(function: FunctionType, cls: type) -> FunctionType:
-    """A measure for one class: asv takes the name that it shows from the function."""
+def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
+    """Copy a measure for one class: asv takes the name that it shows from the function."""
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     vars(copy).update(vars(function))
     copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
@@ -272,14 +271,14 @@ def named(function: FunctionType, cls: type) -> FunctionType:
     return copy
 
 
-def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
-    """CPU time of one call over that of another: bursts in turn, and the quickest of each counts."""
-    numbers = [number_of(ours), number_of(theirs)]
+def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
+    """Return the CPU time of one call over that of another, from the quickest of alternating bursts."""
+    numbers = [calls_per_burst(ours), calls_per_burst(theirs)]
     least = [inf, inf]
     end, done = process_time() + seconds, 0
     while done < BURSTS or process_time() < end:
         for i, call in enumerate((ours, theirs)):
-            call()  # what it works on comes back into the caches
+            call()  # loads the data into the CPU's caches again
             start = process_time()
             for _ in range(numbers[i]):
                 call()
@@ -288,8 +287,7 @@ def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) ->
     return least[0] / least[1]
 
 
-def number_of(call: Callable[[], Any]) -> int:
-    """How many calls a burst takes."""
+def calls_per_burst(call: Callable[[], Any]) -> int:
     call()
     start = process_time()
     call()
@@ -297,7 +295,7 @@ def number_of(call: Callable[[], Any]) -> int:
 
 
 def peak(call: Callable[[], Any]) -> int:
-    """Bytes in use at the peak of a call, above what was in use before."""
+    """Return the peak of bytes in use during a call, less those before."""
     call()
     gc.collect()
     running = tracemalloc.is_tracing()

@@ -1,7 +1,7 @@
-"""``check_gradients``: both modes against differences, and where they part, said in plain words.
+"""``check_gradients`` compares both modes with differences, and explains where they differ.
 
-The check itself goes along a few random directions, which costs a few calls.  Only what differs there is
-looked at element by element.
+The check goes along a few random directions, which costs a few calls.  Only if the slopes along a
+direction differ, elements are compared one by one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._util import nest
 from .._util.blocks import Quiet
-from .._util.errors import TapeWarning, describe, entrance, shown, user_line
+from .._util.errors import TapeWarning, describe, entrance, short_repr, user_line
 from .derivatives import (
-    asarray,
+    as_tested_array,
     curvature,
     differences,
     directions,
@@ -43,20 +43,15 @@ SECOND = (
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
 SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
-SECONDS = 5.0  # for which elements are looked at, one after the other
+SECONDS = 5.0  # the time limit for comparing elements, one after the other
 
 
 @entrance
 def check_gradients(
-    f: Callable[..., Any],
-    inputs: Any,
-    *,
-    order: int | Collection[int] = 2,
-    modes: Sequence[str] = ("rev", "fwd"),
-    rtol: float | None = None,
-    seeds: int = 3,
+    f: Callable[..., Any], inputs: Any, *, order: int | Collection[int] = 2,
+    modes: Sequence[str] = ("rev", "fwd"), rtol: float | None = None, seeds: int = 3,
     h: float = 1e-3,
-) -> None:
+) -> None:  # fmt: skip
     """Compare the derivatives of a function with central differences.
 
     Parameters
@@ -66,18 +61,18 @@ def check_gradients(
     inputs : array_like, sequence or nesting
         One array, or anything else that is no list or tuple: f's one argument.  A list or tuple: the
         arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).
-        What has no floating-point numbers is passed on as it is.
+        Leaves without floating-point numbers are passed on unchanged.
     order : int or collection of int, default: 2
         1 checks gradients, 2 also Hessian-vector products; (2,) these alone.
     modes : Sequence[str], default: ('rev', 'fwd')
         "rev" or "reverse" checks the tape (nested tapes for order 2), "fwd" or "forward"
         ForwardAccumulator (around a tape).
     rtol : float | None, default: None
-        How far the two may differ, relative to the greater of 1 and the slope.  By default 1e-7, which
+        The greatest difference, relative to the greater of 1 and the slope.  By default 1e-7, which
         differences in double precision reach with a margin; 1e-3 when an input or a result is in single
         precision, where the tape itself is right to 1e-6 or so of the largest term.
     seeds : int, default: 3
-        How many random directions are tried.
+        The number of random directions.
     h : float, default: 0.001
         The step of the differences.  Where they do not settle smaller ones are tried, too.
 
@@ -118,7 +113,7 @@ def check_gradients(
     orders = orders_of(order)
     problem = Problem(f, inputs)
     rtol = problem.tolerance() if rtol is None else rtol
-    found = gradients(problem.scalar, problem.given) if 1 in orders else []
+    found = gradients(problem.scalar_loss, problem.given) if 1 in orders else []
     for seed in range(seeds):
         along = directions(problem.exact, seed)
         if 1 in orders:
@@ -127,31 +122,32 @@ def check_gradients(
             problem.check_second(chosen, along, directions(problem.exact, seed + 100), 10 * rtol, h)
 
 
-def modes_of(modes: Any) -> list[str]:
-    """The modes in short; ValueError for others, and for none."""
+def modes_of(modes: Sequence[str]) -> list[str]:
+    """Return the short names of the modes; raise ValueError for others, and for none."""
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
         raise ValueError(
-            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {shown(modes)}; 'forward' "
+            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {short_repr(modes)}; "
+            "'forward' "
             f"and 'reverse' say the same [at {user_line()}]"
         )
     return [MODES[mode] for mode in modes]
 
 
 def orders_of(order: Any) -> set[int]:
-    """The orders to check; ValueError for others, and for none."""
+    """Return the orders to check; raise ValueError for others, and for none."""
     several = not isinstance(order, int | str) and isinstance(order, Iterable)
     wanted = set(order) if several else {1, 2} if order == 2 else {order}
-    if not wanted or not all(one in (1, 2) for one in wanted):
+    if not wanted or not wanted <= {1, 2}:
         raise ValueError(
-            f"check_gradients: order is 1 or 2, got {shown(order)} or (1, 2) [at {user_line()}]"
+            f"check_gradients: order is 1 or 2, got {short_repr(order)} or (1, 2) [at {user_line()}]"
             if several
-            else f"check_gradients: order is 1 or 2, got {shown(order)} [at {user_line()}]"
+            else f"check_gradients: order is 1 or 2, got {short_repr(order)} [at {user_line()}]"
         )
     return wanted
 
 
 class Place(NamedTuple):
-    """One element of one input, and its part where it is complex."""
+    """One element of one input: its real or its imaginary part."""
 
     leaf: int
     element: tuple[int, ...]
@@ -159,9 +155,9 @@ class Place(NamedTuple):
 
 
 class Problem:
-    """A function with its inputs, taken apart into those that are differentiated and the rest.
+    """A function with its inputs, of which the floating-point leaves are differentiated.
 
-    given : the inputs to differentiate, as they are.  exact : the same in double precision.
+    given : these leaves as NumPy arrays.  exact : these arrays in double precision.
     """
 
     def __init__(self, f: Callable[..., Any], inputs: Any) -> None:
@@ -177,7 +173,7 @@ class Problem:
         ]
         self.leaves = nest.leaves(self.arguments)
         self.places = [i for i, leaf in enumerate(self.leaves) if is_inexact(leaf)]
-        self.given = [host(self.leaves[i]) for i in self.places]
+        self.given = [host_leaf(self.leaves[i]) for i in self.places]
         self.exact = [x.astype(np.result_type(x.dtype, np.float64)) for x in self.given]
         if not self.places:
             said = ", ".join(describe(leaf) for leaf in self.leaves[:4])
@@ -185,8 +181,8 @@ class Problem:
                 f"check_gradients: no floating-point number among the inputs ({said}); integers have no "
                 f"gradient: pass 3.0 in place of 3 [at {user_line()}]"
             )
-        # Read before anything is compared, so that what is no array is said first.
-        results = self.results(*map(asarray, self.given))
+        # Called before any comparison, so that the error for a result that is no array comes first.
+        results = self.results(*map(as_tested_array, self.given))
         self.shapes = [(y.shape, y.dtype) for y in results]
         self.single = any(
             dtype in (np.float32, np.complex64)
@@ -195,22 +191,22 @@ class Problem:
         one = len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f"
         self.is_scalar = one
 
-    def scalar(self, *arrays: Any) -> Array:
-        """What is differentiated: f's one number, else the weighted sum of its results."""
+    def scalar_loss(self, *arrays: Any) -> Array:
+        """Return the differentiated scalar: f's one number, or the weighted sum of its results."""
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
 
     def results(self, *arrays: Any) -> list[Array]:
-        """The floating-point results of f on Arrays in the place of the inputs."""
+        """Call f on Arrays in the place of the inputs and return its floating-point results."""
         leaves = list(self.leaves)
         for place, x in zip(self.places, arrays, strict=True):
             leaves[place] = x
-        y = self.f(*nest.pack(list(self.arguments), leaves))
+        y = self.f(*nest.pack_nesting(list(self.arguments), leaves))
         self.answer = y
         found = []
         for leaf in nest.leaves(y):
             try:
-                found.append(asarray(leaf))
+                found.append(as_tested_array(leaf))
             except Exception as error:
                 raise TypeError(
                     f"check_gradients: f must give Arrays, got {describe(leaf)} [at {user_line()}]"
@@ -224,77 +220,85 @@ class Problem:
         return floats
 
     def tolerance(self) -> float:
-        """How far derivatives may differ from differences, by the dtypes."""
+        """Return the default of rtol, by the dtypes of inputs and results."""
         return SINGLE if self.single else TOLERANCE
 
-    def value(self, *xs: Any) -> float:
-        """The scalar that is differentiated, of NumPy arrays."""
+    def loss_value(self, *xs: Any) -> float:
+        """Return the scalar that is differentiated, computed from NumPy arrays."""
         with Quiet():
-            return float(self.scalar(*map(asarray, xs)))
+            return float(self.scalar_loss(*map(as_tested_array, xs)))
 
-    def flat(self, *xs: Any) -> Host:
-        """All results in one row."""
+    def flat_results(self, *xs: Any) -> Host:
+        """Return all results, flattened and joined."""
         with Quiet():
-            found = [np.asarray(y).reshape(-1) for y in self.results(*map(asarray, xs))]
+            found = [np.asarray(y).reshape(-1) for y in self.results(*map(as_tested_array, xs))]
         return np.concatenate(found)
 
     # --- along directions -------------------------------------------------------------------------
     def check_first(
-        self, modes: Sequence[str], found: Sequence[Any], along: Any, rtol: float, h: float
-    ) -> None:
-        """AssertionError unless the slope along a direction is that of the differences."""
-        slope = differences(self.value, self.exact, along, h)
+        self, modes: Sequence[str], found: Sequence[Any], along: Sequence[Host], rtol: float,
+        h: float,
+    ) -> None:  # fmt: skip
+        """Raise AssertionError unless the slope along a direction is that of the differences."""
+        slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
-            got = inner(found, along) if mode == "rev" else self.pushed(along)
-            if not close(got, slope, rtol) and not self.agrees(got, self.value, along, rtol, h):
+            got = inner(found, along) if mode == "rev" else self.forward_slope(along)
+            if not slopes_agree(got, slope, rtol) and not self.agrees(
+                got, self.loss_value, along, rtol, h
+            ):
                 Finding(self, mode, rtol, h).raise_first(got, slope)
 
-    def pushed(self, along: Any) -> float:
-        """The slope of the scalar by forward mode."""
-        (t,) = slopes(self.scalar, self.given, along)
+    def forward_slope(self, along: Sequence[Host]) -> float:
+        """Return the slope of the scalar by forward mode."""
+        (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
     def check_second(
-        self, modes: Sequence[str], along: Any, other: Any, rtol: float, h: float
-    ) -> None:
-        """AssertionError unless the curvature along two directions is that of the differences."""
+        self, modes: Sequence[str], along: Sequence[Host], other: Sequence[Host], rtol: float,
+        h: float,
+    ) -> None:  # fmt: skip
+        """Raise AssertionError unless the curvature along two directions is that of the differences."""
 
         def slope_along(*xs: Any) -> float:
             with Quiet():
-                return inner(gradients(self.scalar, xs), along)
+                return inner(gradients(self.scalar_loss, xs), along)
 
         slope = differences(slope_along, self.exact, other, h)
         ways = {"rev": curvature, "fwd": forward_curvature}
         for mode in modes:
-            got = inner(ways[mode](self.scalar, self.given, along), other)
-            if not close(got, slope, rtol) and not self.agrees(got, slope_along, other, rtol, h):
+            got = inner(ways[mode](self.scalar_loss, self.given, along), other)
+            if not slopes_agree(got, slope, rtol) and not self.agrees(
+                got, slope_along, other, rtol, h
+            ):
                 Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
 
     def agrees(
-        self, got: float, at: Callable[..., float], along: Any, rtol: float, h: float
+        self, got: float, at: Callable[..., float], along: Sequence[Host], rtol: float, h: float
     ) -> bool:
-        """Whether a slope is that of the differences with the step at which these settle best."""
-        slope, error = settled(lambda t: at(*self.moved(along, t)), h, self.exact)
-        return bool(error <= 100 * rtol * max(1.0, abs(slope)) and close(got, slope, rtol + error))
+        """Return True if a slope is that of the differences with the step of the least error."""
+        slope, error = settled_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
+        return bool(
+            error <= 100 * rtol * max(1.0, abs(slope)) and slopes_agree(got, slope, rtol + error)
+        )
 
-    def moved(self, along: Any, t: float) -> list[Any]:
+    def shifted_inputs(self, along: Sequence[Host], t: float) -> list[Any]:
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
     # --- names ------------------------------------------------------------------------------------
     def name_of_input(self, place: Place) -> str:
-        """An element of an input in words."""
+        """Describe an element of an input in words."""
         number = self.places[place.leaf]
         sizes = [len(nest.leaves(argument)) for argument in self.arguments]
         argument = int(np.searchsorted(np.cumsum(sizes), number, side="right"))
         within = number - sum(sizes[:argument])
         path = [name for name, _, _ in nest.located(self.arguments[argument])][within]
-        said = f"argument {self.parameter(argument)!r}" + (f" at {path!r}" if path else "")
+        said = f"argument {self.parameter_name(argument)!r}" + (f" at {path!r}" if path else "")
         if place.element:
             said += f" element {place.element}"
         return said + (" (its imaginary part)" if place.imaginary else "")
 
-    def parameter(self, argument: int) -> str:
-        """The name of a parameter of f, or its number."""
+    def parameter_name(self, argument: int) -> str:
+        """Return the name of a parameter of f, or its number."""
         try:
             parameters = list(inspect.signature(self.f).parameters.values())
         except (TypeError, ValueError):
@@ -305,8 +309,12 @@ class Problem:
         return positional[argument].name if argument < len(positional) else str(argument)
 
     def name_of_result(self, number: int) -> str:
-        """An element of the results in words, by its place in one row."""
-        floats = [path for path, y, _ in nest.located(self.answer) if asarray(y).dtype.kind in "fc"]
+        """Describe an element of the flattened results in words."""
+        floats = [
+            path
+            for path, y, _ in nest.located(self.answer)
+            if as_tested_array(y).dtype.kind in "fc"
+        ]
         for path, (shape, _) in zip(floats, self.shapes, strict=True):
             size = int(np.prod(shape))
             if number < size:
@@ -319,19 +327,19 @@ class Problem:
 
 
 class Finding:
-    """What differs, looked at element by element."""
+    """A difference between a mode and differences, to be located element by element."""
 
     def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
 
-    def unit(self, place: Place) -> list[Any]:
-        """The direction of one element."""
+    def unit_direction(self, place: Place) -> list[Any]:
+        """Return the unit direction of one element."""
         along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
         along[place.leaf][place.element] = 1j if place.imaginary else 1.0
         return along
 
-    def places(self) -> Iterator[Place]:
-        """All elements of all inputs."""
+    def input_elements(self) -> Iterator[Place]:
+        """Yield all elements of all inputs."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
                 yield Place(i, element, False)
@@ -341,35 +349,40 @@ class Finding:
     def compared(
         self, at: Callable[..., float], got: Callable[[Place], float]
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
-        """The elements that differ, with both values and the differences' error; how many were seen."""
+        """Return the elements that differ, and the number of those compared.
+
+        Each with the mode's value, the differences' value and the error of that.
+        """
         wrong, seen, started = [], 0, time.monotonic()
-        for place in self.places():
-            along = self.unit(place)
+        for place in self.input_elements():
+            along = self.unit_direction(place)
 
-            def on_the_way(t: float, along: Any = along) -> float:
-                return at(*self.problem.moved(along, t))
+            def on_the_way(t: float, along: Sequence[Host] = along) -> float:
+                return at(*self.problem.shifted_inputs(along, t))
 
-            slope, error = settled(on_the_way, self.h, self.problem.exact)
+            slope, error = settled_slope(on_the_way, self.h, self.problem.exact)
             value = got(place)
             seen += 1
-            if not close(value, slope, self.rtol + min(error, self.rtol * max(1.0, abs(slope)))):
+            if not slopes_agree(
+                value, slope, self.rtol + min(error, self.rtol * max(1.0, abs(slope)))
+            ):
                 wrong.append((place, value, slope, error))
             if time.monotonic() - started > SECONDS:
                 break
         return wrong, seen
 
     def raise_first(self, along: float, slope: float) -> None:
-        """The AssertionError for a first derivative."""
+        """Raise the AssertionError for a first derivative."""
         problem = self.problem
         said, reverse = self.reverse_gradients()
 
         def got(place: Place) -> float:
             if self.mode == "fwd":
-                return problem.pushed(self.unit(place))
+                return problem.forward_slope(self.unit_direction(place))
             g = np.asarray(reverse[place.leaf])[place.element]
             return float(np.imag(g) if place.imaginary else np.real(g))
 
-        wrong, seen = self.compared(problem.value, got)
+        wrong, seen = self.compared(problem.loss_value, got)
         if not wrong:
             raise AssertionError(
                 f"first order, {self.mode}: along a random direction {SAID[self.mode]} gives "
@@ -381,16 +394,20 @@ class Finding:
         message = (
             f"first order, {self.mode}: gradient of {problem.name_of_result(j)} with respect to "
             f"{problem.name_of_input(place)}, where it is {self.input_at(place)}: "
-            f"{self.both(value, slope)}"
+            f"{self.both_values(value, slope)}"
         )
         hint = self.kink(place, j) or self.hint(wrong, place, said) or simple(value, slope) or CHECK
-        raise AssertionError(f"{message}{self.count(wrong, seen)}. {hint}")
+        raise AssertionError(f"{message}{self.count_differing(wrong, seen)}. {hint}")
 
     def of_result(self, place: Place) -> tuple[int, float, float]:
-        """The element of the results that differs most, with both slopes, of f's own results."""
-        problem, along = self.problem, self.unit(place)
+        """Return the element of f's results whose slope differs most, with both slopes."""
+        problem, along = self.problem, self.unit_direction(place)
         expected = np.atleast_1d(
-            settled(lambda t: problem.flat(*problem.moved(along, t)), self.h, problem.exact)[0]
+            settled_slope(
+                lambda t: problem.flat_results(*problem.shifted_inputs(along, t)),
+                self.h,
+                problem.exact,
+            )[0]
         )
         found = np.full(expected.shape, np.nan, expected.dtype)
         if self.mode == "fwd":
@@ -401,10 +418,10 @@ class Finding:
                 found[j] = self.row(j, place, expected.dtype.kind == "c")
         off = np.array([distance(a, b) for a, b in zip(found, expected, strict=True)])
         j = int(np.argmax(off))
-        return j, plain(found[j]), plain(expected[j])
+        return j, plain_number(found[j]), plain_number(expected[j])
 
     def row(self, j: int, place: Place, is_complex: bool) -> Any:
-        """The slope of one element of the results by one element of the inputs, by reverse mode."""
+        """Return the derivative of result element j with respect to an input element (reverse mode)."""
         problem = self.problem
 
         def one(part: str) -> float:
@@ -427,24 +444,30 @@ class Finding:
         return one("real") + 1j * one("imag") if is_complex else one("real")
 
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
-        """The AssertionError for a second derivative."""
+        """Raise the AssertionError for a second derivative."""
         problem = self.problem
         started, worst = time.monotonic(), None
-        for place in self.places():
-            unit = self.unit(place)
-            found = way(problem.scalar, problem.given, unit)
+        for place in self.input_elements():
+            unit = self.unit_direction(place)
+            found = way(problem.scalar_loss, problem.given, unit)
 
-            def gradient(t: float, unit: Any = unit) -> Host:
+            def gradient_along(t: float, unit: Sequence[Host] = unit) -> Host:
                 with Quiet():
-                    parts = gradients(problem.scalar, problem.moved(unit, t))
+                    parts = gradients(problem.scalar_loss, problem.shifted_inputs(unit, t))
                 return np.concatenate([np.asarray(g).reshape(-1) for g in parts])
 
-            expected, _ = settled(gradient, self.h, problem.exact)
+            expected, _ = settled_slope(gradient_along, self.h, problem.exact)
             got = np.concatenate([np.asarray(g).reshape(-1) for g in found])
             off = np.array([distance(a, b) for a, b in zip(got, expected, strict=True)])
             k = int(np.argmax(off))
             if worst is None or off[k] > worst[0]:
-                worst = off[k], place, self.from_flat(k), plain(got[k]), plain(expected[k])
+                worst = (
+                    off[k],
+                    place,
+                    self.from_flat(k),
+                    plain_number(got[k]),
+                    plain_number(expected[k]),
+                )
             if time.monotonic() - started > SECONDS:
                 break
         if worst is None or worst[0] <= self.rtol:
@@ -459,7 +482,8 @@ class Finding:
         raise AssertionError(
             f"second order, {self.mode}: second derivative of {what} with respect to "
             f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
-            f"{self.both(value, expected_value)}. {self.kink(place) or self.kink(other) or SECOND}"
+            f"{self.both_values(value, expected_value)}. "
+            f"{self.kink(place) or self.kink(other) or SECOND}"
         )
 
     def from_flat(self, k: int) -> Place:
@@ -471,29 +495,29 @@ class Finding:
 
     # --- words ------------------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """What the tape says while it computes the gradients, and these."""
+        """Return the tape's warnings while it computes the gradients, and the gradients."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = gradients(self.problem.scalar, self.problem.given)
+            found = gradients(self.problem.scalar_loss, self.problem.given)
         return [str(one.message) for one in caught if one.category is TapeWarning], found
 
     def input_at(self, place: Place) -> str:
         x = self.problem.exact[place.leaf][place.element]
-        return f"{plain(x):.6g}"
+        return f"{plain_number(x):.6g}"
 
-    def both(self, value: Any, slope: Any) -> str:
-        """Both values in words."""
+    def both_values(self, value: complex, slope: complex) -> str:
+        """Describe both values and their ratio in words."""
         said = f"{SAID[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
         usable = np.isfinite(value) and np.isfinite(slope) and slope != 0
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
 
-    def count(self, wrong: Sequence[Any], seen: int) -> str:
+    def count_differing(self, wrong: Sequence[Any], seen: int) -> str:
         total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
         looked = "" if seen == total else f" that were looked at, of {total}"
         return f" ({len(wrong)} of {seen} elements{looked} differ by more than {self.rtol:g})"
 
     def hint(self, wrong: Sequence[Any], worst: Place, said: Sequence[str]) -> str:
-        """What it looks like, and what to do."""
+        """Return the likely cause of the difference, and advice."""
         if said:
             return f"The tape says: {said[0]}"
         here = [one for one in wrong if one[0].leaf == worst.leaf]
@@ -526,30 +550,34 @@ class Finding:
         return self.shape_hint(wrong)
 
     def shape_hint(self, wrong: Sequence[Any]) -> str:
-        """Whether the gradient is the transposed one, or "" where it is not."""
+        """Return a hint if the gradient is the transposed one, else ""."""
         leaf = wrong[0][0].leaf
         x = self.problem.exact[leaf]
         table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
         if x.ndim == 2 and x.shape[0] == x.shape[1] and all(
-            (i[::-1], part) in table and close(a, table[i[::-1], part][1], 1e-3)
+            (i[::-1], part) in table and slopes_agree(a, table[i[::-1], part][1], 1e-3)
             for (i, part), (a, _) in table.items()
         ):  # fmt: skip
             return "The gradient is the transposed one: likely operands of a product in the wrong order"
         return ""
 
     def kink(self, place: Place, j: int | None = None) -> str:
-        """That f has a kink or a jump at an element, or "" where it has none.
+        """Return a sentence if f has a kink or a jump at an input element, else "".
 
-        j : of which element of the results; None: of what is differentiated.
+        j : the element of the results; None: the scalar that is differentiated.
         """
-        problem, along = self.problem, self.unit(place)
+        problem, along = self.problem, self.unit_direction(place)
 
-        def at(t: float) -> float:
-            inputs = problem.moved(along, t)
-            return problem.value(*inputs) if j is None else float(problem.flat(*inputs)[j].real)
+        def value_along(t: float) -> float:
+            inputs = problem.shifted_inputs(along, t)
+            return (
+                problem.loss_value(*inputs)
+                if j is None
+                else float(problem.flat_results(*inputs)[j].real)
+            )
 
         def sides(t: float) -> tuple[float, float]:
-            left, here, right = (at(s) for s in (-t, 0.0, t))
+            left, here, right = (value_along(s) for s in (-t, 0.0, t))
             return (here - left) / t, (right - here) / t
 
         size = max(1.0, float(abs(problem.exact[place.leaf][place.element])))
@@ -566,11 +594,11 @@ class Finding:
         )
 
 
-def settled(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
-    """The slope of ``at`` at 0 by differences with the step at which they settle best, and its error.
+def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
+    """Return the slope of ``at`` at 0 by differences with the step of the least error, and that error.
 
-    For each step the slope is that of fourth order; its error is the distance from the one of half the
-    step.  So a kink or the end of f's domain within the first step does no harm.
+    Differences are of fourth order.  The error is estimated by the distance from the slope of half the
+    step, so that a kink or the end of f's domain within the first step does no harm.
     """
     size = max([1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in inputs)])
     steps = [h * part for part in SHRINKING] + ([h * size] if size > 10.0 else [])
@@ -579,7 +607,7 @@ def settled(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tupl
     for step in steps:
         slopes = [differences(lambda t: at(float(t)), [0.0], [1.0], s) for s in (step, step / 2)]
         error = float(np.max(np.abs(np.asarray(slopes[0]) - slopes[1]), initial=0.0))
-        # Rounding of the inputs and of the values may be the same for both steps.
+        # Rounding errors of inputs and values may be equal for both steps, so they are added.
         greatest = float(np.max(np.abs(slopes[1]), initial=0.0))
         error += EPSILON * (size * greatest + value) / step
         error = error if np.isfinite(error) else np.inf
@@ -590,43 +618,41 @@ def settled(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tupl
 
 
 def is_inexact(leaf: Any) -> bool:
-    """Whether a leaf of the inputs has floating-point numbers."""
     if isinstance(leaf, float | complex):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
     return kind in ("f", "c")
 
 
-def host(leaf: Any) -> Host:
-    """A leaf of the inputs as NumPy's array."""
+def host_leaf(leaf: Any) -> Host:
     return np.array(leaf.to_device("cpu") if isinstance(leaf, Array) else leaf)
 
 
-def plain(value: Any) -> Any:
-    """A number for a message: complex where it has an imaginary part."""
+def plain_number(value: complex) -> Any:
+    """Return a Python number for a message: complex if it has an imaginary part, else real."""
     number = complex(value)
     return number if number.imag else number.real
 
 
-def close(found: Any, expected: Any, rtol: float) -> bool:
-    """Whether two slopes agree; NaN agrees with nothing."""
+def slopes_agree(found: complex, expected: complex, rtol: float) -> bool:
+    """Return True if two slopes agree; NaN agrees with nothing."""
     return bool(abs(found - expected) <= rtol * max(1.0, abs(expected)))
 
 
-def distance(found: Any, expected: Any) -> float:
-    """How far two slopes differ, relative to the greater of 1 and the slope; NaN is farthest."""
+def distance(found: complex, expected: complex) -> float:
+    """Return the difference of two slopes relative to the greater of 1 and the slope; NaN: infinity."""
     off = abs(found - expected) / max(1.0, abs(expected))
     return float(off) if np.isfinite(off) else np.inf
 
 
-def simple(value: Any, slope: Any) -> str:
-    """What the ratio of two slopes looks like, or "" where it is nothing simple."""
+def simple(value: complex, slope: complex) -> str:
+    """Return the likely cause of a simple ratio of two slopes, or "" if it is not simple."""
     if not np.isfinite(value) or not np.isfinite(slope) or not slope:
         return ""
     ratio = value / slope
     if abs(ratio + 1.0) < 1e-4:
         return "It has the other sign: likely a sign in a rule of your own"
-    if complex(slope).imag and close(np.conj(value), slope, 1e-3):
+    if complex(slope).imag and slopes_agree(np.conj(value), slope, 1e-3):
         return (
             "It is the complex conjugate: likely a conj() too many or too few in a rule of your own"
         )

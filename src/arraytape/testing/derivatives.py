@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,18 +13,22 @@ from .._tape.arguments import UnconnectedGradients
 from .._tape.tape import GradientTape
 from .._util.errors import entrance
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Function = Callable[..., Array]
+Raw = np.ndarray[Any, Any]
 ZERO = UnconnectedGradients.ZERO
 
 
 @entrance
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Fixed, uneven weights, so that no two outputs can stand in for each other.
+    """Return fixed, uneven weights, so that exchanged outputs change a weighted sum.
 
     Parameters
     ----------
     shape : tuple[int, ...]
-        Their shape.
+        The shape of the weights.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 
 @entrance
-def total(outputs: Any) -> Array:
+def total(outputs: Array | Sequence[Array]) -> Array:
     """Sum all floating-point outputs, weighted, to one real number.
 
     Parameters
@@ -75,7 +79,7 @@ def total(outputs: Any) -> Array:
 
 @entrance
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """The tape's gradients of a scalar function.
+    """Compute the tape's gradients of a scalar function.
 
     Parameters
     ----------
@@ -106,7 +110,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 @entrance
 def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Hessian-vector products by nested tapes: the gradient of <gradient, along>.
+    """Compute Hessian-vector products by nested tapes: the gradient of <gradient, along>.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
 
 @entrance
 def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Each output's derivative along directions, by forward mode.
+    """Compute each output's derivative along directions, by forward mode.
 
     Parameters
     ----------
@@ -175,21 +179,21 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
     >>> xp.testing.slopes(lambda x: (x**2, xp.sum(x)), [x], [along])
     [array([2., 4.]), array(2.)]
     """
-    arrays = [asarray(x) for x in inputs]
+    arrays = [as_tested_array(x) for x in inputs]
     tangents = [
         asarray_like(x, np.asarray(v, dtype=x.dtype)) for x, v in zip(arrays, along, strict=True)
     ]
     with ForwardAccumulator(arrays, tangents) as accumulator:
-        outputs = parts_of(f(*arrays))
+        outputs = floating_outputs(f(*arrays))
     return [np.asarray(t) for t in accumulator.jvp(outputs, unconnected_gradients=ZERO)]
 
 
 def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """The vector-Jacobian products of the outputs' cotangents, by reverse mode."""
-    arrays = [asarray(x) for x in inputs]
+    """Compute the vector-Jacobian products of the outputs' cotangents, by reverse mode."""
+    arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
-        outputs = parts_of(f(*arrays))
+        outputs = floating_outputs(f(*arrays))
     weights = [
         asarray_like(y, np.asarray(w, dtype=y.dtype))
         for y, w in zip(outputs, cotangents, strict=True)
@@ -200,7 +204,7 @@ def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[An
 
 @entrance
 def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Hessian-vector products by forward over reverse mode.
+    """Compute Hessian-vector products by forward over reverse mode.
 
     Parameters
     ----------
@@ -226,17 +230,17 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     [array([6., 0.])]
     """
 
-    def gradient(*arrays: Array) -> Any:
+    def tape_gradient(*arrays: Array) -> Any:
         with GradientTape() as tape:
             tape.watch(arrays)
             y = f(*arrays)
         return tape.gradient(y, arrays, unconnected_gradients=ZERO)
 
-    return slopes(gradient, inputs, along)
+    return slopes(tape_gradient, inputs, along)
 
 
-def parts_of(outputs: Any) -> list[Array]:
-    """The floating-point outputs of a function that gives one Array or several."""
+def floating_outputs(outputs: Array | Sequence[Array]) -> list[Array]:
+    """Return the floating-point outputs of a function that gives one Array or several."""
     several = outputs if isinstance(outputs, tuple | list) else (outputs,)
     return [y for y in several if y.dtype.kind in "fc"]
 
@@ -245,7 +249,7 @@ def parts_of(outputs: Any) -> list[Array]:
 def differences(
     f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any], h: float = 1e-3
 ) -> Any:
-    """Slope along a direction by central differences of fourth order.
+    """Compute the slope along a direction by central differences of fourth order.
 
     Parameters
     ----------
@@ -261,7 +265,7 @@ def differences(
     Returns
     -------
     float or numpy.ndarray
-        The derivative of f(inputs + t * along) by t at t = 0.
+        The derivative of f(inputs + t * along) with respect to t at t = 0.
 
     Notes
     -----
@@ -277,15 +281,15 @@ def differences(
     3.0
     """
 
-    def at(t: float) -> Any:
+    def value_at(t: float) -> Any:
         return f(*[x + t * v for x, v in zip(inputs, along, strict=True)])
 
-    return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
+    return (8.0 * (value_at(h) - value_at(-h)) - (value_at(2 * h) - value_at(-2 * h))) / (12.0 * h)
 
 
 @entrance
 def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Random directions in the shapes and kinds of the inputs.
+    """Draw random directions in the shapes and kinds of the inputs.
 
     Parameters
     ----------
@@ -317,14 +321,14 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
 
 @entrance
 def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
-    """Real part of <a, b> over all arrays: the slope along b of a function whose gradient is a.
+    """Sum the real part of <a, b> over all arrays: the slope along b of a function with gradient a.
 
     Parameters
     ----------
     a : Sequence
         Arrays.
     b : Sequence
-        As many, in the same shapes.
+        As many Arrays, in the same shapes.
 
     Returns
     -------
@@ -343,13 +347,9 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
 
 @entrance
 def check_jvp(
-    f: Callable[..., Any],
-    inputs: Sequence[Any],
-    *,
-    rtol: float = 1e-7,
-    seeds: int = 3,
+    f: Callable[..., Any], inputs: Sequence[Any], *, rtol: float = 1e-7, seeds: int = 3,
     h: float = 1e-3,
-) -> None:
+) -> None:  # fmt: skip
     """Compare forward mode with central differences, for a function of any number of outputs.
 
     Parameters
@@ -359,9 +359,9 @@ def check_jvp(
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
-        How far the two may differ, relative to the greater of 1 and the slope.
+        The greatest difference, relative to the greater of 1 and the slope.
     seeds : int, default: 3
-        How many random directions are tried.
+        The number of random directions.
     h : float, default: 0.001
         The step of the differences.
 
@@ -380,18 +380,14 @@ def check_jvp(
         found = slopes(f, inputs, along)
         for i, jvp in enumerate(found):
             slope = differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
-            close(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
+            check_tangent(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
 
 
 @entrance
 def check_vjp(
-    f: Callable[..., Any],
-    inputs: Sequence[Any],
-    *,
-    rtol: float = 1e-7,
-    seeds: int = 3,
+    f: Callable[..., Any], inputs: Sequence[Any], *, rtol: float = 1e-7, seeds: int = 3,
     h: float = 1e-3,
-) -> None:
+) -> None:  # fmt: skip
     """Compare reverse mode with central differences by inner products <w, J v> = <J^T w, v>.
 
     Parameters
@@ -401,9 +397,9 @@ def check_vjp(
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
-        How far the two may differ, relative to the greater of 1 and the slope.
+        The greatest difference, relative to the greater of 1 and the slope.
     seeds : int, default: 3
-        How many random directions are tried.
+        The number of random directions.
     h : float, default: 0.001
         The step of the differences.
 
@@ -419,7 +415,9 @@ def check_vjp(
     """
     for seed in range(seeds):
         along = directions(inputs, seed)
-        outputs = [np.asarray(y) for y in parts_of(f(*[asarray(x) for x in inputs]))]
+        outputs = [
+            np.asarray(y) for y in floating_outputs(f(*[as_tested_array(x) for x in inputs]))
+        ]
         cotangents = directions(outputs, seed + 50)
         pushed = [
             differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
@@ -432,23 +430,24 @@ def check_vjp(
 
 
 def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
-    """The i-th output of a function, as a NumPy array."""
-    return np.asarray(parts_of(f(*[asarray(x) for x in inputs]))[i])
+    return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 
 def near(found: float, expected: float, rtol: float, what: str) -> None:
-    """AssertionError unless two slopes agree; NaN agrees with nothing."""
+    """Raise AssertionError unless two slopes agree; NaN agrees with nothing."""
     if not abs(found - expected) <= rtol * max(1.0, abs(expected)):
         raise AssertionError(f"{what}: the tape gives {found!r}, differences give {expected!r}")
 
 
-def close(found: Any, expected: Any, rtol: float, what: str) -> None:
-    """AssertionError unless two arrays agree everywhere; NaN agrees with nothing."""
+def check_tangent(
+    found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float, what: str
+) -> None:
+    """Raise AssertionError unless a tangent agrees with differences; NaN agrees with nothing."""
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
         raise AssertionError(f"{what}: forward mode gives {found!r}, differences give {expected!r}")
 
 
-def asarray(x: Any) -> Array:
+def as_tested_array(x: npt.ArrayLike | Array) -> Array:
     found: Array = namespace().asarray(x)
     return found

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._record.op import REGISTRY, Op, Sample
 from .._util.errors import entrance
-from .derivatives import Function, asarray, total
+from .derivatives import Function, as_tested_array, total
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @entrance
-def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) -> list[Any]:
+def materialise(
+    op: Op, sample: Sample, dtype: npt.DTypeLike = np.float64, seed: int = 0
+) -> list[Any]:
     """Make the arguments of a sample.
 
     Parameters
@@ -44,11 +49,11 @@ def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) 
     rng = np.random.default_rng(seed)
     low, high = sample.domain or op.domain or (-2.0, 2.0)
 
-    def make(spec: Any) -> Any:
+    def make_argument(spec: Any) -> Any:
         if isinstance(spec, str):
             return rng.random(eval_shape(spec)) < 0.5
         if isinstance(spec, list):
-            return [make(part) for part in spec]
+            return [make_argument(part) for part in spec]
         if not isinstance(spec, tuple):
             return spec
         x = rng.uniform(low, high, spec)
@@ -56,18 +61,18 @@ def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) 
             x = x + 1j * rng.uniform(0.1, 0.5, spec)
         return np.asarray(x, dtype=dtype)
 
-    return [make(spec) for spec in sample.inputs]
+    return [make_argument(spec) for spec in sample.inputs]
 
 
 def eval_shape(spec: str) -> tuple[int, ...]:
-    """The shape in a specification such as "bool(3, 4)"."""
+    """Return the shape in a specification such as "bool(3, 4)"."""
     inside = spec[spec.index("(") + 1 : -1]
     return tuple(int(n) for n in inside.split(",") if n.strip())
 
 
 @entrance
 def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function, list[Any]]:
-    """Make a function of floating-point arrays alone of an op on a sample.
+    """Turn an op on a sample into a function of floating-point arrays alone.
 
     Parameters
     ----------
@@ -97,32 +102,32 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
     """
     floats: list[Any] = []
 
-    def slot(value: Any) -> Any:
+    def take_slot(value: np.ndarray[Any, Any] | list[Any]) -> Any:
         if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
             floats.append(value)
             return len(floats) - 1
-        return [slot(part) for part in value] if isinstance(value, list) else (value,)
+        return [take_slot(part) for part in value] if isinstance(value, list) else (value,)
 
-    plan = [slot(value) for value in arguments]
+    plan = [take_slot(value) for value in arguments]
 
-    def fill(entry: Any, arrays: Sequence[Any]) -> Any:
+    def fill_slot(entry: Any, arrays: Sequence[Any]) -> Any:
         if isinstance(entry, list):
-            return [fill(part, arrays) for part in entry]
+            return [fill_slot(part, arrays) for part in entry]
         if isinstance(entry, int):
             return arrays[entry]
-        return asarray(entry[0]) if isinstance(entry[0], np.ndarray) else entry[0]
+        return as_tested_array(entry[0]) if isinstance(entry[0], np.ndarray) else entry[0]
 
-    def function(*arrays: Any) -> Array:
+    def weighted_total(*arrays: Any) -> Array:
         assert op.public is not None
-        first, *rest = [fill(entry, arrays) for entry in plan]
+        first, *rest = [fill_slot(entry, arrays) for entry in plan]
         first = sample.prepare(first) if sample.prepare else first
         return total(op.public(first, *rest, **sample.parameters))
 
-    return function, floats
+    return weighted_total, floats
 
 
 def recorded_ops() -> list[Op]:
-    """The ops of the registry that have (or lack) a rule of their own.
+    """List the ops of the registry that are recorded: by a rule of their own, or as missing one.
 
     Returns
     -------

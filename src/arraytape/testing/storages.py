@@ -6,14 +6,15 @@ array_api_strict, which has nothing beyond the standard, and several devices tha
 ``frozen`` is ``hostile`` with data that cannot be written to, as JAX's.
 
 >>> import arraytape as xp
->>> with xp.testing.storages.on(xp.testing.storages.hostile()):  # data that raises when looked at
+>>> with xp.testing.storages.on(xp.testing.storages.hostile()):  # data that raises when it is read
 ...     xp.testing.check_gradients(lambda x: xp.sum(xp.exp(x)), [xp.asarray([1.0, 2.0])])
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from .._util.blocks import Context
 from .._util.errors import entrance
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 __all__ = ["frozen", "hostile", "on", "strict"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 
@@ -39,7 +42,7 @@ class BoxedStorage(Storage):
     namespace: type[BoxedNamespace] = BoxedNamespace
 
     def __init__(
-        self, name: str, boxes: type[Boxes], within: Any, devices: tuple[Any, ...]
+        self, name: str, boxes: type[Boxes], within: ModuleType, devices: tuple[Any, ...]
     ) -> None:
         self.name = name
         kind = type(f"{name.title().replace('_', '')}Data", (self.base,), {"__slots__": ()})
@@ -56,7 +59,9 @@ class BoxedStorage(Storage):
         device = self._devices[0] if device is None else device
         return super().create(name, device, *arguments, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Any, copy: bool | None
+    ) -> Any:
         if isinstance(value, Boxed):
             return self.xp.asarray(value, dtype=dtype, copy=copy)
         host = np.asarray(value, dtype=dtype)
@@ -106,7 +111,7 @@ class FrozenStorage(BoxedStorage):
         if isinstance(value, Boxed) and value.device != data.device:
             raise ValueError(f"cannot write data on {value.device} into data on {data.device}")
         memory = data.memory.copy(order="K")
-        memory[self.boxes.key(data, key)] = getattr(value, "memory", value)
+        memory[self.boxes.memory_key(data, key)] = getattr(value, "memory", value)
         return self.boxes.from_memory(memory, data.device)
 
     def writeable(self, data: Any) -> bool:
@@ -115,7 +120,7 @@ class FrozenStorage(BoxedStorage):
 
 @cache
 def hostile() -> BoxedStorage:
-    """The storage of NumPy's functions on data that raises at every look at its values.
+    """Return the storage of NumPy's functions on data that raises whenever a value is read.
 
     Returns
     -------
@@ -127,7 +132,7 @@ def hostile() -> BoxedStorage:
     >>> import arraytape as xp
     >>> with xp.testing.storages.on(xp.testing.storages.hostile()):
     ...     x = xp.asarray([1.0, 2.0])
-    ...     y = xp.exp(x)  # the op computes, and no code of its own looks at a value
+    ...     y = xp.exp(x)  # the op computes without reading a value in Python
     >>> y.device
     'hostile:0'
     >>> print(y)  # a copy on the host, as of CUDA's data
@@ -140,7 +145,7 @@ def hostile() -> BoxedStorage:
 
 @cache
 def frozen() -> BoxedStorage:
-    """The storage of data as of ``hostile`` that cannot be written to, either.
+    """Return the storage of data like that of ``hostile`` which cannot be written to, either.
 
     Returns
     -------
@@ -163,7 +168,7 @@ def frozen() -> BoxedStorage:
 
 @cache
 def strict() -> BoxedStorage:
-    """The storage of array_api_strict's functions, on three devices.
+    """Return the storage of array_api_strict's functions, on three devices.
 
     Returns
     -------
@@ -193,7 +198,7 @@ def strict() -> BoxedStorage:
 
 
 class DefaultDevice(Context):
-    """The block of ``on``."""
+    """The context manager of ``on``: a block with a default device."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
@@ -208,7 +213,7 @@ class DefaultDevice(Context):
 
 @entrance
 def on(storage: Storage, device: Any = None) -> DefaultDevice:
-    """Within the block, creation functions that are given no device make data of this storage.
+    """Open a block in which creation functions that are given no device make data of this storage.
 
     Parameters
     ----------

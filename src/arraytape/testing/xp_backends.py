@@ -15,8 +15,8 @@ numpy : NumPy, as array-api-compat shows it.
 array_api_strict : the standard and nothing else.  It is another package.
 arraytape : arraytape, with no tape open.
 taped : arraytape on an open tape that watches every floating-point array which ``xp`` makes.
-hostile : arraytape on data that no other library can look into, as on another device.
-frozen : the same, and the data cannot be written to, as JAX's.
+hostile : arraytape on data that no other library can read, as on another device.
+frozen : like hostile, on data that cannot be written to, as JAX's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import namespace
-from .._util.errors import entrance, shown, user_line
+from .._util.errors import entrance, short_repr, user_line
 from . import storages
 from ._watching import watching
 
@@ -41,7 +41,6 @@ STRICT = "array_api_strict"
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)
 
 
@@ -65,7 +64,7 @@ def available() -> list[str]:
 
 @entrance
 def on(name: str) -> AbstractContextManager[Any]:
-    """Within the block, the namespace that it gives makes arrays of this backend.
+    """Open a block with a namespace that makes arrays of a backend.
 
     Parameters
     ----------
@@ -86,8 +85,8 @@ def on(name: str) -> AbstractContextManager[Any]:
 
     Notes
     -----
-    On "taped", the functions of arraytape that make arrays are replaced by such as watch them, until the
-    last block ends.  They watch in the thread or asyncio task of the block alone.
+    On "taped", the functions of arraytape that make arrays are replaced until the last block ends: the
+    tape watches their results in the thread or asyncio task of the block alone.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def on(name: str) -> AbstractContextManager[Any]:
     if name not in NAMES:
         known = ", ".join(map(repr, NAMES))
         raise ValueError(
-            f"xp_backends.on: there is no backend {shown(name)}, but {known} [at {user_line()}]"
+            f"xp_backends.on: there is no backend {short_repr(name)}, but {known} [at {user_line()}]"
         )
     if name == STRICT and not find_spec(STRICT):
         raise ImportError(
@@ -112,7 +111,7 @@ def on(name: str) -> AbstractContextManager[Any]:
 
 @contextmanager
 def numpy() -> Iterator[Any]:
-    """NumPy, as array-api-compat shows it and SciPy's tests use it."""
+    """Give NumPy as array-api-compat wraps it, which SciPy's tests use."""
     from array_api_compat import array_namespace
 
     yield array_namespace(np.empty(0))
@@ -120,19 +119,17 @@ def numpy() -> Iterator[Any]:
 
 @contextmanager
 def array_api_strict() -> Iterator[Any]:
-    """The standard's reference."""
     yield import_module(STRICT)
 
 
 @contextmanager
 def arraytape() -> Iterator[Any]:
-    """arraytape, with no tape open."""
     yield namespace()
 
 
 @contextmanager
 def taped() -> Iterator[Any]:
-    """arraytape on an open tape, which is still right when the block ends."""
+    """Give arraytape on an open tape; check a gradient of the tape when the block ends."""
     xp: Any = namespace()
     with watching() as tape:
         x = xp.asarray(3.0)
@@ -145,14 +142,12 @@ def taped() -> Iterator[Any]:
 
 @contextmanager
 def hostile() -> Iterator[Any]:
-    """arraytape on data that nobody else can look into."""
     with storages.on(storages.hostile()):
         yield namespace()
 
 
 @contextmanager
 def frozen() -> Iterator[Any]:
-    """arraytape on data that cannot be written to."""
     with storages.on(storages.frozen()):
         yield namespace()
 

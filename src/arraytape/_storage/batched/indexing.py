@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.attach import method
-from ..._util.errors import shown, user_line
+from ..._util.attach import attach_method
+from ..._util.errors import short_repr, user_line
 from ..storage import STORAGES, Storage, storage_of
 from .batched_data import (
     Batched,
@@ -42,7 +42,7 @@ def key_parts(key: Any, rank: int) -> list[Any]:
             taken += rank_of_mask(part) if is_mask(part) else 1
     places = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(places) > 1 or taken > rank:
-        raise IndexError(f"the key {shown(key)} does not fit {rank} dimensions")
+        raise IndexError(f"the key {short_repr(key)} does not fit {rank} dimensions")
     at = places[0] if places else len(parts)
     return [*parts[:at], *[WHOLE] * (rank - taken), *parts[at + len(places) :]]
 
@@ -80,7 +80,7 @@ def to_front(data: Any, count: int) -> Any:
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
 
 
-@method(Batched, "__getitem__")
+@attach_method(Batched, "__getitem__")
 def get(x: Any, key: Any) -> Any:
     """``x[key]``: a view for a basic key."""
     parts = key if type(key) is tuple else (key,)
@@ -139,7 +139,7 @@ def put_batched(x: Batched, key: Any, value: Any) -> Batched:
     return x if data is x.data else Batched(data, x.axis_ids)
 
 
-@method(Batched, "__setitem__")
+@attach_method(Batched, "__setitem__")
 def put_in_place(x: Batched, key: Any, value: Any) -> None:
     """``x[key] = value``; TypeError where the data cannot be written to in place."""
     if put_batched(x, key, value) is not x:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.attach import method
+from ..._util.attach import attach_method
 from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
 FEW = 32  # columns: with fewer, one large product beats many small ones
 
 
-@method(Batched, "__matmul__")
+@attach_method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
     """``a @ b``, of batched and plain data."""
     if type(a) is Batched and type(b) is not Batched:
@@ -29,7 +29,7 @@ def matmul(a: Any, b: Any) -> Any:
     return general(a, b) if found is None else found
 
 
-@method(Batched, "__rmatmul__")
+@attach_method(Batched, "__rmatmul__")
 def matmul_reflected(b: Any, a: Any) -> Any:
     """``a @ b`` of a plain ``a``."""
     return matmul(a, b)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 import arraytape as xp
 
 from ..._array.array import Array
-from ..._util.errors import shown, user_line
+from ..._util.errors import short_repr, user_line
 from .._facades import SoftFloat
 from .._plain import ArrayInput, NumpyData, Shape, plain_data
 from .._statements import keeps_arrays, replaces
@@ -56,7 +56,7 @@ def refuse_open_factors(model: BaseEstimator) -> None:
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
     if open_to_scale or model.solver != "cd" or model.beta_loss not in ("frobenius", 2):
         raise TypeError(
-            f"NMF with alpha_W={shown(penalties[0])}, alpha_H={shown(penalties[1])}, solver="
+            f"NMF with alpha_W={short_repr(penalties[0])}, alpha_H={short_repr(penalties[1])}, solver="
             f"{model.solver!r}, beta_loss={model.beta_loss!r} has no derivative: without penalties the "
             "factors may be scaled against each other, and other solvers do not reach zeros. Set "
             f"alpha_W, and solver='cd' [at {user_line()}]"

@@ -71,7 +71,7 @@ class Dual:
         def machine_residual(
             parts: Parts, K: Array, targets: Array, limits: Array, total: Array, *mass: Any
         ) -> Any:
-            extra = parts.get("extra")
+            extra = parts["extra"] if self.free else 0.0
             alpha = xp.concat([parts["alpha"], limits * extra if self.free == "scale" else limits])
             at = xp.matmul(K, signs * alpha) + parts["b"] - targets
             if self.free == "width":

@@ -9,7 +9,7 @@ import scipy.linalg
 
 import arraytape
 
-from ..._util.errors import shown
+from ..._util.errors import short_repr
 from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
@@ -79,7 +79,7 @@ def qr(
     pivoting: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
-        raise no_rule("scipy.linalg.qr", f"mode={shown(mode)}")
+        raise no_rule("scipy.linalg.qr", f"mode={short_repr(mode)}")
     Q, R, order = qr_op(
         operand_of(a), mode="full" if mode == "r" else mode, pivoting=pivoting,
         check_finite=check_finite,
@@ -123,7 +123,7 @@ def rq(
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic"):
-        raise no_rule("scipy.linalg.rq", f"mode={shown(mode)}")
+        raise no_rule("scipy.linalg.rq", f"mode={short_repr(mode)}")
     R, Q = rq_op(operand_of(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
     return R if mode == "r" else (R, Q)
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from ..._record.plan import Later
-from ..._util.errors import shown
+from ..._util.errors import short_repr
 from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
@@ -296,7 +296,7 @@ def eig_banded(
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
-        raise no_rule("scipy.linalg.eig_banded", f"select={shown(select)}")
+        raise no_rule("scipy.linalg.eig_banded", f"select={short_repr(select)}")
     how = {"lower": bool(lower), "check_finite": check_finite}
     if eigvals_only:
         return eigvals_banded_op(operand_of(a_band), **how)
@@ -356,7 +356,7 @@ def eigh_tridiagonal(
     lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
-        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={shown(select)}")
+        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={short_repr(select)}")
     how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
     if eigvals_only:
         return tridiagonal_values_op(operand_of(d), operand_of(e), **how)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
 from ..._array.exports import is_shared
-from ..._array.views import current, keep, root_of
+from ..._array.views import current, keep_data, root_of
 from ..._record.mode_stack import Mode, OpFunctionLike, pushed
 from ..._record.stack import only_recorders
 from ..._storage.storage import MAKING
@@ -111,7 +111,7 @@ class Lifter:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
         tid = x._current_id() if self.recorded else 0
-        traced = self.trace.input(keep(x) if self.recorded else x._data)
+        traced = self.trace.input(keep_data(x) if self.recorded else x._data)
         self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced, tid)
         if not isinstance(x, Variable):
             x._tid, x._state = tid, x._state & SCALAR

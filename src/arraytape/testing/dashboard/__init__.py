@@ -1,4 +1,4 @@
-"""A page over asv's results that a browser shows without a network: docs/howto/benchmarks.md.
+"""A site of static pages over asv's results: docs/howto/benchmarks.md.
 
 python -m arraytape.testing.dashboard results --out site
 """
@@ -12,5 +12,4 @@ __all__ = ["ResultsError", "read_results", "write_site"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
     return sorted(__all__)

@@ -10,14 +10,14 @@ from .results import Commit, Series
 
 WIDTH, HEIGHT = 900, 380
 LEFT, RIGHT, TOP, BOTTOM = 80, 250, 20, 70
-# Okabe and Ito 2008: also for those who do not see red and green apart.
+# Okabe and Ito 2008: colours that colour-blind readers can distinguish, too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a08000")
 DASHES = ("", "6 3", "2 3")
-WIDE = 20.0  # a range from which on the axis is logarithmic
+LOG_FROM = 20.0  # the ratio of greatest and least value from which the axis is logarithmic
 
 
-def shown(value: float | None, unit: str) -> str:
-    """A number with its unit, short."""
+def number_with_unit(value: float | None, unit: str) -> str:
+    """Format a number with its unit, to three digits."""
     if value is None:
         return "-"
     if unit == "seconds":
@@ -35,7 +35,6 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
-    """A small line from zero on, whose last point is marked."""
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     step = (width - 8) / max(1, len(values) - 1)
     points = [
@@ -53,8 +52,7 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
     )
 
 
-def graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
-    """All series of a benchmark over the commits, with axes and a legend."""
+def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
     place, ticks = axis(values)
@@ -66,7 +64,8 @@ def graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str
         y = place(tick)
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(shown(tick, unit))}</text>'
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{escape(number_with_unit(tick, unit))}</text>"
         )
     for i, commit in enumerate(commits):
         x, y = across(i, len(commits)), HEIGHT - BOTTOM
@@ -82,17 +81,17 @@ def graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str
 
 
 def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
-    """The vertical place of a value, and the ticks: logarithmic where values lie far apart."""
+    """Return the function from values to vertical positions, and the ticks of the axis."""
     low, high = min(values), max(values)
     span = HEIGHT - TOP - BOTTOM
-    if low > 0 and high / low > WIDE:
+    if low > 0 and high / low > LOG_FROM:
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         decades = max(1, last - first)
 
-        def place(value: float) -> float:
+        def log_place(value: float) -> float:
             return HEIGHT - BOTTOM - span * (math.log10(value) - first) / decades
 
-        return place, [10.0**power for power in range(first, last + 1)]
+        return log_place, [10.0**power for power in range(first, last + 1)]
     step = nice((high or 1.0) / 4)
     count = max(1, math.ceil((high or 1.0) / step - 1e-9))
     return (lambda value: HEIGHT - BOTTOM - span * value / (step * count)), [
@@ -101,7 +100,7 @@ def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]
 
 
 def nice(step: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(
         factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= step - 1e-12 * power
@@ -109,7 +108,6 @@ def nice(step: float) -> float:
 
 
 def across(i: int, count: int) -> float:
-    """The horizontal place of a commit."""
     width = WIDTH - LEFT - RIGHT - 40
     return LEFT + 20 + (width / 2 if count == 1 else width * i / (count - 1))
 
@@ -117,7 +115,6 @@ def across(i: int, count: int) -> float:
 def drawn(
     one: Series, number: int, commits: Sequence[Commit], place: Callable[[float], float]
 ) -> str:
-    """A line with its points, and its entry in the legend."""
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     points = [
@@ -131,7 +128,9 @@ def drawn(
         f'stroke-dasharray="{dash}"/>'
     ]
     for x, y, commit, value in points:
-        told = escape(f"{commit.name}: {shown(value, one.unit)}, {one.parameters}".rstrip(", "))
+        told = escape(
+            f"{commit.name}: {number_with_unit(value, one.unit)}, {one.parameters}".rstrip(", ")
+        )
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{told}</title></circle>'
         )
@@ -141,6 +140,6 @@ def drawn(
         f'<line x1="{x}" x2="{x + 24}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2" '
         f'stroke-dasharray="{dash}"/>'
         f'<text x="{x + 30}" y="{y + 4}">{escape(one.parameters or "all")}: '
-        f"{escape(shown(one.values[-1], one.unit))}</text>"
+        f"{escape(number_with_unit(one.values[-1], one.unit))}</text>"
     )
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""What has become dearer or cheaper since a commit, and by how much."""
+"""Comparison of the newest commit with an earlier one: which figures are worse or better."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from .results import Results, ResultsError, Series
 
-# What differs by less is noise.  Counts differ by nothing, but bytes by tracemalloc by a few.
+# Relative differences below these are noise.  Counts have none, but bytes of tracemalloc vary a little.
 COUNT, RATIO, TIME = 0.01, 0.15, 0.30
 
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "same", "new", "failed"
-# A time in seconds is another one when the machine is busy: it is shown, and makes nothing red.
+# A time in seconds depends on the load of the machine: its change is shown, but makes nothing red.
 SLOWER, QUICKER = "slower", "quicker"
 
 
 class Change(NamedTuple):
-    """A series at the newest commit beside the base."""
+    """The change of a series from the base to the newest commit."""
 
     series: Series
     base: float | None
@@ -26,7 +26,7 @@ class Change(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """Now over then; infinite where something came of nothing."""
+        """Return the newest value over the base's: infinite if only the base's is 0."""
         if self.base is None or self.now is None:
             return None
         if self.base == 0:
@@ -39,7 +39,7 @@ class Tile(NamedTuple):
 
     headline: str
     unit: str
-    how: str  # the cases are taken together
+    how: str  # "most of 3", "mean of 3": the way several series become one value
     values: Sequence[float | None]  # by commit
     changes: Sequence[Change]
     base: float | None
@@ -52,9 +52,9 @@ class Tile(NamedTuple):
 
 
 def base_of(results: Results, wanted: str | None) -> int:
-    """Which commit to compare with: as asked for, or the last tagged one, or the first measured.
+    """Return the index of the commit to compare with: the wanted, the last tagged or the first one.
 
-    ResultsError for one that was not measured.
+    Raise ResultsError if the wanted commit was not measured.
     """
     earlier = results.commits[:-1]
     if wanted is not None:
@@ -68,7 +68,7 @@ def base_of(results: Results, wanted: str | None) -> int:
 
 
 def noise(series: Series) -> float:
-    """The relative difference that says nothing."""
+    """Return the relative difference up to which a series is unchanged."""
     if series.exact:
         return COUNT
     return TIME if series.unit == "seconds" else RATIO
@@ -87,7 +87,6 @@ def change_of(series: Series, base: int) -> Change:
 
 
 def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
-    """The headlines, in the order of their ranks."""
     groups: dict[tuple[int, str, str], list[Change]] = {}
     for change in changes:
         series = change.series
@@ -106,9 +105,9 @@ def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
 
 
 def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | None:
-    """The most of the series at a commit, or their geometric mean.
+    """Return the greatest value of several series at a commit, or their geometric mean.
 
-    Where some have no value, the mean follows from today's and from the factors of the others.
+    Where a series has no value, the newest mean is scaled by the change of the other series.
     """
     pairs = [(one.values[at], one.values[-1]) for one in series]
     known = [(then, now) for then, now in pairs if then is not None and now is not None]
@@ -116,12 +115,16 @@ def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | 
         return None
     if most:
         return max(then for then, _ in known)
-    today = mean([now for _, now in pairs if now is not None])
-    return today * mean([then for then, _ in known]) / mean([now for _, now in known])
+    today = geometric_mean([now for _, now in pairs if now is not None])
+    return (
+        today
+        * geometric_mean([then for then, _ in known])
+        / geometric_mean([now for _, now in known])
+    )
 
 
-def mean(values: Sequence[float]) -> float:
-    """The geometric mean, or that of sums where something is not positive."""
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean, or the arithmetic mean if a value is not positive."""
     if min(values) <= 0:
         return sum(values) / len(values)
     return math.exp(sum(map(math.log, values)) / len(values))

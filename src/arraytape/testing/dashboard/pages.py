@@ -1,4 +1,4 @@
-"""The pages: a first one for whom ten seconds are enough, and one with a graph for each benchmark."""
+"""The pages of the site: an overview, and one page with a graph for each benchmark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from .graphs import graph, shown, sparkline
+from .graphs import draw_graph, number_with_unit, sparkline
 from .judgement import (
     BETTER,
     COUNT,
@@ -73,12 +73,12 @@ ORDER = (GONE, WORSE, SLOWER, QUICKER, BETTER, NEW, SAME)
 def write_site(
     results: Results, out: Path, *, title: str = "Benchmarks", base: str | None = None
 ) -> Path:
-    """Write the pages: they load nothing, so that a browser shows them from a folder, too.
+    """Write the pages of the site, which load nothing, so that a browser can open them from a folder.
 
     Parameters
     ----------
     results : Results
-        What ``read_results`` gave.
+        The results that ``read_results`` returned.
     out : pathlib.Path
         The folder, which is made if it is not there.
     title : str, default: "Benchmarks"
@@ -122,25 +122,27 @@ def first_page(results: Results, changes: Sequence[Change], base: int, title: st
     tiles = "".join(tile(one, commits[base]) for one in tiles_of(changes, base))
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{described(commits[-1])} beside {described(commits[base])}</p>",
+        f"<p>{commit_heading(commits[-1])} beside {commit_heading(commits[base])}</p>",
         verdict(changes, len(commits)),
         f'<div class="tiles">{tiles}</div>',
-        listed("Dearer", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
-        listed("Cheaper", [c for c in changes if c.kind == BETTER], commits, base),
-        listed("In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base),
-        listed("All", changes, commits, base),
+        change_table("Dearer", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
+        change_table("Cheaper", [c for c in changes if c.kind == BETTER], commits, base),
+        change_table(
+            "In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base
+        ),
+        change_table("All", changes, commits, base),
         f'<p class="small">{escape(about(results))}</p>',
     ]
     return "\n".join(parts)
 
 
-def described(commit: Commit) -> str:
+def commit_heading(commit: Commit) -> str:
     day = datetime.fromtimestamp(commit.date / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     return f"<b>{escape(commit.name)}</b> ({day})"
 
 
 def verdict(changes: Sequence[Change], commits: int) -> str:
-    """One sentence that says whether all is well."""
+    """Return one sentence with the number of figures that are worse, better or unchanged."""
     counts = {kind: sum(change.kind == kind for change in changes) for kind in ORDER}
     if commits == 1:
         return '<p class="verdict">One commit was measured: there is none to compare it with.</p>'
@@ -158,26 +160,25 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
 
 
 def tile(one: Tile, base: Commit) -> str:
-    """A headline: its number, the one before, and how many of its cases are dearer."""
+    """Return a headline: its value, the base's, and the number of its cases that are worse."""
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
     worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
     note = f"{worse} of {len(one.changes)} dearer" if worse and len(one.changes) > 1 else ""
     before = (
-        f"{escape(base.name)}: {escape(shown(one.base, one.unit))}"
+        f"{escape(base.name)}: {escape(number_with_unit(one.base, one.unit))}"
         if compared
         else "no value before"
     )
     return (
         f'<div class="tile {one.kind}"><div>{escape(one.headline)}</div>'
-        f'<div class="number">{escape(shown(one.now, one.unit))}</div>'
+        f'<div class="number">{escape(number_with_unit(one.now, one.unit))}</div>'
         f'<div class="small">{before}{percent(factor)} {escape(one.how)}</div>'
         f'<div class="{WORSE}">{note}</div>{sparkline(one.values)}</div>'
     )
 
 
 def percent(factor: float | None) -> str:
-    """The change in words."""
     if factor is None or not math.isfinite(factor):
         return ""
     if abs(factor - 1.0) < 0.005:
@@ -185,7 +186,9 @@ def percent(factor: float | None) -> str:
     return f" ({100 * (factor - 1):+.0f}%)" if factor < 2 else f" ({factor:.3g} x)"
 
 
-def listed(heading: str, changes: Sequence[Change], commits: Sequence[Commit], base: int) -> str:
+def change_table(
+    heading: str, changes: Sequence[Change], commits: Sequence[Commit], base: int
+) -> str:
     if not changes:
         return ""
     head = (
@@ -201,15 +204,15 @@ def row(change: Change) -> str:
     return (
         f'<tr class="{change.kind}"><td><a href="benchmarks/{escape(series.benchmark)}.html">'
         f"{escape(series.title)}</a></td><td>{escape(series.parameters)}</td>"
-        f'<td class="n">{escape(shown(change.base, series.unit))}</td>'
-        f'<td class="n">{escape(shown(change.now, series.unit))}</td>'
+        f'<td class="n">{escape(number_with_unit(change.base, series.unit))}</td>'
+        f'<td class="n">{escape(number_with_unit(change.now, series.unit))}</td>'
         f'<td class="n">{percent(change.factor).strip(" ()")}</td>'
         f'<td class="{change.kind}">{WORDS[change.kind]}</td></tr>'
     )
 
 
 def about(results: Results) -> str:
-    """Where it was measured."""
+    """Return a sentence about the machine and the limits of noise."""
     machine = results.machine
     known = [
         str(machine[name]) for name in ("machine", "cpu", "os", "environment") if machine.get(name)
@@ -231,18 +234,19 @@ def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> st
             f'<p><a href="../index.html">all benchmarks</a></p><h1>{escape(series[0].title)}</h1>',
             f'<p class="small">{escape(series[0].benchmark)}; the dashed line is '
             f"{escape(commits[base].name)}</p>",
-            graph(commits, series, base),
+            draw_graph(commits, series, base),
             f'<div class="wide"><table>{"".join(value_rows(commits, series))}</table></div>',
         ]
     )
 
 
 def value_rows(commits: Sequence[Commit], series: Sequence[Series]) -> Iterator[str]:
-    """A row for each case, and a column for each commit, the newest first."""
-    heads = "".join(f'<th class="n">{described(commit)}</th>' for commit in reversed(commits))
+    """Yield a row for each case, with a column for each commit, the newest first."""
+    heads = "".join(f'<th class="n">{commit_heading(commit)}</th>' for commit in reversed(commits))
     yield f"<tr><th>parameters</th>{heads}</tr>"
     for one in series:
         cells = "".join(
-            f'<td class="n">{escape(shown(value, one.unit))}</td>' for value in reversed(one.values)
+            f'<td class="n">{escape(number_with_unit(value, one.unit))}</td>'
+            for value in reversed(one.values)
         )
         yield f"<tr><td>{escape(one.parameters or 'none')}</td>{cells}</tr>"

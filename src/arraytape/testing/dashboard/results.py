@@ -1,4 +1,4 @@
-"""asv's results as series: a value for each commit, of each benchmark at each of its parameters."""
+"""asv's results as series: for each benchmark and choice of its parameters a value for each commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Values = Mapping[tuple[str, ...], float]
 
 
 class ResultsError(Exception):
-    """There are no results, or none that can be compared."""
+    """The error for a folder without results, or without any that can be compared."""
 
 
 class Commit(NamedTuple):
@@ -45,7 +45,7 @@ class Series(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What one machine measured: commits by date, and a series for each case."""
+    """The results of one machine: commits by date, and a series for each case."""
 
     machine: Mapping[str, Any]
     others: Sequence[str]  # machines and environments whose results are left out
@@ -85,10 +85,10 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
     if not files:
         of = "" if machine is None else f" of the machine {machine!r}"
         raise ResultsError(f"no results{of} in {folder}: has `asv run` saved any?")
-    places = Counter(place_of(file) for file in files)
+    places = Counter(machine_and_environment(file) for file in files)
     (chosen, _), *rest = places.most_common()
     files = sorted(
-        (file for file in files if place_of(file) == chosen),
+        (file for file in files if machine_and_environment(file) == chosen),
         key=lambda file: (file["date"], file["commit_hash"]),
     )
     tags = tags_of(repo) if repo else {}
@@ -110,7 +110,7 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
 
 
 def loaded(path: Path) -> dict[str, Any]:
-    """A file of asv's, without its own version."""
+    """Load a JSON file of asv's; from benchmarks.json the version of the format is removed."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -122,12 +122,12 @@ def loaded(path: Path) -> dict[str, Any]:
     return found
 
 
-def place_of(file: Mapping[str, Any]) -> tuple[str, str]:
+def machine_and_environment(file: Mapping[str, Any]) -> tuple[str, str]:
     return file["params"]["machine"], file["env_name"]
 
 
 def tags_of(repo: Path) -> dict[str, str]:
-    """The newest tag of each commit that has one; none where git cannot say."""
+    """Return the newest tag of each commit that has one; an empty dict if git fails."""
     form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end) %(refname:short)"
     command = ["git", "-C", str(repo), "for-each-ref", "--sort=creatordate", form, "refs/tags"]
     try:
@@ -140,8 +140,8 @@ def tags_of(repo: Path) -> dict[str, str]:
 def series_of(
     name: str, benchmark: Mapping[str, Any], files: Sequence[Mapping[str, Any]]
 ) -> Iterator[Series]:
-    """A series for each choice of the parameters of which there is any value."""
-    columns = [values_of(file, name, benchmark["version"]) for file in files]
+    """Yield a series for each choice of the parameters that has any value."""
+    columns = [values_at_commit(file, name, benchmark["version"]) for file in files]
     for choice in itertools.product(*benchmark["params"]):
         values = tuple(column.get(choice) for column in columns)
         if any(value is not None for value in values):
@@ -157,8 +157,8 @@ def series_of(
             )
 
 
-def values_of(file: Mapping[str, Any], name: str, version: str) -> Values:
-    """What a benchmark gave at one commit; nothing where another version of it was measured."""
+def values_at_commit(file: Mapping[str, Any], name: str, version: str) -> Values:
+    """Return a benchmark's values at one commit; none if another version of it was measured."""
     row = dict(zip(file["result_columns"], file["results"].get(name) or [], strict=False))
     if row.get("version") != version or not row.get("result"):
         return {}

@@ -1,16 +1,17 @@
-"""The backward pass of a one-shot tape that keeps much: what nothing needs any more goes on the way.
+"""The backward pass of a one-shot tape that keeps much: records are freed once nothing needs them.
 
-The guarded rerun (``guard``) goes through the records again when a gradient holds a NaN, so a record
-may go only where that cannot need it:
+The guarded rerun (``guard``) goes through the records again if a gradient holds a NaN.  So a record may
+be freed only if the rerun cannot need it:
 
 at once      from the end of the tape to the last record that selects elements: as long as every element
              is active, a guarded pass computes what the plain one did
-in segments  from there on: at the end of a segment the cotangents that it left are looked at.  Without
-             a NaN among them the rerun would find the same, so of the segment it needs no more than
-             which elements were active; records stay without their large arrays (``Hollow``).  With a
-             NaN the guarded pass goes on from the segment's start
+in segments  from there on: at the end of a segment its cotangents are checked for NaN.  Without one
+             the rerun would find the same; of the segment it needs no more than which elements were
+             active, and records stay without their large arrays (``Hollow``).  With one the guarded
+             pass goes on from the segment's start
 
-Where a user's function was recorded nothing goes in segments: it is not run on made-up values.
+If a user's function was recorded, nothing goes in segments: such a function is not run on made-up
+values.
 """
 
 from __future__ import annotations
@@ -22,51 +23,46 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.aliasing import ADD, PUT, VIEW, WATCH
-from .._record.plan import (
-    PLANS,
-    Plan,
-    Record,
-    Structural,
-    results_of,
-)
+from .._record.plan import PLANS, Plan, Record, Structural, results_of
 from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .blockwise import by_blocks
-from .buffers import LARGE, size_of
+from .buffers import LARGE, bytes_or_zero
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
 
 if TYPE_CHECKING:
+    from .._util.protocols import RawArray
     from .recording import Recording
 
-MUCH = 2**24  # bytes that a tape is worth the trouble for
+MUCH = 2**24  # bytes from which on freeing records pays
 SEGMENT = 2**22  # bytes that a segment keeps at least
-SEGMENTS = 4  # at most, roughly: each end takes a look at the cotangents
-FEW = 4  # records are looked at, to find out whether a tape keeps much
-MANY = 64  # where a large array is watched
+SEGMENTS = 4  # at most, roughly: the cotangents are checked at the end of each
+FEW = 4  # records in the sample that tells whether a tape keeps much
+MANY = 64  # records in the sample if a large array is watched
 
 
-# --- whether to ---------------------------------------------------------------------------------------
+# --- conditions ---------------------------------------------------------------------------------------
 def keeps_much(recording: Recording) -> bool:
-    """Whether records keep many bytes, judged by a sample: a look at each would take too long."""
+    """Return True if records keep many bytes, judged by a sample: to check each would take too long."""
     records = recording.records
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
     for record in records[step // 2 :: step]:
         for item in record[3:]:  # after the number, a result and an input
             if type(item) in STORAGES:
-                size = item.nbytes if type(item) is ndarray else bytes_of(item)
+                size = item.nbytes if type(item) is ndarray else bytes_or_zero(item)
                 if size >= LARGE:
                     sizes[id(item)] = size
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
 
 
-def may_let_go(recording: Recording) -> bool:
-    """Whether nothing but a backward pass will ask for the records of a one-shot tape.
+def may_release_records(recording: Recording) -> bool:
+    """Return True if nothing but a backward pass will ask for the records of a one-shot tape.
 
-    A trace keeps all data anyway, and its program would do all that is looked at on the way.
+    A trace keeps all data anyway, and its program would contain all checks on the way.
     """
     return not (
         recording.persistent
@@ -76,47 +72,42 @@ def may_let_go(recording: Recording) -> bool:
         or recording.journal is not None
         or recording.numerics is not None
         or recording.observers
-        or recording.attended()
+        or recording.needs_stepwise()
     )
 
 
-def bytes_of(data: Any) -> int:
-    """The bytes of data of any storage; 0 where they are not known."""
-    return data.nbytes if type(data) is ndarray else size_of(data) or 0
-
-
 def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
-    """The bytes of arrays in records that are not ``counted`` yet, by id; then they are."""
+    """Return the bytes of arrays in records whose ids are not in ``counted`` yet, and add these ids."""
     total = 0
     for record in records:
         for item in record:
             kind = type(item)
             if kind is not int and kind in STORAGES and id(item) not in counted:
                 counted.add(id(item))
-                total += bytes_of(item)
+                total += bytes_or_zero(item)
     return total
 
 
 # --- the pass -----------------------------------------------------------------------------------------
 class Hollow:
-    """In a record in the place of an array that has gone: its layout."""
+    """The stand-in for a freed array in a record: its layout."""
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: RawArray) -> None:
         self.shape, self.dtype = data.shape, data.dtype
 
-    def filled(self) -> Any:
-        """Ones, which take no memory: which elements are active does not depend on values."""
+    def ones_in_place(self) -> Any:
+        """Return ones, without memory: which elements are active does not depend on values."""
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
 
-class LettingGo:
-    """One backward pass over records that it takes off the tape.
+class ReleasingPass:
+    """A backward pass over records that it takes off the tape.
 
     pass_ : the plain pass, with its seeds.  passed : the records that a guarded rerun would go through
-    before the ones that are still on the tape, from the last one on, without large arrays.  reached :
-    the layouts of the cotangents where these begin; all of their elements are active.  idle : tids
+    before those that are still on the tape, from the last one on, without large arrays.  reached : the
+    layouts of the cotangents where these records begin; all of their elements are active.  idle : ids
     whose cotangents are not asked for.
     """
 
@@ -126,47 +117,41 @@ class LettingGo:
         self.passed: list[Record] = []
         self.reached: dict[int, Hollow] = {}
 
-    def run(self, guard: bool) -> BackwardPass:
-        """Go through all records; the pass that has the gradients, which may be a guarded one."""
+    def run_releasing(self, guard: bool) -> BackwardPass:
+        """Go through all records; return the pass with the gradients, which may be a guarded one."""
         if not guard:
             while self.records:
-                self.go_back(self.taken())
+                self.pass_record_back(self.take_record())
             return self.pass_
         while self.records and not self.may_select(self.records[-1]):
-            self.go_back(self.taken())
+            self.pass_record_back(self.take_record())
         self.reached = {tid: Hollow(g) for tid, g in self.pass_.cotangents.items() if g is not None}
         counted: set[int] = set()
         size = max(SEGMENT, new_bytes(self.records, set()) // SEGMENTS)
         if not all(map(may_be_hollow, self.records)):
             size = 1 << 62
         while self.records:
-            guarded = self.segment(size, counted)
+            guarded = self.run_segment(size, counted)
             if guarded is not None:
                 return guarded
         return self.pass_
 
-    def taken(self) -> Record:
-        """The last record, which is the tape's no more."""
-        self.recording.used_up = True  # first: what is gone in part must not be asked
+    def take_record(self) -> Record:
+        self.recording.used_up = True  # first: it must raise when asked without this record
         return self.records.pop()
 
-    def go_back(self, record: Record) -> None:
-        """One record, by blocks where it is large."""
+    def pass_record_back(self, record: Record) -> None:
+        """Pass cotangents back through one record, by blocks if it is large."""
         if not by_blocks(self.pass_, record):
             backward(self.pass_, [record], False)
 
-    def reaches(self, record: Record) -> bool:
-        """Whether there is a cotangent of a result."""
-        held = self.pass_.cotangents
-        return any(held.get(tid) is not None for tid in results_of(record))
-
     def may_select(self, record: Record) -> bool:
-        """Whether activity may differ between elements once this record was passed.
+        """Return True if activity may differ between elements once this record was passed.
 
-        A linear op is asked: its rule shows it, on counts of ones.
+        For a linear op its rule shows it, on counts of ones.
         """
         plan = PLANS[record[0]]
-        if not self.reaches(record):
+        if not self.pass_.has_cotangent(record):
             return False
         if not isinstance(plan, Plan) or plan.reading is not None or len(results_of(record)) > 1:
             return True
@@ -175,7 +160,7 @@ class LettingGo:
         return plan.op.kind != "linear" or self.drops(plan, record)
 
     def drops(self, plan: Plan, record: Record) -> bool:
-        """Whether the rules of a linear op leave elements of an input without any of the counts."""
+        """Return True if a linear op's rules give elements of an input no counts."""
         g = self.pass_.cotangents[record[1]]
         if type(g) is not ndarray:
             return True
@@ -187,44 +172,43 @@ class LettingGo:
                 return True
         return False
 
-    def segment(self, size: int, counted: set[int]) -> BackwardPass | None:
-        """Go through records that keep so many bytes; a guarded pass to the end where a NaN comes up."""
+    def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
+        """Go through records that keep ``size`` bytes; on a NaN, return a finished guarded pass."""
         pass_, records = self.pass_, self.records
         before = {tid: g for tid, g in pass_.cotangents.items() if g is not None}
-        pass_.borrowed.update(before)  # what a rerun starts with is not written to
+        pass_.borrowed.update(before)  # a rerun starts with them, so they are not written to
         segment: list[Record] = []
         start, kept = len(records), 0
         while start and kept < size:
             start -= 1
-            if self.reaches(records[start]):
+            if self.pass_.has_cotangent(records[start]):
                 segment.append(records[start])
                 kept += new_bytes(segment[-1:], counted)
-                self.go_back(segment[-1])
+                self.pass_record_back(segment[-1])
         if self.left_nan(before):
-            return self.guarded(before, [*records[:start], *reversed(segment)])
+            return self.rerun_guarded(before, [*records[:start], *reversed(segment)])
         self.recording.used_up = True
         self.passed += map(hollowed, segment) if start else ()
         del records[start:]
         return None
 
     def left_nan(self, before: dict[int, Any]) -> bool:
-        """Whether a cotangent holds a NaN that did not when the segment began."""
+        """Return True if a cotangent holds a NaN and is not the one of the segment's begin."""
         return any(
             g is not None and g is not before.get(tid) and tid not in self.idle and holds_nan(g)
             for tid, g in self.pass_.cotangents.items()
         )
 
-    def guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
-        """The guarded pass from the start of a segment on, to the end."""
+    def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
         tell_once()
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)
         pass_.wanted = plain.wanted
         for tid, layout in self.reached.items():
-            pass_.lend(tid, layout.filled())
-            pass_.activity.add(tid, ALL)
+            pass_.lend_contribution(tid, layout.ones_in_place())
+            pass_.activity.add_contribution(tid, ALL)
         for record in self.passed:
-            pass_.go_back(PLANS[record[0]], filled(record))
+            pass_.go_back(PLANS[record[0]], refill_record(record))
         pass_.cotangents, pass_.borrowed = dict(before), set(before)
         for tid in before:
             pass_.activity.cotangents.setdefault(tid, ALL)
@@ -234,7 +218,7 @@ class LettingGo:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Whether a rerun may go through a record on made-up cotangents: no function of a user's is run."""
+    """Return True if a rerun may go through a record on made-up cotangents: no user's function runs."""
     plan = PLANS[record[0]]
     if isinstance(plan, Structural):
         return plan in (VIEW, PUT, ADD, WATCH)
@@ -242,9 +226,9 @@ def may_be_hollow(record: Record) -> bool:
 
 
 def hollowed(record: Record) -> Record:
-    """A record without large arrays, where its rules can be run on any values in their place.
+    """Return a record without large arrays, if its rules can run on any values in their place.
 
-    Those of elementwise ops and of products can: no value is an error to them.
+    Rules of elementwise ops and of products can: no value is an error to them.
     """
     plan = PLANS[record[0]]
     if not isinstance(plan, Plan) or plan.op.selects:
@@ -259,19 +243,17 @@ def hollowed(record: Record) -> Record:
     )
 
 
-def filled(record: Record) -> Record:
-    """A record with something in the place of what has gone."""
-    return tuple([item.filled() if type(item) is Hollow else item for item in record])
+def refill_record(record: Record) -> Record:
+    return tuple([item.ones_in_place() if type(item) is Hollow else item for item in record])
 
 
-# --- looks -------------------------------------------------------------------------------------------
-def condensed(data: Any) -> Any:
-    """Data with one place for elements that a stride of 0 repeats."""
+# --- NaN checks ---------------------------------------------------------------------------------------
+def condensed(data: np.ndarray[Any, Any]) -> Any:
+    """Return data with one element for all that a stride of 0 repeats."""
     if 0 not in data.strides or not data.size:
         return data
     return data[tuple([slice(None) if step else 0 for step in data.strides])]
 
 
-def holds_nan(g: Any) -> bool:
-    """Whether a cotangent holds a NaN."""
+def holds_nan(g: RawArray) -> bool:
     return storage_of(g).has_nan(condensed(g) if type(g) is ndarray else g)

@@ -6,8 +6,8 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, testing
 from arraytape._storage import numpy_namespace
-from arraytape._tape import blockwise, buffers, letting_go, recording
-from arraytape._tape.letting_go import LettingGo
+from arraytape._tape import blockwise, buffers, recording, releasing
+from arraytape._tape.releasing import ReleasingPass
 from arraytape.replay.tracing.trace import noticing
 from helpers.peaks import peak_of
 from helpers.samples import CASES
@@ -23,11 +23,15 @@ def eager_to_let_go(monkeypatch):
         monkeypatch.setattr(blockwise, name, value)
     monkeypatch.setattr(numpy_namespace, "SMALL", 0)  # a sum's cotangent is one number, repeated
     for name, value in {**settings, "FEW": 1 << 40, "MANY": 1 << 40}.items():
-        monkeypatch.setattr(letting_go, name, value)
+        monkeypatch.setattr(releasing, name, value)
     monkeypatch.setattr(buffers, "LARGE", 1)
     monkeypatch.setattr(recording, "LARGE", 1)
     found = {"runs": 0, "reruns": 0, "passed": 0, "hollow": 0}
-    run, guarded, filled = LettingGo.run, LettingGo.guarded, letting_go.filled
+    run, guarded, filled = (
+        ReleasingPass.run_releasing,
+        ReleasingPass.rerun_guarded,
+        releasing.refill_record,
+    )
 
     def counted_run(self, guard):
         found["runs"] += 1
@@ -39,12 +43,12 @@ def eager_to_let_go(monkeypatch):
         return guarded(self, before, records)
 
     def counted_filled(record):
-        found["hollow"] += any(type(item) is letting_go.Hollow for item in record)
+        found["hollow"] += any(type(item) is releasing.Hollow for item in record)
         return filled(record)
 
-    monkeypatch.setattr(LettingGo, "run", counted_run)
-    monkeypatch.setattr(LettingGo, "guarded", counted_rerun)
-    monkeypatch.setattr(letting_go, "filled", counted_filled)
+    monkeypatch.setattr(ReleasingPass, "run_releasing", counted_run)
+    monkeypatch.setattr(ReleasingPass, "rerun_guarded", counted_rerun)
+    monkeypatch.setattr(releasing, "refill_record", counted_filled)
     noticing.cache_clear()  # traces run raw functions with their modules' settings of the first time
     yield found
     noticing.cache_clear()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def as_text(size: int) -> str:
-    """``"96 bytes"``, ``"3.1 kB"``, ``"2.0 GB"``."""
+def format_bytes(size: int) -> str:
+    """Return ``"96 bytes"``, ``"3.1 kB"``, ``"2.0 GB"``."""
     if size < 1000:
-        return counted(size, "byte")
+        return count_noun(size, "byte")
     value, units = size / 1000, ["GB", "MB", "kB"]
     unit = units.pop()
     while value >= 999.95 and units:  # 1000.0 in one decimal
@@ -16,13 +16,13 @@ def as_text(size: int) -> str:
     return f"{value:.1f} {unit}"
 
 
-def counted(count: int, what: str) -> str:
-    """``"1 record"``, ``"2 records"``."""
+def count_noun(count: int, what: str) -> str:
+    """Return ``"1 record"``, ``"2 records"``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """A table of lines of cells: the first column to the left, the others to the right."""
+def align_table(lines: Sequence[Sequence[str]]) -> str:
+    """Return a table of lines of cells: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])

@@ -8,7 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._tape import buffers, recording, sweeping
+from arraytape._tape import buffers, dead_records, recording
 from helpers.peaks import peak_of
 
 MB = 1 << 20
@@ -19,16 +19,16 @@ def eager_to_sweep(monkeypatch):
     """Each array is large, and each record brings a look at the new ones."""
     monkeypatch.setattr(buffers, "LARGE", 0)
     monkeypatch.setattr(recording, "LARGE", 0)
-    monkeypatch.setattr(sweeping, "YOUNG", 0)
+    monkeypatch.setattr(dead_records, "YOUNG", 0)
     found = {"gone": 0}
-    alive_from = sweeping.alive_from
+    alive_from = dead_records.alive_from
 
     def counted(start, records, known):
         alive = alive_from(start, records, known)
         found["gone"] += len(records) - start - len(alive)
         return alive
 
-    monkeypatch.setattr(sweeping, "alive_from", counted)
+    monkeypatch.setattr(dead_records, "alive_from", counted)
     return found
 
 
@@ -195,7 +195,7 @@ def test_tapes_of_small_arrays_record_by_a_lists_append():
         assert recording.record == recording.records.append
         tape.watch(table)
         assert recording.record != recording.records.append
-        for _ in range(sweeping.FIRST):
+        for _ in range(dead_records.FIRST):
             table[0] * 2.0
         assert recording.record == recording.records.append
 
@@ -205,12 +205,12 @@ def test_an_interrupted_look_leaves_a_tape_that_works(eager_to_sweep, monkeypatc
     with GradientTape() as tape:
         tape.watch(x)
         y = xp.exp(x)
-        monkeypatch.setattr(sweeping, "YOUNG", 1 << 40)
+        monkeypatch.setattr(dead_records, "YOUNG", 1 << 40)
         for _ in range(5):
             xp.sin(x)
         recording = tape._recording
         dead = recording.records[3]
-        recording.records[3] = sweeping.GONE  # as an interruption may leave it
+        recording.records[3] = dead_records.GONE  # as an interruption may leave it
         assert "gone" in str(tape.summary())
         z = xp.sum(y * y)
     assert dead is not None

@@ -1,8 +1,8 @@
 """Sources that a tape does not follow: why their gradient is None, in one line.
 
-A source that was watched, or computed of what was, and on which the target does not depend is no
-mistake: several sources are asked for, and one of them is not used.  Sources that the tape never
-followed, and a target that the source was computed of, are.
+No warning is due if a source was watched, or computed of what was, and the target does not depend on it:
+several sources are asked for, and one of them is not used.  A warning is due if the tape never followed
+the source, or the target was computed of nothing but what the source was computed from.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from functools import cache
 
 from .._array.array import IS_VIEW, Array
 from .._record.plan import inputs_of, results_of
-from .._util.errors import TapeWarning, layout, see, stacklevel
+from .._util.errors import TapeWarning, layout_text, see, stacklevel
 from .arguments import differentiable
-from .none_causes import Request, named, swapped_words, why_unconnected
+from .none_causes import Request, name_with_layout, swapped_words, why_unconnected
 from .recording import Recording
 
 ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
 
 
 def follows(recording: Recording, x: Array) -> bool:
-    """Whether a tape follows an Array, as what it watches or as what was computed of that.
+    """Return True if a tape follows an Array, as a watched one or as one that was computed of such.
 
-    To ask changes nothing.
+    The question changes nothing.
     """
     if id(x) in recording.watched:
         return True
@@ -33,17 +33,18 @@ def follows(recording: Recording, x: Array) -> bool:
 
 
 def alike_among(recording: Recording) -> dict[str, Array]:
-    """Of what a tape watches, the first of each shape and dtype."""
+    """Return, of what a tape watches, the first Array of each shape and dtype."""
     handles = [entry.handle for entry in recording.watched.values()]
-    return {layout(x): x for x in reversed(handles)}
+    return {layout_text(x): x for x in reversed(handles)}
 
 
 def why_not_followed(
     recording: Recording, x: Array, alikes: Callable[[], Mapping[str, Array]] | None = None
 ) -> str:
-    """Why a tape does not follow a source, and what to do; "" if it does, or a Variable is not to be.
+    """Return why a tape does not follow a source, and what to do; "" if it does or need not.
 
-    alikes : gives ``alike_among``, where that is asked for more than once.
+    A Variable need not be followed.  alikes : returns ``alike_among``, for callers that ask more than
+    once.
     """
     if follows(recording, x):
         return ""
@@ -51,22 +52,26 @@ def why_not_followed(
         if recording.watches_variables:
             return ""
         return (
-            f"{named(x)} was not watched, and the tape has watch_accessed_variables=False: call "
+            f"{name_with_layout(x)} was not watched, and the tape has "
+            "watch_accessed_variables=False: call "
             "tape.watch(v)"
         )
     if x._current_id() in recording.implied:
         return (
-            f"of {named(x)} only a view is watched: call tape.watch(x) on the whole, before its use"
+            f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole, before "
+            "its use"
         )
-    alike = (alikes() if alikes else alike_among(recording)).get(layout(x))
+    alike = (alikes() if alikes else alike_among(recording)).get(layout_text(x))
     if alike is not None:
         return (
-            f"the tape watches {named(alike)}, and not this {named(x)}: an op, such as x = x + 1, "
+            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: an "
+            "op, such as x = x + 1, "
             "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
             "it is used"
         )
     return (
-        f"{named(x)} is not on the tape: it was not watched, nor computed inside the block of what is "
+        f"{name_with_layout(x)} is not on the tape: it was not watched, nor computed inside the "
+        "block of what is "
         "watched. Call tape.watch(x) inside the block, before x is used"
     )
 
@@ -74,7 +79,7 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Of the targets that are watched, for each value that was made of some the first of these."""
+    """Return for each value made of watched targets the first of these targets."""
     leaves = [
         (target, start)
         for target, start in zip(targets, starts, strict=True)
@@ -88,11 +93,11 @@ def first_targets(
     return {tid: leaves[i][0] for tid, i in first.items() if tid != leaves[i][1]}
 
 
-def warn_of_strays(
+def warn_of_unfollowed(
     recording: Recording, asked: Sequence[tuple[Array, int]], targets: Sequence[Array],
     starts: Sequence[int], alone: bool,
 ) -> None:  # fmt: skip
-    """A TapeWarning for each source, with its tid, that has no gradient by mistake.
+    """Warn of each source, given with its id, that has no gradient by mistake.
 
     alone : whether no source at all has a gradient.
     """
@@ -100,7 +105,7 @@ def warn_of_strays(
     swapped = first_targets(recording, targets, starts) if asked else {}
     for x, tid in asked:
         if not differentiable(x):
-            continue  # said before
+            continue  # ``arrays_of`` has warned
         why = why_not_followed(recording, x, alikes)
         if not why and tid in swapped:
             why = swapped_words(x, swapped[tid])

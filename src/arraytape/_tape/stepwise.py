@@ -1,37 +1,39 @@
-"""The backward pass of a recording that is attended: timed, seen by hooks, or with packed data."""
+"""The stepwise backward pass: one record at a time, for a profile, for hooks and for packed data."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._record.plan import PLANS, Record, results_of
-from .._util.errors import describe, layout, user_line
+from .._util.errors import describe, layout_text, user_line
 from .activity import ALL, raw_of
 from .backward import BackwardPass
 from .guard import GuardedPass
-from .packing import holds_packed, unpacked
+from .packing import holds_packed, unpack_record
 from .recording import Hook, Recording
 
+if TYPE_CHECKING:
+    from .._util.protocols import RawArray
 
-def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
-    """``backward``, one record at a time, with what attends the recording."""
+
+def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
+    """Go through the records as ``backward`` does; time them, call hooks, unpack kept data."""
     groups = groups_of(recording.hooks.values())
     for group in groups:
-        group.begin()
+        group.begin_pass()
     try:
-        go_back(pass_, recording)
+        walk_stepwise(pass_, recording)
     finally:
-        found = [group.end() for group in groups]
+        found = [group.end_pass() for group in groups]
     for group, gradients in zip(groups, found, strict=True):
         group.show(gradients)
 
 
-def go_back(pass_: BackwardPass, recording: Recording) -> None:
-    """The loop of an attended pass."""
+def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
@@ -40,8 +42,8 @@ def go_back(pass_: BackwardPass, recording: Recording) -> None:
             if makers.get(tid) == i:
                 show(pass_, tid, hooks[tid])
         since = time.perf_counter()
-        if reached(pass_, record) and holds_packed(record):
-            record = unpacked(record)
+        if pass_.has_cotangent(record) and holds_packed(record):
+            record = unpack_record(record)
         pass_.go_back(PLANS[record[0]], record)
         if profile is not None:
             profile.went_back(record, time.perf_counter() - since)
@@ -50,31 +52,30 @@ def go_back(pass_: BackwardPass, recording: Recording) -> None:
 
 
 class Group:
-    """Hooks of several values, whose cotangents one function sees together when a pass is done.
+    """Hooks of several values, whose cotangents are handed to one function together when a pass is done.
 
-    call : takes a list with an Array for each value, or None where no cotangent came to it.
+    call : takes a list with an Array for each value, or None for a value without a cotangent.
     """
 
     def __init__(self, count: int, call: Callable[[list[Array | None]], Any]) -> None:
         self.count, self.call = count, call
         self.passes: dict[int, list[list[Array | None]]] = {}  # those under way, by thread
 
-    def begin(self) -> None:
-        """A pass begins in this thread; others may be under way around it."""
+    def begin_pass(self) -> None:
+        """Begin a pass in this thread; passes around it may be under way."""
         self.passes.setdefault(get_ident(), []).append([None] * self.count)
 
-    def end(self) -> list[Array | None]:
-        """The pass has ended: what was seen in it."""
+    def end_pass(self) -> list[Array | None]:
+        """End the innermost pass of this thread, and return the cotangents that it saw."""
         return self.passes[get_ident()].pop()
 
     def show(self, found: list[Array | None]) -> None:
-        """Hand over what was seen in a pass, if anything."""
         if any(g is not None for g in found):
             self.call(found)
 
 
 class Member:
-    """The hook of one value in a group."""
+    """A hook of one value in a group."""
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -84,13 +85,12 @@ class Member:
 
 
 def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
-    """The groups among the hooks of a recording, each once."""
     members = [hook for several in hooks for hook in several if isinstance(hook, Member)]
     return list({id(member.group): member.group for member in members}.values())
 
 
 def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
-    """Which record made each of these values; of several that name one, the first."""
+    """Return for each of these ids the place of the first record that made its value."""
     if not tids:
         return {}
     found: dict[int, int] = {}
@@ -101,22 +101,17 @@ def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int
     return found
 
 
-def reached(pass_: BackwardPass, record: Record) -> bool:
-    """Whether there is a cotangent of a result."""
-    return any(pass_.cotangents.get(tid) is not None for tid in results_of(record))
-
-
 def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
-    """Show hooks the cotangent of a value; what they give takes its place."""
+    """Call hooks with the cotangent of a value, and replace the cotangent by what they return."""
     g = pass_.cotangents.get(tid)
     if g is None:
         return
     pass_.borrowed.add(tid)  # a hook may keep what it sees
-    with pass_.data.at(g):
+    with pass_.data.on_device_of(g):
         pass_.data.move_to(g)
         first = x = pass_.data.array_of(g)
         for hook in hooks:
-            x = replaced(x, hook(x))
+            x = replaced_cotangent(x, hook(x))
         if x is first:
             return
         pass_.cotangents[tid] = pass_.data.of_array(x)
@@ -124,22 +119,21 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
             activate(pass_, tid, pass_.cotangents[tid])
 
 
-def replaced(g: Array, found: Any) -> Array:
-    """What a hook gave, or the cotangent where it gave None."""
+def replaced_cotangent(g: Array, found: Array | None) -> Array:
+    """Return what a hook returned, or g if that is None; raise ValueError if it does not fit."""
     if found is None:
         return g
     if not isinstance(found, Array) or (found.shape, found.dtype) != (g.shape, g.dtype):
         raise ValueError(
             "on_gradient: the function must give None or an Array of the cotangent's shape and dtype, "
-            f"{layout(g)}, got {describe(found)} [at {user_line()}]"
+            f"{layout_text(g)}, got {describe(found)} [at {user_line()}]"
         )
     return found
 
 
-def activate(pass_: GuardedPass, tid: int, g: Any) -> None:
-    """Elements that a hook made other than 0 are active."""
+def activate(pass_: GuardedPass, tid: int, g: RawArray) -> None:
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(tid)
     if mask is not None and mask is not ALL:
         masks.move_to(raw_of(g))
-        held[tid] = masks.xp.where(raw_of(g) != 0, masks.ones(raw_of(g)), mask)
+        held[tid] = masks.xp.where(raw_of(g) != 0, masks.mask_of_ones(raw_of(g)), mask)
