@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ._array.array import Operand
-    from ._util.protocols import Index, RawArray
+    from ._util.array_types import Index, RawArray
 
 
 UNNAMED = "Variable"  # the name of a Variable that was given none

@@ -48,7 +48,7 @@ from .paths import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from .._util.protocols import Index, Namespace, RawArray
+    from .._util.array_types import Index, Namespace, RawArray
     from .array import Array
 
 

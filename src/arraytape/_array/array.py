@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from .._util.protocols import Index, RawArray
+    from .._util.array_types import Index, RawArray
 
     Operand: TypeAlias = "Array | npt.ArrayLike"  # ops convert numbers, lists and host data
     Axes: TypeAlias = int | Sequence[int] | None  # None: all axes

@@ -22,7 +22,7 @@ from .array import Array
 from .views import current
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
 # Data that stop_gradient returned, by its address: its numbers are meant to come back as constants.

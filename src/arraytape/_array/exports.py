@@ -22,7 +22,7 @@ from .._storage.numpy_storage import NUMPY
 from .array import EXPORTED, KEPT, MOVING, PINNED, Array
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 
 class Export:

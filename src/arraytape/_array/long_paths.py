@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
 
 if TYPE_CHECKING:
-    from .._util.protocols import Index
+    from .._util.array_types import Index
 
 LONG = 8  # steps; a path of more is made short
 Axis = tuple[int, range] | None  # an axis of the root, the places along it; None: a new one

@@ -18,7 +18,7 @@ from .._storage.batched.indexing import get as picked
 from .._storage.storage import storage_of
 
 if TYPE_CHECKING:
-    from .._util.protocols import Index, Namespace, RawArray, RawOperand
+    from .._util.array_types import Index, Namespace, RawArray, RawOperand
 
 Path = tuple[tuple[str, Any], ...]
 

@@ -19,7 +19,7 @@ from .array import Array
 from .views import location
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 # Errors of a key, a shape or a dtype that does not fit: NumPy, and any storage, raises before it writes.
 REFUSALS = (IndexError, TypeError, ValueError)

@@ -75,7 +75,7 @@ from .paths import (
 )
 
 if TYPE_CHECKING:
-    from .._util.protocols import Index, RawArray
+    from .._util.array_types import Index, RawArray
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._util.locks import reentrant_lock
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
     from .op import Op
 
 Rule = Callable[..., Any]

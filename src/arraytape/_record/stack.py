@@ -23,7 +23,7 @@ from .plan import Plan, Record, Structural
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())

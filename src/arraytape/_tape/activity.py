@@ -21,7 +21,7 @@ from .data import RawData
 if TYPE_CHECKING:
     import numpy as np
 
-    from .._util.protocols import RawArray, RawOperand, ResultCotangents
+    from .._util.array_types import RawArray, RawOperand, ResultCotangents
 
 
 ALL: Any = "all"  # in place of a mask of ones

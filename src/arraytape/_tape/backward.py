@@ -32,7 +32,7 @@ from .._storage.storage import HERE
 from .data import RawData
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray, ResultCotangents
+    from .._util.array_types import RawArray, ResultCotangents
 
 iadd: Any = operator.iadd  # ``data += contribution`` as an expression
 Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]

@@ -20,7 +20,7 @@ from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, Rule, ide
 from .backward import BackwardPass, backward
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 HostArray: TypeAlias = ndarray[Any, Any]
 BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache

@@ -14,7 +14,7 @@ from .._storage.storage import STORAGES
 from .packing import Packed
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 LARGE = 2**18  # bytes of an array that is freed before its tape
 # Types of a record's items beside data: their memory is not counted.

@@ -23,7 +23,7 @@ from .._util.errors import describe, user_line
 from .hidden_axes import spread, sum_over_surplus
 
 if TYPE_CHECKING:
-    from .._util.protocols import Index, RawArray, RawOperand, ResultCotangents
+    from .._util.array_types import Index, RawArray, RawOperand, ResultCotangents
 
 BOOL = np.dtype(bool)
 SMALL = 4096  # elements

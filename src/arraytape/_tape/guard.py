@@ -31,7 +31,7 @@ from .data import RawData
 from .undefined import note_undefined
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray, ResultCotangents
+    from .._util.array_types import RawArray, ResultCotangents
 
 
 @cache

@@ -22,7 +22,7 @@ from .._storage.batched.batched_storage import BATCHED
 from .._storage.storage import EVERYWHERE, enter
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 enter(BATCHED)
 

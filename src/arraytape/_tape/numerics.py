@@ -30,7 +30,7 @@ from .data import RawData
 from .guard import GuardedPass
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawOperand
+    from .._util.array_types import RawOperand
 
 COMPILED = "<arraytape "  # how the file names of compiled ops begin
 OURS = {__file__, recording.__file__}

@@ -16,7 +16,7 @@ from .._storage.storage import STORAGES
 from .._util.errors import describe, layout_text, user_line
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 Pack = Callable[[Array], Any]
 Unpack = Callable[[Any], Array]

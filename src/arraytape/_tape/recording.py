@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._exits.lacks import Doubt
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
     from .tape import GradientTape
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

@@ -34,7 +34,7 @@ from .data import RawData
 from .guard import GuardedPass, tell_once
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
     from .recording import Recording
 
 MUCH = 2**24  # bytes from which on freeing records pays

@@ -17,7 +17,7 @@ from .packing import holds_packed, unpack_record
 from .recording import Hook, Recording
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 
 def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:

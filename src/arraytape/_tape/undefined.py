@@ -16,7 +16,7 @@ from .._util.errors import PAGE, TapeWarning, layout_text, stacklevel, user_line
 from .activity import raw_of
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
 

@@ -21,7 +21,7 @@ from .._util.errors import describe, user_line
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 Vector = np.ndarray[Any, Any]
 

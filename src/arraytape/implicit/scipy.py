@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from scipy.optimize import Bounds
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 # The derivatives that SciPy's methods take: SciPy warns of others.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")

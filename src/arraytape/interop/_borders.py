@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._array.array import Array
-from .._util.protocols import Namespace, RawArray
+from .._util.array_types import Namespace, RawArray
 from ._facades import refuse_numpy_target
 from ._plain import DTypeInput, NumpyData, Shape
 

@@ -13,7 +13,7 @@ from .._array.array import Array
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 # An argument of a library's function: an Array, or what NumPy converts.
 ArrayInput: TypeAlias = "Array | npt.ArrayLike"

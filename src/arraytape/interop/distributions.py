@@ -29,8 +29,8 @@ import arraytape
 from .._array.array import Array
 from .._record.plan import Unknown
 from .._tape.tape import GradientTape
+from .._util.array_types import Namespace, RawArray
 from .._util.blocks import Quiet
-from .._util.protocols import Namespace, RawArray
 from ._context import entered, has_array
 from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule

@@ -14,7 +14,7 @@ import scipy.fft
 
 from .._array.array import Array
 from .._storage.storage import conjugate
-from .._util.protocols import Namespace, RawArray
+from .._util.array_types import Namespace, RawArray
 from ..ops.fft import SWAPPED, fitted
 from ._borders import resized
 from ._ops import LibraryOp, library_op

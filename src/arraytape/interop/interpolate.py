@@ -19,8 +19,8 @@ from scipy.interpolate import _dierckx, _ppoly
 import arraytape
 
 from .._array.array import Array
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
-from .._util.protocols import Namespace, RawArray
 from ._borders import into
 from ._context import has_array
 from ._facades import asarray, no_rule

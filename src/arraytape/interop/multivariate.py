@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.stats._multivariate import multi_rv_generic
 
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import describe, user_line
-from .._util.protocols import Namespace, RawArray
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import library_op

@@ -18,8 +18,8 @@ import arraytape
 from .._array.array import Array
 from .._record.plan import Later
 from .._storage.storage import conjugate
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
-from .._util.protocols import Namespace, RawArray
 from ..ops.fft import fitted
 from ._borders import extend_lines, fold_lines, resized, window
 from ._facades import asarray, at_least_1d, no_rule

@@ -24,7 +24,7 @@ from .libraries import as_library_floats, library_constant
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 
 class Dropout(Layer):

@@ -29,7 +29,7 @@ from .libraries import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)

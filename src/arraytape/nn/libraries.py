@@ -23,7 +23,7 @@ from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 
 def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:

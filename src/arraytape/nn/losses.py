@@ -16,7 +16,7 @@ from .libraries import as_library_floats, dtype_kind, is_free_to_read, library_c
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 
 def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: int = -1) -> Array:

@@ -15,7 +15,7 @@ from .layers import Initial, Layer, boolean_option, integer_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 Axes = int | Sequence[int]
 

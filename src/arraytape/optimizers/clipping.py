@@ -17,7 +17,7 @@ from ..nn.libraries import as_library_floats, dtype_kind, library_of
 from .scipy import number_in_range
 
 if TYPE_CHECKING:
-    from .._util.protocols import RawArray
+    from .._util.array_types import RawArray
 
 
 @entrance

@@ -29,7 +29,7 @@ from ..nn.libraries import library_of
 from ..variable import Variable, detached, together
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
 
 __all__ = [
     "Constant", "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",

@@ -15,7 +15,7 @@ from ._several import special_tuple
 from ._statement import STATEMENTS, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
 
 ARGUMENTS = (-4.0, 4.0)
 

@@ -27,7 +27,7 @@ from ._statement import STATEMENTS, special
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
     from ._rules import Real
 
 ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")

@@ -11,7 +11,7 @@ from ._several import special_tuple
 from ._statement import special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 TERMS = 12  # of a series in x ** 2 / 4 for x up to 1: the last one is 1e-24 of the first

@@ -20,7 +20,7 @@ from ._rules import kernel_by_order, largest_order
 from ._statement import special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 KNOWN_FOR = "the derivative by the order of a modified Bessel function is known for real arguments"

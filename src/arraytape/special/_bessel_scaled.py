@@ -28,7 +28,7 @@ from ._statement import special
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
 
 SMALL_ORDERS = (0, 3)
 

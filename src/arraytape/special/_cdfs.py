@@ -17,7 +17,7 @@ from ._rules import as_floats, kernel_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)

@@ -17,7 +17,7 @@ from ._rules import as_floats, horner, kernel_by_order, near_and_far, where_defi
 from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
     from ._rules import Real
 
 DEGREE = math.pi / 180.0

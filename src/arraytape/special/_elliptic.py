@@ -17,7 +17,7 @@ from ._several import special_tuple
 from ._statement import special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
 
 PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.5, 1.5)
 

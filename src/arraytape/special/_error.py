@@ -13,7 +13,7 @@ from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
     from .._array.array import Array
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
     from ._rules import Real
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2.0 * math.pi)

@@ -12,7 +12,7 @@ from ._statement import POSITIVE, REAL, special
 
 if TYPE_CHECKING:
     from .._array.array import Array
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
 
 # --- exponential integrals ------------------------------------------------------------------------
 exp1 = special(

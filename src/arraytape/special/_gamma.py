@@ -18,7 +18,7 @@ from ._rules import as_floats, kernel_by_order, where_defined
 from ._statement import POSITIVE, REAL, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 # Bernoulli's numbers of even order, from B2 on.

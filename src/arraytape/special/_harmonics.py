@@ -14,7 +14,7 @@ from ._polynomials import chebyshev_slope
 from ._statement import special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)

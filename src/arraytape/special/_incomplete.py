@@ -13,7 +13,7 @@ from . import _quadrature  # noqa: F401  enters its kernels
 from ._statement import POSITIVE, UNIT, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 ORDER = (0, 3)

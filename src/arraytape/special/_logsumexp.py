@@ -40,7 +40,7 @@ from ._statement import REAL, special
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
 
 
 @kernel

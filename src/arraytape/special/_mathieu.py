@@ -14,7 +14,7 @@ from ._several import special_tuple
 from ._statement import special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu functions is known")

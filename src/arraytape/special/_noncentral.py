@@ -16,7 +16,7 @@ from ._quadrature import compute_each_order, double_kernel
 from ._statement import POSITIVE, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 LAMBDA = (0.3, 3.0)

@@ -24,7 +24,7 @@ from ._quadrature import (
 from ._statement import REAL, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 BISECTIONS = 40

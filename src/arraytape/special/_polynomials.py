@@ -17,7 +17,7 @@ from ._rules import largest_order
 from ._statement import special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
 DEGREE = Unknown(

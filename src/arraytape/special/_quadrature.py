@@ -20,7 +20,7 @@ import numpy as np
 from .._storage.special import kernel
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
 
 NODES = 28  # of a panel
 BLOCK = 4096  # elements at a time

@@ -21,7 +21,7 @@ from .._storage.special import KERNELS, of_one_dtype
 from .._storage.storage import is_complex, storage_of
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
 
     Real: TypeAlias = RawArray | float  # of a real function: data, or a Python number
 

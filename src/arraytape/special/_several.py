@@ -11,7 +11,7 @@ from .._storage.special import kernel
 from ._statement import Interval, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace
+    from .._util.array_types import Namespace
 
 
 def special_tuple(

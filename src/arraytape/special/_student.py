@@ -23,7 +23,7 @@ from ._quadrature import (
 from ._statement import REAL, special
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray
+    from .._util.array_types import Namespace, RawArray
 
 MIDDLE = 1.5  # about where the derivative of the density by the degrees of freedom changes its sign
 

@@ -18,7 +18,7 @@ from ._gamma import LANCZOS
 from ._rules import horner, kernel_by_order
 
 if TYPE_CHECKING:
-    from .._util.protocols import Namespace, RawArray, RawOperand
+    from .._util.array_types import Namespace, RawArray, RawOperand
 
 # Lanczos's sum: the numerator, and the denominator x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
 NUMERATOR = (

@@ -15,7 +15,7 @@ from .._storage.standard import Standard
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.protocols import RawArray, RawOperand
+    from .._util.array_types import RawArray, RawOperand
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")

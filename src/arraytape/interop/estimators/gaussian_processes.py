@@ -21,9 +21,9 @@ import arraytape as xp
 
 from ... import implicit
 from ..._array.array import Array
+from ..._util.array_types import Namespace, RawArray
 from ..._util.blocks import Quiet
 from ..._util.errors import user_line
-from ..._util.protocols import Namespace, RawArray
 from .._context import entered, has_array
 from .._facades import asarray
 from .._hooks import original_of

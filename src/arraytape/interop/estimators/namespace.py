@@ -13,7 +13,7 @@ import arraytape
 from ..._array.array import Array
 from ..._record.stack import recorders
 from ..._storage.storage import CARRIED
-from ..._util.protocols import Namespace
+from ..._util.array_types import Namespace
 from .._hooks import original_of
 from .._plain import ArrayInput
 from .._statements import hooks, original

@@ -14,7 +14,7 @@ import arraytape
 from ..._array.paths import sum_to
 from ..._record.plan import Later
 from ..._storage.storage import conjugate, is_complex
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops._factorisations import diagonal_matrix, diagonal_part
 from .._facades import no_rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._record.plan import Later
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint, symmetric
 from .._recorded import recorded_function
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import scipy.linalg
 
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint
 from .._ops import LibraryOp, library_op
 from .._plain import ArrayInput, Cotangents

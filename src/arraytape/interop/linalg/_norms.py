@@ -7,7 +7,7 @@ from typing import Any
 
 import scipy.linalg
 
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from .._ops import library_op

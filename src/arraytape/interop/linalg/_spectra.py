@@ -9,8 +9,8 @@ import numpy as np
 import scipy.linalg
 
 from ..._record.plan import Later
+from ..._util.array_types import Namespace, RawArray
 from ..._util.errors import short_repr
-from ..._util.protocols import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NONE_UNREAD, adjoint

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._array.paths import sum_to
 from ..._storage.storage import is_complex
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
 
 # The structure for each value of ``assume_a``.

@@ -11,7 +11,7 @@ from ..._array.paths import sum_to
 from ..._define.define_op import stop_gradient
 from ..._record.plan import Later
 from ..._storage.storage import conjugate
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest_abs
 from ...ops.indexing_functions import is_at_hand

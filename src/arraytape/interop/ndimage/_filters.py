@@ -15,7 +15,7 @@ import arraytape
 from ..._array.array import Array
 from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from .._borders import Output, extend_lines, fold_lines, into, padded_after, window
 from .._context import has_array
 from .._facades import asarray, no_rule

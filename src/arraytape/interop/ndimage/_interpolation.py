@@ -16,7 +16,7 @@ import arraytape
 
 from ..._array.array import Array
 from ..._record.plan import Later
-from ..._util.protocols import Namespace, RawArray
+from ..._util.array_types import Namespace, RawArray
 from .._borders import Output, into
 from .._context import has_array
 from .._facades import asarray, no_rule
