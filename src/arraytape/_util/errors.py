@@ -16,7 +16,7 @@ import numpy as np
 from .locks import reentrant_lock
 
 if TYPE_CHECKING:
-    from .protocols import HasLayout
+    from .array_types import HasLayout
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
