@@ -87,31 +87,31 @@ class Module:
 
     @property
     def name(self) -> str:
-        """The name that was given, or the class's name in snake case."""
+        """Return the name that was given, or the class's name in snake case."""
         return self._module_name or snake_case(type(self).__name__)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All Variables: its own first, then those of its submodules."""
+        """Return all Variables: its own first, then those of its submodules."""
         return tuple(self.named_variables().values())
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
-        """The Variables that tapes watch unasked."""
+        """Return the Variables that tapes watch unasked."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
-        """The other Variables: statistics, counters, an optimizer's state."""
+        """Return the other Variables: statistics, counters, an optimizer's state."""
         return tuple(variable for variable in self.variables if not variable.trainable)
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """All Modules inside it, at any depth, without itself."""
+        """Return all Modules inside it, at any depth, without itself."""
         return tuple(module for _, module in walk(self) if isinstance(module, Module))
 
     def named_variables(self) -> dict[str, Variable]:
-        """The Variables by the path of attributes, indices and keys that leads to each first.
+        """Return the Variables by the path of attributes, indices and keys that leads to each first.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class Module:
         (print if print_fn is None else print_fn)(table(self, shapes))
 
     def __repr__(self) -> str:
-        """The Variables and submodules as a tree, with shapes and numbers of parameters."""
+        """Return the Variables and submodules as a tree, with shapes and numbers of parameters."""
         try:
             return tree(self)
         except Exception as error:  # a part whose kind a user registered may refuse
@@ -175,7 +175,7 @@ Seen = dict[int, Any]  # by id, and kept alive: the id of what is gone may come 
 
 
 def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
-    """Each Variable and Module in a Module or a nesting with its path, once.
+    """Yield each Variable and Module in a Module or a nesting with its path, once.
 
     A level's own come before what lies deeper.
     """
@@ -194,7 +194,7 @@ def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
 
 
 def leaves_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
-    """The Variables and Modules of a nesting."""
+    """Yield the Variables and Modules of a nesting."""
     if id(value) in seen:  # a list may hold itself
         return
     if isinstance(value, Variable | Module):
@@ -235,7 +235,7 @@ Row = tuple[str, str, str]  # path, indented; what is there; its number of param
 
 
 def tree(module: Module) -> str:
-    """A Module's parts, one a line, with shapes and numbers of parameters.
+    """Return a Module's parts, one a line, with shapes and numbers of parameters.
 
     It looks at shapes only: no Variable is read, so no tape watches it or records.
     """
@@ -271,7 +271,7 @@ def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") 
 
 
 def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
-    """The Variables and Modules of a nesting as often as they are there; a container once."""
+    """Yield the Variables and Modules of a nesting as often as they are there; a container once."""
     if isinstance(value, Variable | Module):
         yield path, value
         return
@@ -309,7 +309,7 @@ def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -
 
 
 def shape_of(result: Any) -> str:
-    """The shapes of a nesting of arrays as a text."""
+    """Return the shapes of a nesting of arrays as a text."""
     parts = nest.parts_of_nesting(result)
     if parts is None:
         return str(tuple(result.shape)) if hasattr(result, "shape") else type(result).__name__
@@ -319,7 +319,7 @@ def shape_of(result: Any) -> str:
 
 
 def table(module: Module, shapes: Shapes) -> str:
-    """A Module's parts as a table, and the totals below it."""
+    """Return a Module's parts as a table, and the totals below it."""
     rows = [("layer (type)", "output shape", "parameters", "trainable")]
     found = list(walk(module))
     own = [("", module), *[(path, leaf) for path, leaf in found if isinstance(leaf, Module)]]
@@ -357,7 +357,7 @@ def counted(module: Module) -> tuple[int, int, int]:
 
 
 def said(module: Module) -> str:
-    """A Module in a few words."""
+    """Return a Module in a few words."""
     return f"{type(module).__name__} {module.name!r}"
 
 
@@ -367,7 +367,7 @@ def parameters_of(module: Module) -> int:
 
 
 def counts(module: Module) -> str:
-    """The numbers of parameters and Variables in words."""
+    """Return the numbers of parameters and Variables in words."""
     found = [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
     if not found:
         return "no Variables yet"

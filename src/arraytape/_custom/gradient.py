@@ -184,7 +184,7 @@ class UserRule:
         self.layouts = [Layout(x) for x in (*trace.arrays, *self.variables)]
 
     def __call__(self, cotangents: Sequence[Array]) -> list[Array | None]:
-        """One gradient, or None, for each Array among the arguments and each Variable."""
+        """Return one gradient, or None, for each Array among the arguments and each Variable."""
         found, of_variables = self._answer(cotangents)
         parts = of_arrays(self.name, found, self.forms)
         parts += counted_gradients(self.name, of_variables, [], len(self.variables), "variables")
@@ -235,7 +235,7 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Any) -> None:
 
 
 def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
-    """Whether grad_fn is given ``variables``; TypeError naming them when it cannot be."""
+    """Return True if grad_fn is given ``variables``; TypeError naming them when it cannot be."""
     parameters: Mapping[str, inspect.Parameter] = {}
     with suppress(TypeError, ValueError):  # a builtin has no signature
         parameters = inspect.signature(pull).parameters
@@ -282,7 +282,7 @@ def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
 
 
 def counted_gradients(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:
-    """The gradients as a flat list; ValueError with both numbers when there are not as many.
+    """Return the gradients as a flat list; ValueError with both numbers when there are not as many.
 
     nesting : the arguments to which they belong, by which the entries of dicts find their order.
     """
@@ -299,7 +299,7 @@ def counted_gradients(name: str, found: Any, nesting: Any, count: int, what: str
 
 
 def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
-    """A gradient that fits what it belongs to; an error names that."""
+    """Return a gradient that fits what it belongs to; an error names that."""
     if part is None:
         return None
     if not isinstance(part, Array) and type(part) not in STORAGES:

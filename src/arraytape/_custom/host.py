@@ -125,7 +125,7 @@ class HostFunction:
         )
 
     def pull(self, g: Any, y: Any, args: tuple[Any, ...]) -> Any:
-        """One gradient for each Array among the arguments, as the vjp nests them."""
+        """Return one gradient for each Array among the arguments, as the vjp nests them."""
         if isinstance(self.vjp, HostFunction):
             return self.vjp(g, y, *args)
         vjp = self.vjp

@@ -63,7 +63,7 @@ class Policy:
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Whether what a call gave is to be kept."""
+        """Return True if what a call gave is to be kept."""
         if self.choose is None:
             return True
         with without_program_modes():
@@ -71,12 +71,12 @@ class Policy:
 
 
 def op_of(function: Any) -> Op | None:
-    """The op that a public function stands for, if it is one."""
+    """Return the op that a public function stands for, if it is one."""
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
 def checked_op(function: Any) -> Op:
-    """The op in a policy; ValueError for what is no op, or is composed of others."""
+    """Return the op in a policy; ValueError for what is no op, or is composed of others."""
     op = op_of(function)
     if op is not None and op.functions:
         return op
@@ -92,7 +92,7 @@ def checked_op(function: Any) -> Op:
 
 
 def told(value: Any) -> Any:
-    """An argument or result of a call, with layouts in the place of arrays."""
+    """Return an argument or result of a call, with layouts in the place of arrays."""
     if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
         return ArrayLayout(tuple(value.shape), value.dtype)
     return tuple(map(told, value)) if isinstance(value, list | tuple) else value
@@ -176,7 +176,7 @@ class Keeping(ProgramMode):
         return answer
 
     def arrays(self) -> list[Array]:
-        """The kept results."""
+        """Return the kept results."""
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
@@ -212,7 +212,7 @@ class Giving(ProgramMode):
         return answer
 
     def check_complete(self) -> None:
-        """RuntimeError if ops of the policy ran another number of times than in the first run."""
+        """Raise RuntimeError if ops of the policy ran another number of times than in the first run."""
         for op, times in self.first.calls.items():
             if self.calls[op] != times:
                 raise self.other(
@@ -227,7 +227,7 @@ class Giving(ProgramMode):
 
 
 def arguments_of(call: OpCall) -> tuple[Any, ...]:
-    """The arguments of a call as the runs compare them."""
+    """Return the arguments of a call as the runs compare them."""
     return (*map(compared, call.args), *[(k, compared(v)) for k, v in sorted(call.kwargs.items())])
 
 

@@ -87,14 +87,14 @@ class Arguments:
         return replaced(self._leaves, self._places, arrays)
 
     def again(self) -> Inputs:
-        """The same values under fresh handles, for a run of its own."""
+        """Return the same values under fresh handles, for a run of its own."""
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._tid, x._state) for x in arrays]
         private = {name: private_copy(value) for name, value in keywords.items()}
         return Inputs(nest.pack_nesting(args, self._filled(fresh)), private, fresh)
 
     def written_arguments(self) -> list[int | str]:
-        """The positions and keywords of the arguments whose Arrays were written to."""
+        """Return the positions and keywords of the arguments whose Arrays were written to."""
         return [original.owner for original in self._originals if original.is_written()]
 
     def forms(self) -> list[Form]:
@@ -119,7 +119,7 @@ class Arguments:
 
 
 def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
-    """The leaves with these values in these places."""
+    """Return the leaves with these values in these places."""
     found = list(leaves)
     for place, value in zip(places, values, strict=True):
         found[place] = value
@@ -138,7 +138,7 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
 
 
 def as_private_array(x: Any) -> Array:
-    """A positional Array under a private handle, or raw data copied into an Array."""
+    """Return a positional Array under a private handle, or raw data copied into an Array."""
     return (
         private_handle(x)
         if isinstance(x, Array)
@@ -147,7 +147,7 @@ def as_private_array(x: Any) -> Array:
 
 
 def private_copy(value: Any) -> Any:
-    """A keyword argument that no write from outside changes; a Variable in it stays itself."""
+    """Return a keyword argument that no write from outside changes; a Variable in it stays itself."""
     leaves = nest.leaves(value)
     private = [private_leaf(leaf) for leaf in leaves]
     alike = all(a is b for a, b in zip(leaves, private, strict=True))
@@ -164,7 +164,7 @@ def private_leaf(leaf: Any) -> Any:
 
 
 def is_array_leaf(leaf: Any) -> bool:
-    """Whether an argument is an Array, or numbers in a storage's own data."""
+    """Return True if an argument is an Array, or numbers in a storage's own data."""
     if isinstance(leaf, Array):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
@@ -174,7 +174,7 @@ def is_array_leaf(leaf: Any) -> bool:
 
 
 def is_number(leaf: Any) -> bool:
-    """Whether an argument is a number, which TensorFlow would make a tensor."""
+    """Return True if an argument is a number, which TensorFlow would make a tensor."""
     return isinstance(leaf, int | float | complex | np.number | np.bool)
 
 
@@ -187,7 +187,7 @@ def display_name(f: Any) -> str:
 
 
 def check_results(name: str, y: Any) -> list[Array]:
-    """The leaves of what a function gave, which must be Arrays."""
+    """Return the leaves of what a function gave, which must be Arrays."""
     leaves = nest.leaves(y)
     for leaf in leaves:
         if not isinstance(leaf, Array):

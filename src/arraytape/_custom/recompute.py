@@ -192,7 +192,7 @@ class RecomputedCall(Call):
     def _check_values(
         self, recorder: FunctionRecorder, tids: Sequence[int], results: Sequence[int]
     ) -> None:
-        """RuntimeError if Variables or captured Arrays that matter hold other values by now."""
+        """Raise RuntimeError if Variables or captured Arrays that matter hold other values by now."""
         for variable in recorder.changed_variables:
             if variable._current_id() in tids or matters(variable, recorder.records, results):
                 raise RuntimeError(
@@ -206,7 +206,7 @@ class RecomputedCall(Call):
             )
 
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
-        """RuntimeError if the results have another number, or other shapes, dtypes or devices."""
+        """Raise RuntimeError if the results have another number, or other shapes, dtypes or devices."""
         same = len(leaves) == len(self.results) and all(
             layout.fits_layout(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
         )
@@ -218,7 +218,7 @@ class RecomputedCall(Call):
             )
 
     def _check_results(self, leaves: Sequence[Array]) -> None:
-        """RuntimeError if the results hold other values than those of the first run."""
+        """Raise RuntimeError if the results hold other values than those of the first run."""
         for known, leaf in zip(self.looked_at, leaves, strict=True):
             found = some_elements(leaf)
             if known is None or found is None:
@@ -271,7 +271,7 @@ def held_again(state: Sequence[tuple[Any, Any]]) -> Iterator[None]:
 
 
 def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) -> bool:
-    """Whether what a function gave may depend on a Variable: all that is known is what it recorded."""
+    """Return True if what a function gave may depend on a Variable, by what it recorded."""
     made = ids_made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
     return left or len(made) == 1 or not made.isdisjoint(results)

@@ -38,7 +38,7 @@ class CallRecord(NamedTuple):
 
 
 def call_record(plan: Structural, outs: Sequence[int], tids: Sequence[int], call: Call) -> Record:
-    """The record of a call, a plain tuple as all records."""
+    """Return the record of a call, a plain tuple as all records."""
     return plan.number, tuple(outs), tuple(tids), call
 
 
@@ -51,7 +51,7 @@ class SameValue(NamedTuple):
 
 
 def same_value(new: int, known: int) -> Record:
-    """The record that says that two ids are those of one value."""
+    """Return the record that says that two ids are those of one value."""
     return SAME.number, new, known
 
 
@@ -147,7 +147,7 @@ class Call:
             recorder.followed.add(self.told)  # last, since it says that nothing is left to tell
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
-        """A contribution to each input."""
+        """Return a contribution to each input."""
         if self.pull is None:
             raise missing_rule_error(self.name)
         self.tell_history()
@@ -165,7 +165,7 @@ class Call:
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
-    """Whether the backward pass must look out: complex data, or data in several places."""
+    """Return True if the backward pass must look out: complex data, or data in several places."""
     return (
         any(is_complex(x) for x in arrays)
         or len({(type(x._data), str(x.device)) for x in arrays}) > 1
@@ -216,7 +216,7 @@ def followers_of(tids: Sequence[int]) -> list[Recorder]:
 
 
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
-    """Whether one of these recorders may record a gradient that goes through a call.
+    """Return True if one of these recorders may record a gradient that goes through a call.
 
     A single one-shot tape does not: it stops before it computes its one gradient.
     """

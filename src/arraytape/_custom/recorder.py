@@ -65,7 +65,7 @@ class FollowedIds(set[int]):
         return False
 
     def is_captured(self, tid: int) -> bool:
-        """Whether a hidden recorder follows a value that is not made of the inputs."""
+        """Return True if a hidden recorder follows a value that is not made of the inputs."""
         return not self.made_of_inputs(tid) and self.followed_outside(tid)
 
     def __contains__(self, tid: Any) -> bool:
@@ -228,7 +228,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.notice(PLANS[record[0]], record)
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
-        """The value ids of results, 0 for what does not depend on the inputs.
+        """Return the value ids of results, 0 for what does not depend on the inputs.
 
         To be called while this recorder is active, since a view's value is recorded when read.
         """
@@ -241,14 +241,14 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
 
 def may_have_cusp(plan: Plan | Structural, record: Record) -> bool:
-    """Whether the slope of a record may be finite where its curvature is not."""
+    """Return True if the slope of a record may be finite where its curvature is not."""
     if isinstance(plan, Plan):
         return has_cusp(plan, record)
     return bool(getattr(record[-1], "cusped", False))
 
 
 def same_values(data: Any, other: Any) -> bool:
-    """Whether a Variable holds what it held.
+    """Return True if a Variable holds what it held.
 
     Only NumPy's values are compared: elsewhere a look would synchronise, so only the same data are
     the same there.
@@ -278,7 +278,7 @@ class Trace:
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
     def input_ids(self) -> list[int]:
-        """The value ids of arguments, captures and trainable Variables.
+        """Return the value ids of arguments, captures and trainable Variables.
 
         The Variables are read for it where the function is called, so that tapes may watch them.
         """
@@ -286,7 +286,7 @@ class Trace:
         return [*self.tids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
-        """The value ids of the results inside the function, where each result gets one."""
+        """Return the value ids of the results inside the function, where each result gets one."""
         with only_recorders(self.recorder):
             return [ensured_id(leaf) for leaf in self.leaves]
 
@@ -313,7 +313,7 @@ def run_hidden(
 
 
 def ensured_id(leaf: Array) -> int:
-    """The id of the value that an Array holds, given one if it has none."""
+    """Return the id of the value that an Array holds, given one if it has none."""
     root_of(leaf)._ensure_id()
     return current(leaf)[0]
 

@@ -72,7 +72,7 @@ def compile_function(
     convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
     into: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """The public function of ``op`` (or an operator's method), with a real signature.
+    """Return the public function of ``op`` (or an operator's method), with a real signature.
 
     ``raw`` names the storage's function when it differs from the op's name, ``given`` has it by type
     of data when it is no storage's; ``convert`` makes Python scalars 0-d data once, where NumPy would
@@ -114,7 +114,7 @@ def compile_function(
 
 
 def what_it_uses(op: Op) -> dict[str, Any]:
-    """The globals of a compiled function, but for those that say what it computes with."""
+    """Return the globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
     hidden = {
         "ABSENT": ABSENT,
@@ -164,7 +164,7 @@ class Form(NamedTuple):
 
     @property
     def several(self) -> bool:
-        """Whether the op has several results."""
+        """Return True if the op has several results."""
         return len(self.op.outputs) > 1
 
     @property
@@ -178,12 +178,12 @@ class Form(NamedTuple):
 
     @property
     def handles(self) -> list[str]:
-        """The results as Arrays."""
+        """Return the results as Arrays."""
         return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
 
     @property
     def results(self) -> list[str]:
-        """The results as data."""
+        """Return the results as data."""
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
@@ -195,7 +195,7 @@ CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dt
 
 
 def source_of(form: Form) -> str:
-    """The source text of a compiled function."""
+    """Return the source text of a compiled function."""
     s = Source()
     others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
     hidden = HIDDEN_OF_UFUNCS if form.like_ufunc else []
@@ -249,7 +249,7 @@ class Reference(NamedTuple):
 
 
 def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """The parameters with names in the place of their defaults: see ``defaults_of``."""
+    """Return the parameters with names in the place of their defaults: see ``defaults_of``."""
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
         else p.replace(default=Reference(f"DEFAULT_{p.name}"))
@@ -258,7 +258,7 @@ def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]
 
 
 def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
-    """The defaults by the names that ``by_reference`` gives them."""
+    """Return the defaults by the names that ``by_reference`` gives them."""
     return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
@@ -309,7 +309,7 @@ def read_operands(s: Source, form: Form) -> None:
 
 
 def as_operand(x: str, other: str) -> str:
-    """A Python scalar as an operand beside ``other``.
+    """Return a Python scalar as an operand beside ``other``.
 
     Beside real floating-point data it is 0-d data of the same dtype: converted once (for float64
     once and for all), where NumPy would convert it in the forward and in the backward pass.
@@ -397,13 +397,13 @@ def record(s: Source, form: Form) -> None:
 
 
 def has_one_form(op: Op) -> bool:
-    """Whether the record of a subset of inputs is known when the op is compiled."""
+    """Return True if the record of a subset of inputs is known when the op is compiled."""
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
 def needs_fit(form: Form) -> str:
-    """Whether shapes or dtypes of inputs and result differ, so that cotangents must be fitted."""
+    """Return True if shapes or dtypes of inputs and result differ, so that cotangents must be fitted."""
     op = form.op
     if op.variadic:
         return "True"
@@ -538,7 +538,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Every value from which a plan may pick, in the order of Op.value_positions."""
+    """Return every value from which a plan may pick, in the order of Op.value_positions."""
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

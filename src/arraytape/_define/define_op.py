@@ -29,7 +29,7 @@ REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 
 def stop_gradient(x: Any) -> Any:
-    """The value of an Array as a constant: no gradient flows back.
+    """Return the value of an Array as a constant: no gradient flows back.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def define_op(
 
 
 def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of Arrays without a derivative, from one of raw data: an op in no registry."""
+    """Return a function of Arrays without a derivative, from one of raw data: an op in no registry."""
     signature, inputs, _ = inputs_of_forward(name, forward, "nondifferentiable")
     op = Op(
         name,
@@ -286,7 +286,7 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
 def inputs_of_forward(
     name: str, forward: Callable[..., Any], word: str
 ) -> tuple[inspect.Signature, list[str], bool]:
-    """The op's signature, its array inputs, and whether the one is a sequence of arrays."""
+    """Return the op's signature, its array inputs, and whether the one is a sequence of arrays."""
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
@@ -323,7 +323,7 @@ LITERALS = {bool, int, float, complex, str, bytes, type(None), type(...)}
 
 
 def is_literal(value: Any) -> bool:
-    """Whether a value is one of Python's own numbers, texts, None, or a container of such.
+    """Return True if a value is one of Python's own numbers, texts, None, or a container of such.
 
     By its type alone: what an object of another type says of itself may be anything.
     """
@@ -400,7 +400,7 @@ UNTAKEN = ("_a_", "_b_", "_c_")
 
 @functools.cache
 def names_in_source() -> frozenset[str]:
-    """The names that compiled functions use for themselves, read from one op of each form."""
+    """Return the names that compiled functions use for themselves, read from one op of each form."""
     forms = [
         Op("", "elementwise", UNTAKEN[:2], rules=[lambda t, _b_: t, lambda t, _a_: t]),
         Op("", "primitive", UNTAKEN, outputs=("y", "z")),
@@ -457,7 +457,7 @@ class Forward(dict[type, Callable[..., Any]]):
         return run
 
     def takes_one(self, error: TypeError) -> TypeError:
-        """The error of a forward in NumPy's functions that got the data of many examples."""
+        """Return the error of a forward in NumPy's functions that got the data of many examples."""
         why, _, line = str(error).partition(". Use where")
         return TypeError(
             f"{why}. The forward of {self.op.name} is given the data of all examples at once, which "
@@ -466,7 +466,7 @@ class Forward(dict[type, Callable[..., Any]]):
         )
 
     def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
-        """A result in memory of its own."""
+        """Return a result in memory of its own."""
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
                 raise TypeError(

@@ -135,7 +135,7 @@ SAME: dict[Any, dict[str, str]] = {}  # the sections of ops of one line that tak
 
 
 def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
-    """The docstring of an op's public function; ``own`` is that of its declaration."""
+    """Return the docstring of an op's public function; ``own`` is that of its declaration."""
     if sys.flags.optimize > 1:  # python -OO: the user wants none
         return None
     name = op.name
@@ -187,7 +187,7 @@ def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """A docstring by its headings; what comes first is its "Summary"."""
+    """Return a docstring by its headings; what comes first is its "Summary"."""
     text = dedented(text)
     sections = {}
     if "\n---" in text:
@@ -200,13 +200,13 @@ def sections_of(text: str) -> dict[str, str]:
 
 
 def dedented(text: str) -> str:
-    """A docstring of a function at the top level of a module without its indentation."""
+    """Return a docstring of a function at the top level of a module without its indentation."""
     text = text.strip()
     return text.replace("\n    ", "\n") if INDENTED else text
 
 
 def entries_of(section: str) -> dict[str, str]:
-    """The entries of a section by name: the name is at the margin, the text below it is not."""
+    """Return the entries of a section by name: the name is at the margin, the text below it is not."""
     entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
@@ -255,7 +255,7 @@ def heading(p: Parameter, op: Op) -> str:
 
 
 def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
-    """The errors that follow from the signature, then those that the op's own docstring names."""
+    """Return the errors that follow from the signature, then those that the op's own docstring names."""
     parameters, found = signature.parameters, entries_of(own)
     errors: dict[str, list[str]] = {error: [] for error in ERRORS}
     if op.inputs:
@@ -337,7 +337,7 @@ def derivative_text(op: Op) -> str:
 
 
 def written(rule: Any) -> str:
-    """A rule for the reader: the docstring of a function, the text of a lambda."""
+    """Return a rule for the reader: the docstring of a function, the text of a lambda."""
     if rule is identity_rule:
         return "itself"
     if rule.__doc__:
@@ -346,7 +346,7 @@ def written(rule: Any) -> str:
 
 
 def source_line(rule: Rule) -> str:
-    """The rule as its author wrote it: a lambda's body, or a function's name."""
+    """Return the rule as its author wrote it: a lambda's body, or a function's name."""
     code = getattr(rule, "__code__", None)
     if code is None or code.co_name != "<lambda>":
         return rule.__name__
@@ -455,7 +455,7 @@ ValueError
 
 
 def operator_docstring(op: str, short: str, *operands: str) -> str:
-    """The docstring of the operator ``__short__`` of an op, with its operands in order."""
+    """Return the docstring of the operator ``__short__`` of an op, with its operands in order."""
     symbol = SYMBOLS[short]
     if len(operands) == 1:
         return UNARY.format(symbol=symbol, op=op)
@@ -464,5 +464,5 @@ def operator_docstring(op: str, short: str, *operands: str) -> str:
 
 
 def in_place_docstring(op: str, short: str) -> str:
-    """The docstring of the in-place operator ``__ishort__`` of an op."""
+    """Return the docstring of the in-place operator ``__ishort__`` of an op."""
     return IN_PLACE.format(symbol=SYMBOLS[short], op=op)

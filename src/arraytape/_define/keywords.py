@@ -55,7 +55,7 @@ class OtherNames:
         self.parameters = self.and_hidden(parameters) if self.ours else list(parameters)
 
     def and_hidden(self, parameters: Sequence[Parameter]) -> list[Parameter]:
-        """The parameters and, after the last that may be given by position, the hidden ones."""
+        """Return the parameters and, after the last that may be given by position, the hidden ones."""
         hidden = [
             Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=self.default)
             for name in (EXTRA, *self.ours)
@@ -82,7 +82,7 @@ class OtherNames:
 def refuse(
     name: str, ours: dict[str, str], absent: Any, /, *, extra: Any, **others: Any
 ) -> NoReturn:
-    """TypeError for a hidden parameter that was given, or one of ours that was not."""
+    """Raise TypeError for a hidden parameter that was given, or one of ours that was not."""
     say = " and ".join(dict.fromkeys(ours.values()))
     if extra is not absent:
         raise TypeError(

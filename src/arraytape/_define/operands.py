@@ -31,7 +31,7 @@ MOST = 1024  # cached scalars
 
 
 def cached_scalar(value: float) -> Any:
-    """A Python scalar as 0-d float64 data, remembered for the next time (but 0.0 equals -0.0)."""
+    """Return a Python scalar as 0-d float64 data, remembered for the next time (but 0.0 equals -0.0)."""
     data = np.asarray(value, np.float64)
     if value and len(CACHED) < MOST:
         data.flags.writeable = False
@@ -62,7 +62,7 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 
 
 def no_array(name: str, argument: str, kind: type) -> TypeError:
-    """The error for an argument of another library, which an op does not take."""
+    """Return the error for an argument of another library, which an op does not take."""
     got = f"{name}: {argument} must be an Array, got {kind.__module__}.{kind.__qualname__}"
     if is_of_dask(kind):
         return TypeError(
@@ -73,7 +73,7 @@ def no_array(name: str, argument: str, kind: type) -> TypeError:
 
 
 def is_of_dask(kind: type) -> bool:
-    """Whether these are Dask's collections, which would be computed and loaded as a whole."""
+    """Return True if these are Dask's collections, which would be computed and loaded as a whole."""
     return kind.__module__.partition(".")[0] == "dask"
 
 
@@ -93,7 +93,7 @@ def taken_data(name: str, argument: str, data: Any) -> Any:
 
 
 def check_dtype(name: str, dtype: Any) -> None:
-    """TypeError for what is no dtype that an Array can have."""
+    """Raise TypeError for what is no dtype that an Array can have."""
     try:
         known = np.dtype(dtype) in KNOWN
     except Exception as error:
@@ -106,7 +106,7 @@ def check_dtype(name: str, dtype: Any) -> None:
 
 
 def an_array(name: str, argument: str, value: Any) -> Array:
-    """An argument as an Array: itself, or a copy of a raw array; TypeError for anything else."""
+    """Return an argument as an Array: itself, or a copy of a raw array; TypeError for anything else."""
     if isinstance(value, Array):
         return value
     if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
@@ -124,7 +124,7 @@ DEEPEST = 64  # axes of an array of NumPy's: what is nested deeper becomes none
 
 
 def first_array(nested: Any, depth: int = 0) -> Array | None:
-    """The first Array in a nested sequence, if there is one."""
+    """Return the first Array in a nested sequence, if there is one."""
     for part in nested:
         found = part if isinstance(part, Array) else None
         if isinstance(part, list | tuple) and depth < DEEPEST:
@@ -173,7 +173,7 @@ def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] 
 
 
 def accepted(value: Any) -> bool:
-    """Whether an operator takes ``value`` as it is; of a list it makes an Array."""
+    """Return True if an operator takes ``value`` as it is; of a list it makes an Array."""
     kind = type(value)
     if kind in STORAGES or kind in USUAL:
         return True
@@ -252,7 +252,7 @@ def promote(
 
 
 def number_data(name: str, argument: str, value: Any) -> Any:
-    """A Python number as 0-d data; TypeError for an integer of more than 64 bits."""
+    """Return a Python number as 0-d data; TypeError for an integer of more than 64 bits."""
     try:
         return number(value)
     except TypeError as error:
@@ -260,7 +260,7 @@ def number_data(name: str, argument: str, value: Any) -> Any:
 
 
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
-    """TypeError when arguments (by position) lie in different storages."""
+    """Raise TypeError when arguments (by position) lie in different storages."""
     homes = {i: STORAGES[type(d)].beneath(d) for i, d in data.items()}
     if len(set(homes.values())) <= 1:
         return
@@ -277,12 +277,12 @@ def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None
 
 
 def shape_of(value: Any) -> Any:
-    """The shape of each of a list of data."""
+    """Return the shape of each of a list of data."""
     return [v.shape for v in value]
 
 
 def dtype_of(value: Any) -> Any:
-    """The dtype of each of a list of data."""
+    """Return the dtype of each of a list of data."""
     return [v.dtype for v in value]
 
 
@@ -294,7 +294,7 @@ def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
 
 
 def wrap_all(results: Any) -> tuple[Any, list[Array]]:
-    """An op's several raw results as Arrays, in the tuple type in which they came."""
+    """Return an op's several raw results as Arrays, in the tuple type in which they came."""
     arrays = [
         wrap(r, 0, 0 if type(r) is np.ndarray or r.shape else SCALAR)
         if type(r) in STORAGES

@@ -55,7 +55,7 @@ def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any
 def call_again(
     op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
 ) -> Any:  # fmt: skip
-    """The result of a raw call that raised ``error``, if that was a warning without a registry.
+    """Return the result of a raw call that raised ``error``, if that was a warning without a registry.
 
     raw : a ufunc, or the raw functions by type of data, such as ``kind``.  names : of the positional
     arguments.  Raises the documented exception otherwise, or when the user made warnings errors.
@@ -71,7 +71,7 @@ def call_again(
 
 
 def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
-    """A number in single precision, of which NumPy warns that it becomes infinite there."""
+    """Return a number in single precision, of which NumPy warns that it becomes infinite there."""
     raw = {float: np.asarray}
     return call_again(op, error, raw, float, (name,), value, dtype=np.dtype("float32"))
 
@@ -113,7 +113,7 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
 
 
 def is_warning(error: Exception) -> bool:
-    """Whether an exception stands for a warning, raised where there is no registry of warnings."""
+    """Return True if an exception stands for a warning where there is no registry of warnings."""
     return type(error) is TypeError and "'registry' must be a dict" in str(error)
 
 

@@ -33,5 +33,5 @@ class Source:
         self.depth -= 1
 
     def text(self) -> str:
-        """All lines."""
+        """Return all lines."""
         return "\n".join(self.lines) + "\n"

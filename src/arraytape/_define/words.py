@@ -32,7 +32,7 @@ from .source import Source
 
 
 def operands(names: Sequence[str]) -> inspect.Signature:
-    """The signature of a function of these operands."""
+    """Return the signature of a function of these operands."""
     only = inspect.Parameter.POSITIONAL_ONLY
     return inspect.Signature([inspect.Parameter(x, only) for x in names])
 
@@ -76,7 +76,7 @@ def elementwise(
     origin: Origin = "standard",
     **facts: Any,
 ) -> Callable[..., Array]:
-    """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
+    """Return an op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
     The line serves both modes: the VJP is ``conj(rule(conj(g)))``, summed over broadcast axes and
     cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
@@ -138,7 +138,7 @@ def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Cal
 def primitive(
     *vjps: Rule | None, joint: Rule | None = None, **options: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """An op with a VJP per array input (None: no gradient to that input), or one ``joint`` VJP
+    """Return an op with a VJP per array input (None: no gradient to that input), or one ``joint`` VJP
     that returns a tuple of contributions, for inputs that share work.
 
     ``linear_in`` names inputs in each of which the op is linear: there forward mode runs the op
@@ -182,7 +182,7 @@ def enter_op(op: Op, public: Callable[..., Any]) -> None:
 def with_arrays(
     name: str, function: Callable[P, R], signature: inspect.Signature
 ) -> Callable[P, R]:
-    """A function that finds Arrays where its signature says so: raw arrays are made into such.
+    """Return a function that finds Arrays where its signature says so: raw arrays are made into such.
 
     TypeError for what is no array.  Parameters that may be something else, too, and keyword-only ones
     are checked by the function itself.  The checks are written out, since one wrapper that looks at
@@ -210,7 +210,7 @@ def with_arrays(
 
 
 def is_checked(parameter: inspect.Parameter) -> bool:
-    """Whether the public function makes an Array of what this parameter was given."""
+    """Return True if the public function makes an Array of what this parameter was given."""
     return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
 
 
@@ -244,7 +244,7 @@ def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
 
 
 def handed_on(parameter: inspect.Parameter) -> str:
-    """A parameter as the argument of a call."""
+    """Return a parameter as the argument of a call."""
     if parameter.kind is parameter.KEYWORD_ONLY:
         return f"{parameter.name}={parameter.name}"
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
@@ -268,7 +268,7 @@ def from_signature(
     joint: Rule | None = None,
     **options: Any,
 ) -> Callable[P, R]:
-    """The public function of an op whose inputs are the parameters annotated with ``Array``."""
+    """Return the public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
     if "signature" not in options:
         raise TypeError(

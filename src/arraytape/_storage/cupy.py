@@ -28,7 +28,7 @@ SINCE_14 = ("linalg.eig", "linalg.eigvals")  # what CuPy 13 has not
 
 
 def is_real_operand(x: Any) -> bool:
-    """Whether data, or a Python scalar, is real floating point."""
+    """Return True if data, or a Python scalar, is real floating point."""
     return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
 
 
@@ -79,7 +79,7 @@ class CuPyNamespace(Standard):
         return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
 
     def bound(self, value: Any, x: Any, *, upper: bool) -> Any:
-        """A bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
+        """Return a bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
         if value is None or hasattr(value, "dtype"):
             return None if value is None else self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind in "iu":
@@ -198,7 +198,7 @@ class Placed:
 
 
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
-    """A raw function that runs on its ``device=`` or, without one, where its arguments lie."""
+    """Return a raw function that runs on its ``device=`` or, without one, where its arguments lie."""
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:
@@ -249,7 +249,7 @@ class CuPyStorage(Storage):
         return HERE if home is None else home  # CuPy's devices are context managers
 
     def home(self, data: Any) -> Any:
-        """The device of all the data in a nested sequence; None when there is none.
+        """Return the device of all the data in a nested sequence; None when there is none.
 
         Raises ValueError for data on several devices.
         """
@@ -339,7 +339,7 @@ class CuPyStorage(Storage):
 
 @functools.cache
 def storage() -> CuPyStorage:
-    """The one CuPy storage; ImportError that says what to install when there is no CuPy."""
+    """Return the one CuPy storage; ImportError that says what to install when there is no CuPy."""
     try:
         return CuPyStorage()
     except ImportError as error:

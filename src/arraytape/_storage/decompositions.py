@@ -36,7 +36,7 @@ def libraries() -> Any:
 
 
 def routine(name: str, a: Data) -> Any:
-    """The function of BLAS or LAPACK for data of a dtype in double precision."""
+    """Return the function of BLAS or LAPACK for data of a dtype in double precision."""
     return typed_routine(name, a.dtype.kind)
 
 
@@ -57,7 +57,7 @@ class Factors(abc.ABC):
     singular = False
 
     def check_singular(self) -> Self:
-        """These factors; LinAlgError where the matrix is singular."""
+        """Return these factors; LinAlgError where the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
         return self
@@ -107,7 +107,7 @@ class Definite(Factors):
         return square(inverted(self.factors)).T.conj()  # itself, in the order of Fortran
 
     def slogdet(self) -> tuple[Any, Any]:
-        """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        """Return the sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
         return np.asarray(1.0), np.asarray(2.0 * np.log(self.factors.diagonal()).sum())
 
     def determinant(self) -> Any:
@@ -144,7 +144,7 @@ class Elimination(Factors):
         return found
 
     def slogdet(self) -> tuple[Any, Any]:
-        """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        """Return the sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
         if self.singular:
             return np.asarray(0.0), np.asarray(-np.inf)
         values = self.factors.diagonal()
@@ -169,7 +169,7 @@ class Elimination(Factors):
 
 
 def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
-    """A matrix by its Cholesky factor, if it has one, else by elimination."""
+    """Return a matrix by its Cholesky factor, if it has one, else by elimination."""
     if hermitian and (a.diagonal().real > 0.0).all():
         with suppress(np.linalg.LinAlgError):
             return Definite(np.linalg.cholesky(a))
@@ -243,7 +243,7 @@ def above(n: int) -> Data:
 
 
 def inverted(lower: Data, unit: bool = False) -> Data:
-    """The inverse of a lower triangle; unit : whether its diagonal is to be taken as 1."""
+    """Return the inverse of a lower triangle; unit : whether its diagonal is to be taken as 1."""
     n = len(lower)
     if n <= WHOLE:
         found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T, unitdiag=unit)[0].T

@@ -15,7 +15,7 @@ NUMBERS = frozenset((bool, int, float, complex))
 
 
 def number(value: Any) -> Any:
-    """A Python number as 0-d data on the default device."""
+    """Return a Python number as 0-d data on the default device."""
     return storage_at(None).asarray(value, None, DEFAULT[0], None)
 
 
@@ -26,7 +26,7 @@ class Element(NamedTuple):
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A raw function whose 0-d results are marked: they are not to be written to, as in NumPy."""
+    """Return a raw function whose 0-d results are marked: they are not to be written to, as in NumPy."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         result = function(*arguments, **keywords)
@@ -36,7 +36,7 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_data(result: Any, kind: type) -> Any:
-    """An op's raw result as data: NumPy returns a scalar where the standard has a 0-d array."""
+    """Return an op's raw result as data: NumPy returns a scalar where the standard has a 0-d array."""
     if type(result) is Element:
         return result.data
     storage = STORAGES.get(kind) or STORAGES[type(result)]  # of a Python number: where it went

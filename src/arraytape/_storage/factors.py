@@ -114,7 +114,7 @@ def remembered(op: str, x: Any) -> list[Data] | None:
 
 
 def form_of(x: Data) -> str:
-    """Whether all matrices of a stack are triangles."""
+    """Return True if all matrices of a stack are triangles."""
     known = about(x)
     if not known.form:
         known.form = NEITHER
@@ -128,13 +128,13 @@ def form_of(x: Data) -> str:
 
 
 def known_form_of(x: Data) -> str:
-    """Whether x is known to be a triangle, without a look."""
+    """Return True if x is known to be a triangle, without a look."""
     known = TABLE.get(id(x))
     return known.form or NEITHER if known is not None and known.data() is x else NEITHER
 
 
 def is_hermitian(x: Data) -> bool:
-    """Whether all matrices of a stack are Hermitian to the last bit."""
+    """Return True if all matrices of a stack are Hermitian to the last bit."""
     known = about(x)
     if known.hermitian is None:
         turned = x.mT.conj() if x.dtype.kind == "c" else x.mT
@@ -144,7 +144,7 @@ def is_hermitian(x: Data) -> bool:
 
 
 def matrix_factors(x: Data) -> Sequence[Factors] | None:
-    """The factors of each matrix of a stack: what is known, else by factoring large ones.
+    """Return the factors of each matrix of a stack: what is known, else by factoring large ones.
 
     Solving reads all of a matrix, so that a recorded Cholesky factor, which came from one triangle, is
     that of a Hermitian one alone.
@@ -160,7 +160,7 @@ def matrix_factors(x: Data) -> Sequence[Factors] | None:
 
 
 def made_factors_of(x: Data) -> list[Definite | Elimination]:
-    """The factors that rules have made, or make now; another thread may forget them meanwhile."""
+    """Return the factors that rules have made, or make now; another thread may forget them meanwhile."""
     known = about(x)
     found = known.factors
     if not found:
@@ -174,7 +174,7 @@ def made_factors_of(x: Data) -> list[Definite | Elimination]:
 
 
 def matrices(x: Data) -> Iterator[Data]:
-    """The matrices of a stack, one after the other."""
+    """Return the matrices of a stack, one after the other."""
     return iter(x.reshape(-1, *x.shape[-2:]))
 
 
@@ -185,7 +185,7 @@ def as_double(x: Data) -> Data:
 
 # --- systems --------------------------------------------------------------------------------------
 def is_square(x: Any) -> bool:
-    """Whether x is NumPy's data: a matrix, or a stack of such."""
+    """Return True if x is NumPy's data: a matrix, or a stack of such."""
     return (
         type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2]
         and x.size > 0 and x.dtype.kind in "fc"
@@ -193,12 +193,12 @@ def is_square(x: Any) -> bool:
 
 
 def is_large_matrix(x: Any) -> bool:
-    """Whether x is a large matrix of NumPy's data, or a stack of such."""
+    """Return True if x is a large matrix of NumPy's data, or a stack of such."""
     return is_square(x) and x.shape[-1] >= LEAST
 
 
 def may_be_known(x: Any) -> bool:
-    """Whether one may ask about x: it is large, or one matrix that is not too small."""
+    """Return True if one may ask about x: it is large, or one matrix that is not too small."""
     return (
         is_square(x)
         and x.shape[-1] >= (LEAST_KNOWN if x.ndim == 2 else LEAST)
@@ -268,7 +268,7 @@ def inverse_by_factors(x: Any) -> Data | None:
 
 
 def cofactors_by_factors(x: Any) -> Data | None:
-    """The determinant's derivative of one matrix; None where it has to come from singular values.
+    """Return the determinant's derivative of one matrix; None where it has to come from singular values.
 
     As they are exact also where the matrix is singular, this loses a quarter of the digits at most.
     """
@@ -305,7 +305,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
 
 
 def is_diagonal(x: Data) -> bool:
-    """Whether a matrix is 0 but for its diagonal."""
+    """Return True if a matrix is 0 but for its diagonal."""
     n = len(x)
     if x[-1, 0] != 0 or x[-1, 0] != x[-1, 0]:
         return False

@@ -45,7 +45,7 @@ class Info:
         return DEFAULT[0]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtypes that creation functions give Python numbers, and those of indices.
+        """Return the dtypes that creation functions give Python numbers, and those of indices.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Info:
         return {name: np.dtype(default) for name, default in zip(names, defaults, strict=True)}
 
     def devices(self) -> tuple[Any, ...]:
-        """The devices on which arrays may lie.
+        """Return the devices on which arrays may lie.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class Info:
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, Any]:
-        """The dtypes by name.
+        """Return the dtypes by name.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ def set_default_device(device: Any) -> None:
 
 
 def __array_namespace_info__() -> Info:
-    """The inspection API of this namespace.
+    """Return the inspection API of this namespace.
 
     Returns
     -------

@@ -116,7 +116,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def is_whole(x: Any, other: Any, condition: Any) -> bool:
-    """Whether x has the shape and dtype of what one element of a mask chooses, x or one number."""
+    """Return True if x has the shape and dtype of what a mask chooses between x and a number."""
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
     if type(other) is float:
@@ -130,7 +130,7 @@ def is_whole(x: Any, other: Any, condition: Any) -> bool:
 
 
 def is_zero(x: Any, beside: Any) -> bool:
-    """Whether x is the number 0, not -0.0, and does not decide about the dtype beside other data."""
+    """Return True if x is the number 0, not -0.0, and does not decide about a dtype."""
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0
     if type(x) is not np.ndarray or x.shape or x.dtype not in BITS:
@@ -139,7 +139,7 @@ def is_zero(x: Any, beside: Any) -> bool:
 
 
 def alike(condition: Any, x: Any) -> bool:
-    """Whether a mask and real data lie in memory element by element, without gaps."""
+    """Return True if a mask and real data lie in memory element by element, without gaps."""
     return bool(
         type(x) is np.ndarray
         and x.dtype in BITS
@@ -372,7 +372,7 @@ def tanh(x: Any, /) -> Any:
 
 
 def as_ufuncs(x: Any) -> Any:
-    """A new result as NumPy's ufuncs give it: a scalar in place of an array of shape ()."""
+    """Return a new result as NumPy's ufuncs give it: a scalar in place of an array of shape ()."""
     return x if x.shape else x[()]
 
 

@@ -109,7 +109,7 @@ class NumPyStorage(Storage):
 
 
 def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
-    """The last axes of data in the order in which they lie in memory, the outermost first."""
+    """Return the last axes of data in the order in which they lie in memory, the outermost first."""
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
 
@@ -118,7 +118,7 @@ def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
 def arranged(data: Any, order: tuple[int, ...]) -> Any:
-    """A copy whose last axes lie in memory in this order."""
+    """Return a copy whose last axes lie in memory in this order."""
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])
     made = np.empty([data.shape[axis] for axis in axes], data.dtype)

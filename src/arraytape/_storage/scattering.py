@@ -26,7 +26,7 @@ def add_at(data: Any, key: Any, value: Any) -> Any:
 
 
 def is_rows(data: Any, places: Any, value: Any) -> bool:
-    """Whether a key names rows of data, one after the other, that are worth another way."""
+    """Return True if a key names rows of data, one after the other, that are worth another way."""
     if places.dtype.kind not in "iu" or data.ndim < 2:
         return False
     if value.size < WORTH_ROWS or not data.flags.c_contiguous:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.array_types import Namespace
 from .._util.blocks import Quiet
 from .._util.errors import user_line
 from .storage import storage_of
@@ -34,20 +35,20 @@ def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inexact_type(*operands: Any) -> np.dtype[Any]:
-    """The floating-point dtype that dtypes and Python scalars have in common."""
+    """Return the floating-point dtype that dtypes and Python scalars have in common."""
     dtype = np.result_type(*operands) if operands else np.dtype(np.float64)
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
 def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of data, called with its operands in one floating-point dtype; it does not warn.
+    """Return a function of data, called with its operands in one floating-point dtype; it does not warn.
 
     Integers count for the dtype of the computation, which SciPy does in float64 then, but not for that
     of the result: a real result has the dtype of the floating-point operands.
     """
 
     @functools.wraps(function)
-    def call_in_dtype(*operands: Any, xp: Any) -> Any:
+    def call_in_dtype(*operands: Any, xp: Namespace) -> Any:
         arrays = [x for x in operands if hasattr(x, "dtype")]
         scalars = [x for x in operands if not hasattr(x, "dtype")]
         dtype = inexact_type(*[x.dtype for x in arrays], *scalars)
@@ -60,8 +61,8 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_in_dtype
 
 
-def special_operand(x: Any, dtype: Any, arrays: list[Any], xp: Any) -> Any:
-    """An operand as data of this dtype, where the first of ``arrays`` lies."""
+def special_operand(x: Any, dtype: Any, arrays: list[Any], xp: Namespace) -> Any:
+    """Return an operand as data of this dtype, where the first of ``arrays`` lies."""
     if not hasattr(x, "dtype"):
         return (
             xp.asarray(x, dtype=dtype, device=getattr(arrays[0], "device", None))
@@ -74,7 +75,7 @@ def special_operand(x: Any, dtype: Any, arrays: list[Any], xp: Any) -> Any:
 class Special:
     """The special functions of one raw namespace."""
 
-    def __init__(self, xp: Any) -> None:
+    def __init__(self, xp: Namespace) -> None:
         self.xp = xp
 
     def __getattr__(self, name: str) -> Any:
@@ -160,7 +161,7 @@ class CuPySpecial(Special):
         return function(*given, **keywords)
 
 
-def not_in_cupy(what: str, xp: Any) -> str:
+def not_in_cupy(what: str, xp: Namespace) -> str:
     """Return the message of the error that CuPy has no such function."""
     return (
         f"{what} is not in CuPy {xp.cupy.__version__}: move the Arrays to the host "

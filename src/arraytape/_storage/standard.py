@@ -13,25 +13,26 @@ from typing import Any
 
 import numpy as np
 
+from .._util.array_types import Namespace
 from .special import BorrowedSpecial, Special
 
 Axis = int | tuple[int, ...] | None
 
 
-def floor_divide(x1: Any, x2: Any, floored: Any, xp: Any) -> Any:
+def floor_divide(x1: Any, x2: Any, floored: Any, xp: Namespace) -> Any:
     """``floored`` as the standard has it: with exactly one infinity, the plain quotient."""
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
     far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
     return xp.where(far, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
 
 
-def expm1(x: Any, xp: Any) -> Any:
+def expm1(x: Any, xp: Namespace) -> Any:
     """Complex expm1 as the standard has it at 0 and where x is not finite."""
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
 
-def tanh(x: Any, xp: Any) -> Any:
+def tanh(x: Any, xp: Namespace) -> Any:
     """Complex tanh as the standard has it: the sign of 0 at infinity."""
     re, im = xp.real(x), xp.imag(x)
     far = xp.isinf(re) & xp.isfinite(im)
@@ -40,8 +41,8 @@ def tanh(x: Any, xp: Any) -> Any:
     return xp.where(far, xp.astype(limit, x.dtype), xp.tanh(x))
 
 
-def cofactors(x: Any, xp: Any) -> Any:
-    """The derivative of the determinant, exact also where x is singular: of x = U S Vh it is
+def cofactors(x: Any, xp: Namespace) -> Any:
+    """Return the derivative of the determinant, exact also where x is singular: of x = U S Vh it is
     det(U) det(Vh) times the conjugate of U diag(products of the other values) Vh."""
     U, S, Vh = xp.linalg.svd(x)
     itself = xp.eye(S.shape[-1], dtype=xp.bool, device=x.device)
@@ -67,8 +68,8 @@ def check_take(x: Any, indices: Any, axis: int | None) -> None:
         raise TypeError("use x[mask] for a mask: the indices are booleans")
 
 
-def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
-    """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
+def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+    """Return a reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims or not shape:
         return g
     if type(axis) is int:
@@ -78,40 +79,40 @@ def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp:
     return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
 
 
-def sum_adjoint(x: Any, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Any) -> Any:
+def sum_adjoint(x: Any, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace) -> Any:
     """x repeated along the axes that a sum reduced, to the shape that it summed."""
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
     return xp.broadcast_to(x, into)
 
 
-def solve_again(x1: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
-    """The solution of x1 @ x = x2, or of x1^H @ x = x2."""
+def solve_again(x1: Any, x2: Any, adjoint: bool, xp: Namespace) -> Any:
+    """Return the solution of x1 @ x = x2, or of x1^H @ x = x2."""
     return xp.linalg.solve(conjugate_transpose(x1, xp) if adjoint else x1, x2)
 
 
-def conjugate_transpose(x: Any, xp: Any) -> Any:
+def conjugate_transpose(x: Any, xp: Namespace) -> Any:
     """x^H; of real matrices a view."""
     return xp.matrix_transpose(xp.conj(x) if x.dtype.kind == "c" else x)
 
 
-def matmul_adjoint(x1: Any, x2: Any, first: bool, second: bool, xp: Any) -> Any:
+def matmul_adjoint(x1: Any, x2: Any, first: bool, second: bool, xp: Namespace) -> Any:
     """x1 @ x2, or with x1^H, or with x2^H."""
     if first:
         x1 = conjugate_transpose(x1, xp)
     return x1 @ (conjugate_transpose(x2, xp) if second else x2)
 
 
-def inverse_again(x: Any, singular: Any, xp: Any) -> Any:
-    """The inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), says so."""
+def inverse_again(x: Any, singular: Any, xp: Namespace) -> Any:
+    """Return the inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), says so."""
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
 
 
 def power_derivative(
-    x1: Any, x2: Any, order1: int, order2: int, xp: Any, divisions: int = 0
+    x1: Any, x2: Any, order1: int, order2: int, xp: Namespace, divisions: int = 0
 ) -> Any:
-    """The derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
+    """Return the derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
 
     It is x1 ** (x2 - order1) times a polynomial of log(x1).  Where that power is 0, it outweighs the
     logarithm; where a coefficient is 0, the logarithm does not count, be it infinite or NaN.
@@ -133,7 +134,9 @@ def power_derivative(
     return xp.where(vanishes, 0.0, found)
 
 
-def late_power_derivative(found: Any, x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
+def late_power_derivative(
+    found: Any, x1: Any, x2: Any, order1: int, order2: int, xp: Namespace
+) -> Any:
     """Replace what is not finite in a result of ``power_derivative``.
 
     A power may overflow where its product with a small exponent does not: of x1 ** 1e-8 the second
@@ -143,8 +146,10 @@ def late_power_derivative(found: Any, x1: Any, x2: Any, order1: int, order2: int
     return xp.where(xp.isfinite(found) | ~xp.isfinite(late) | (x1 == 0), found, late)
 
 
-def of_logarithm(factor: Any, logarithm: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
-    """The polynomial of the logarithm in ``power_derivative``; factor : its first coefficient."""
+def of_logarithm(
+    factor: Any, logarithm: Any, x2: Any, order1: int, order2: int, xp: Namespace
+) -> Any:
+    """Return the polynomial of the logarithm in ``power_derivative``; factor : its first coefficient."""
     coefficients = falling_factorial(order1)
     for k in range(1, order2 + 1):
         degree = len(coefficients) - 1
@@ -156,7 +161,7 @@ def of_logarithm(factor: Any, logarithm: Any, x2: Any, order1: int, order2: int,
 
 
 def falling_factorial(order: int) -> list[int]:
-    """The coefficients of x (x - 1) ... (x - order + 1), the highest power first."""
+    """Return the coefficients of x (x - 1) ... (x - order + 1), the highest power first."""
     coefficients = [1]
     for root in range(order):
         pairs = zip([*coefficients, 0], [0, *coefficients], strict=True)
@@ -164,7 +169,7 @@ def falling_factorial(order: int) -> list[int]:
     return coefficients
 
 
-def polynomial(coefficients: list[int], x: Any, xp: Any) -> Any:
+def polynomial(coefficients: list[int], x: Any, xp: Namespace) -> Any:
     """The value of a polynomial, by Horner's rule; finite where x is infinite and it is constant."""
     value = xp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
@@ -172,8 +177,8 @@ def polynomial(coefficients: list[int], x: Any, xp: Any) -> Any:
     return value
 
 
-def sinc_derivative(x: Any, order: int, xp: Any) -> Any:
-    """The derivative of an order of sin(pi x) / (pi x): by its series near 0, else by recurrence.
+def sinc_derivative(x: Any, order: int, xp: Namespace) -> Any:
+    """Return the derivative of an order of sin(pi x) / (pi x): by its series near 0, else by recurrence.
 
     Of s(a) = sin(a) / a the n-th derivative obeys a s_n + n s_(n-1) = sin(a + n pi / 2).
     """
@@ -210,7 +215,7 @@ class Standard:
         return found
 
     def of_special(self) -> Special:
-        """The special functions on this data."""
+        """Return the special functions on this data."""
         return BorrowedSpecial(self)
 
     # --- what the standard leaves open or to complex data -------------------------------------------
@@ -244,13 +249,13 @@ class Standard:
 
     # --- beyond the standard ------------------------------------------------------------------------
     def like(self, x: Any, other: Any) -> Any:
-        """A Python scalar as 0-d data beside other data."""
+        """Return a Python scalar as 0-d data beside other data."""
         if hasattr(x, "dtype"):
             return x
         return self.full((), x, dtype=other.dtype, device=other.device)
 
     def fresh(self, x: Any) -> Any:
-        """A copy."""
+        """Return a copy."""
         return self.asarray(x, copy=True)
 
     stop_gradient = fresh
@@ -260,7 +265,7 @@ class Standard:
         return self.fresh(part) if part.shape == () else part  # one element: not a view
 
     def key(self, key: Any, x: Any) -> Any:
-        """An indexing key with its host arrays moved to where x lies."""
+        """Return an indexing key with its host arrays moved to where x lies."""
         if type(key) is tuple:
             return tuple([self.key(part, x) for part in key])
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key

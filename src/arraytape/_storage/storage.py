@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.array_types import Namespace
 from .._util.errors import see, short_repr, user_line
 
 COMPLEX = "complex floating"
@@ -47,7 +48,7 @@ class Storage:
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
+        """Return the raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
         if name in EVERYWHERE:
             return EVERYWHERE[name]
         found: Any = self.xp
@@ -56,15 +57,15 @@ class Storage:
         return found  # type: ignore[no-any-return]
 
     def beneath(self, data: Any) -> Storage:
-        """The storage of the data that this data is made of."""
+        """Return the storage of the data that this data is made of."""
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        """An elementwise function for data of this kind, from those by type of data."""
+        """Return an elementwise function for data of this kind, from those by type of data."""
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function on NumPy's data that is no op, for this storage to note by a name."""
+        """Return a function on NumPy's data that is no op, for this storage to note by a name."""
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
@@ -88,11 +89,11 @@ class Storage:
         return device
 
     def takes(self, device: Any) -> bool:
-        """Whether this is one of the storage's devices."""
+        """Return True if this is one of the storage's devices."""
         return any(isinstance(device, type(one)) and device == one for one in self.devices())
 
     def moved(self, data: Any, device: Any) -> Any:
-        """A copy of data on another of the storage's devices."""
+        """Return a copy of data on another of the storage's devices."""
         return data.to_device(self.on(device))
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
@@ -119,18 +120,18 @@ class Storage:
         return self.xp.from_dlpack(x, copy=copy)
 
     def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
-        """A dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
+        """Return a dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
     def copy(self, data: Any) -> Any:
-        """The same values in memory of their own; strides keep their order, so views stay views.
+        """Return the same values in memory of their own; strides keep their order, so views stay views.
 
         Data that cannot be written to is its own copy.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
     def contiguous(self, data: Any) -> Any:
-        """A copy in the order of C."""
+        """Return a copy in the order of C."""
         return self.copy(data)
 
     def order(self, data: Any) -> str:
@@ -142,7 +143,7 @@ class Storage:
         return data
 
     def arranged(self, data: Any, like: Any, rank: int) -> Any:
-        """A copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
+        """Return a copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
 
         On that depends which reshapes share memory, and so which writes are seen through them.
         """
@@ -157,7 +158,7 @@ class Storage:
 
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: Any) -> bool:
-        """Whether ``data[key] = value`` and ``data += value`` write to the memory of data.
+        """Return True if ``data[key] = value`` and ``data += value`` write to the memory of data.
 
         If not, there is no item assignment, ``data += value`` binds the name to new data, and all
         writes are ``put``.
@@ -185,14 +186,14 @@ class Storage:
         raise NotImplementedError
 
     def owns(self, data: Any) -> bool:
-        """Whether data is memory of its own, not a view, so that a sum may be formed in it."""
+        """Return True if data is memory of its own, not a view, so that a sum may be formed in it."""
         return not self.in_place(data)
 
     def writeable(self, data: Any) -> bool:
         return True
 
     def key(self, key: Any, data: Any) -> Any:
-        """An indexing key with its host arrays moved to where ``data`` lies."""
+        """Return an indexing key with its host arrays moved to where ``data`` lies."""
         return self.xp.key(key, data)
 
     # --- looks at values: what may cost a transfer ------------------------------------------------
@@ -205,7 +206,7 @@ class Storage:
         return None
 
     def has_nan(self, data: Any) -> bool:
-        """Whether any element is NaN: one look at floating-point data."""
+        """Return True if any element is NaN: one look at floating-point data."""
         return bool(self.host(self.xp.any(self.xp.isnan(data))))
 
 
@@ -240,7 +241,7 @@ def discover(kind: type | None = None, device: Any = None) -> None:
 
 
 def storage_for(kind: type) -> Storage | None:
-    """The storage of a type of data, if there is one."""
+    """Return the storage of a type of data, if there is one."""
     if issubclass(kind, np.generic):  # an element of NumPy's
         return STORAGES[np.ndarray]
     if kind not in STORAGES:
@@ -249,7 +250,7 @@ def storage_for(kind: type) -> Storage | None:
 
 
 def storage_of(data: Any) -> Storage:
-    """The storage for this raw data; TypeError when no storage holds its type."""
+    """Return the storage for this raw data; TypeError when no storage holds its type."""
     found = STORAGES.get(type(data)) or storage_for(type(data))
     if found is None:
         raise TypeError(
@@ -281,12 +282,12 @@ def storage_at(device: Any) -> Storage:
 
 
 def devices() -> tuple[Any, ...]:
-    """All devices of all storages that are known."""
+    """Return all devices of all storages that are known."""
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
 def moved_between(data: Any, /, device: Any) -> Any:
-    """A copy of raw data on any device, from any other."""
+    """Return a copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
     if source.beneath(data) is target:
         return source.moved(data, device)
@@ -301,7 +302,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def makes_a_view(key: Any) -> bool:
-    """Whether a raw key is made of integers, slices, Ellipsis and None, as those of NumPy's views."""
+    """Return True if a raw key is made of integers, slices, Ellipsis and None: NumPy gives a view."""
     return all(
         type(part) in BASIC or isinstance(part, np.integer)
         for part in (key if type(key) is tuple else (key,))
@@ -309,13 +310,13 @@ def makes_a_view(key: Any) -> bool:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
+    """Return True if the dtype of x (data, an Array or a scalar) is complex."""
     dtype = getattr(x, "dtype", None)
     return isinstance(x, complex) if dtype is None else dtype.kind == "c"
 
 
-def conjugate(x: Any, xp: Any) -> Any:
-    """The complex conjugate; a real array as it is."""
+def conjugate(x: Any, xp: Namespace) -> Any:
+    """Return the complex conjugate; a real array as it is."""
     return xp.conj(x) if is_complex(x) else x
 
 
@@ -324,7 +325,7 @@ KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 
 
 def is_known(dtype: Any) -> bool:
-    """Whether an Array can have a dtype: a number's or boolean's in the machine's byte order."""
+    """Return True if an Array can have a dtype: a number's or boolean's in the machine's byte order."""
     return dtype in KNOWN
 
 
@@ -361,10 +362,10 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes, in rising order
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Whether host data of another dtype may be cast to ``dtype``: its kind is no greater."""
+    """Return True if host data of another dtype may be cast to ``dtype``: its kind is no greater."""
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 
 def inexact(x: Any) -> bool:
-    """Whether values of x's dtype have gradients: real and complex floating point."""
+    """Return True if values of x's dtype have gradients: real and complex floating point."""
     return x.dtype.kind in "fc"

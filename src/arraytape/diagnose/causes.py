@@ -92,7 +92,7 @@ def never_watched(facts: Facts) -> str:
 
 
 def variable_not_followed(facts: Facts) -> str:
-    """A Variable that is not trainable, or of which the tape saw no read."""
+    """Return a Variable that is not trainable, or of which the tape saw no read."""
     x = facts.source
     if not isinstance(x, Variable) or follows(facts.recording, x):
         return ""
@@ -138,7 +138,7 @@ def known_to_the_tape(facts: Facts) -> str:
 
 
 def step_not_recorded(facts: Facts) -> str:
-    """The first step on the way that the tape does not have, where steps were noted."""
+    """Return the first step on the way that the tape does not have, where steps were noted."""
     step = facts.cut
     if step is None:
         return ""
@@ -199,7 +199,7 @@ def left_the_tape(facts: Facts) -> str:
 
 
 def without_hint(threads: list[str]) -> list[str]:
-    """The lines of uses in other threads."""
+    """Return the lines of uses in other threads."""
     return [line.partition(" (in another thread")[0] for line in threads]
 
 
@@ -228,7 +228,7 @@ def computed_beside(facts: Facts) -> str:
 
 
 def never_used(facts: Facts) -> str:
-    """No record takes the source."""
+    """Return no record takes the source."""
     if facts.users:
         return ""
     return f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
@@ -281,7 +281,7 @@ def by_assignment(facts: Facts) -> str:
 
 
 def few(names: list[str]) -> list[str]:
-    """Each name once, and of many the first and the last ones."""
+    """Return each name once, and of many the first and the last ones."""
     names = [*dict.fromkeys(names)]
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
 

@@ -90,7 +90,7 @@ def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lin
 
 
 def recording_of(tape: Any) -> Recording:
-    """The recording of a tape; TypeError for anything else."""
+    """Return the recording of a tape; TypeError for anything else."""
     if not isinstance(tape, GradientTape):
         raise TypeError(f"the tape must be a GradientTape, got {describe(tape)} [at {user_line()}]")
     return tape._recording
@@ -115,7 +115,7 @@ def verdict(facts: Facts, gradient: Any) -> str:
 
 
 def through(facts: Facts) -> str:
-    """The ops on the way, from the source to the target."""
+    """Return the ops on the way, from the source to the target."""
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
         return f"to the target {name_with_layout(facts.target)} as its own source"

@@ -43,7 +43,7 @@ class remembered(Generic[T]):
 
 
 def copy_of(recording: Recording) -> Recording:
-    """A recording with the same records, closed: what is asked of it leaves the tape as it is."""
+    """Return a recording with the same records, closed: what is asked of it leaves the tape as it is."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -54,7 +54,7 @@ def copy_of(recording: Recording) -> Recording:
 
 
 def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set[int]:
-    """These tids and those of all that was made of them."""
+    """Return these tids and those of all that was made of them."""
     found = set(tids)
     for record in records:
         outs, ins = record_ends(record)
@@ -64,7 +64,7 @@ def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set
 
 
 def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]:
-    """These tids and those of all that went into them."""
+    """Return these tids and those of all that went into them."""
     found = set(tids)
     for record in reversed(records):
         outs, ins = record_ends(record)
@@ -74,7 +74,7 @@ def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]
 
 
 def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
-    """The tids that a record, or a step, made, and those of which it made them."""
+    """Return the tids that a record, or a step, made, and those of which it made them."""
     if isinstance(record, Step):
         return record.outs, record.ins
     return results_of(record), inputs_of(record)
@@ -99,7 +99,7 @@ class Facts:
             self.request = self.asked()
 
     def asked(self) -> Differentiation | LookupError:
-        """The request for the gradient, or the error for an op without a rule."""
+        """Return the request for the gradient, or the error for an op without a rule."""
         try:
             return Differentiation(self.recording, [self.target], [self.source])
         except LookupError as error:
@@ -116,7 +116,7 @@ class Facts:
 
     # --- the gradient -------------------------------------------------------------------------------
     def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
-        """A backward pass, and the gradient that it found."""
+        """Return a backward pass, and the gradient that it found."""
         assert isinstance(self.request, Differentiation)
         with only_recorders():
             seed = one(self.target)
@@ -128,7 +128,7 @@ class Facts:
 
     @remembered
     def found_gradient(self) -> Any:
-        """The gradient, or the exception in its place."""
+        """Return the gradient, or the exception in its place."""
         if isinstance(self.request, LookupError):
             return self.request
         try:
@@ -142,19 +142,19 @@ class Facts:
     # --- target and source on the tape --------------------------------------------------------------
     @remembered
     def target_tid(self) -> int:
-        """The tid of the target, 0 for what the tape does not follow."""
+        """Return the tid of the target, 0 for what the tape does not follow."""
         with only_recorders():
             return self.recording.tid_of(self.target, current_value=True)
 
     @remembered
     def origin(self) -> int:
-        """The tid of the source."""
+        """Return the tid of the source."""
         with only_recorders():
             return self.recording.tid_of(self.source)
 
     @property
     def origins(self) -> list[int]:
-        """The tids of the source: of what was watched, and of the value that it held then."""
+        """Return the tids of the source: of what was watched, and of the value that it held then."""
         entry = self.recording.watched.get(id(self.source))
         tids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(tids)
@@ -165,17 +165,17 @@ class Facts:
 
     @remembered
     def reached_tids(self) -> set[int]:
-        """The tids of the source and of all that the tape knows to be made of it."""
+        """Return the tids of the source and of all that the tape knows to be made of it."""
         return descendants_of(self.recording.records, [self.origin] if self.origin else [])
 
     @remembered
     def backward(self) -> set[int]:
-        """The tids of the target and of all that the tape knows to have gone into it."""
+        """Return the tids of the target and of all that the tape knows to have gone into it."""
         return needed_by(self.recording.records, [self.target_tid] if self.target_tid else [])
 
     @remembered
     def after_target(self) -> set[int]:
-        """The tids of all that the tape knows to be made of the target, itself not among them."""
+        """Return the tids of all that the tape knows to be made of the target, itself not among them."""
         return descendants_of(self.recording.records, [self.target_tid]) - {self.target_tid}
 
     @remembered
@@ -191,12 +191,12 @@ class Facts:
 
     @remembered
     def connected(self) -> bool:
-        """Whether records lead from the source to the target."""
+        """Return True if records lead from the source to the target."""
         return self.origin != 0 and self.target_tid in self.reached_tids
 
     @remembered
     def users(self) -> list[Record]:
-        """The records that take the source, or what was made of it; exits are none."""
+        """Return the records that take the source, or what was made of it; exits are none."""
         records = self.recording.records
         used = [record for record in records if not self.reached_tids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
@@ -212,13 +212,13 @@ class Facts:
     # --- what was noted beside the tape -------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
-        """The tids of source and target, whether a tape follows them or not."""
+        """Return the tids of source and target, whether a tape follows them or not."""
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
 
     @remembered
     def noted_path(self) -> list[Step]:
-        """The noted steps on the paths from the source to the target."""
+        """Return the noted steps on the paths from the source to the target."""
         if self.lines is None:
             return []
         origins, start = self.noted_ids
@@ -228,7 +228,7 @@ class Facts:
 
     @remembered
     def cut(self) -> Step | None:
-        """The first step from the source to the target that the tape has no record of."""
+        """Return the first step from the source to the target that the tape has no record of."""
         reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):
@@ -237,13 +237,13 @@ class Facts:
 
     # --- words --------------------------------------------------------------------------------------
     def at(self, record: Record) -> str:
-        """A record as a sentence names it: the op, and its line where that is known."""
+        """Return a record as a sentence names it: the op, and its line where that is known."""
         line = self.made_at.get(results_of(record)[0])
         name = public_op_name(name_of(record))
         return f"{name} at {line}" if line else name
 
 
 def name_of(record: Record) -> str:
-    """The name of the op, or of the user's function, of a record."""
+    """Return the name of the op, or of the user's function, of a record."""
     users_call = hasattr(record[-1], "missing")
     return str(record[-1].name) if users_call else plan_of(record).name

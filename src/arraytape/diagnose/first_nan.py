@@ -39,7 +39,7 @@ FINE = "No NaN and no infinity: in what the tape kept, and in the backward pass.
 
 @entrance
 def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = None) -> str:
-    """The first op, forward or backward, that made a NaN or an infinity of finite values.
+    """Return the first op, forward or backward, that made a NaN or an infinity of finite values.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Forward:
     def nan_paragraph(
         self, record: Record, ys: list[Range], operands: list[Range], unknown: list[str]
     ) -> str:
-        """The paragraph about a record at which there first is what is not finite."""
+        """Return the paragraph about a record at which there first is what is not finite."""
         line = self.made_at.get(results_of(record)[0], "")
         where = public_op_name(name_of(record)) + (f" at {line}" if line else "")
         of = f", of {join_ranges(operands)}" if operands else ""
@@ -183,13 +183,13 @@ class Forward:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Whether an op may be called again for its value: it is no user's, and has no parameters."""
+    """Return True if an op may be called again for its value: it is no user's, and has no parameters."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 
 
 def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
-    """The data in a record that has a tid."""
+    """Yield the data in a record that has a tid."""
     plan = plan_of(record)
     for place, source, output in plan.lifts if isinstance(plan, Plan) else ():
         tid = record[source]

@@ -13,7 +13,7 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def folded(graph: Graph, fold: str) -> Graph:
-    """The graph with nodes folded as ``fold`` says; a note tells of what "auto" chose."""
+    """Return the graph with nodes folded as ``fold`` says; a note tells of what "auto" chose."""
     if fold not in WAYS:
         raise ValueError(
             f"fold must be one of {', '.join(WAYS)}, got {short_repr(fold)} [at {user_line()}]"
@@ -37,7 +37,7 @@ def folded(graph: Graph, fold: str) -> Graph:
 
 
 def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
-    """One node for each group; ``groups`` has the group of each node, numbered in order."""
+    """Return one node for each group; ``groups`` has the group of each node, numbered in order."""
     members: dict[int, list[int]] = {}
     for i, group in enumerate(groups):
         members.setdefault(group, []).append(i)
@@ -59,7 +59,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Several nodes as one.  layouts : of the results that others use."""
+    """Return several nodes as one.  layouts : of the results that others use."""
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
@@ -93,7 +93,7 @@ def chains(graph: Graph) -> Graph:
 
 
 def by_scope(graph: Graph) -> Graph:
-    """Each run of records of one Module or function as one node.
+    """Return each run of records of one Module or function as one node.
 
     A run, and not all records of the function: so the graph stays without cycles.
     """
@@ -113,7 +113,7 @@ def by_scope(graph: Graph) -> Graph:
 
 
 def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
-    """All nodes of one key as one: a loop becomes a cycle."""
+    """Return all nodes of one key as one: a loop becomes a cycle."""
     first: dict[str, int] = {}
     groups = [
         i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)

@@ -234,7 +234,7 @@ def saved_data(pack: Pack, unpack: Unpack) -> Saving:
 def save_on_disk(
     directory: str | os.PathLike[str] | None = None, smallest: int = 0
 ) -> tuple[Pack, Unpack]:
-    """Two functions for ``saved_data`` that keep arrays in files.
+    """Return two functions for ``saved_data`` that keep arrays in files.
 
         with saved_data(*save_on_disk()), GradientTape() as tape:
             ...
@@ -303,7 +303,7 @@ class OnDisk:
             np.save(file, data, allow_pickle=False)
 
     def read_array(self) -> Array:
-        """The array, on its device."""
+        """Return the array, on its device."""
         found: Array = namespace().asarray(
             np.load(self.path, allow_pickle=False), device=self.device
         )

@@ -79,7 +79,7 @@ def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -
 
 
 def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
-    """A box in the middle of its layer's band."""
+    """Return a box in the middle of its layer's band."""
     (top, tall), (width, height) = band, size
     return Box(centre - width / 2, top + (tall - height) / 2, width, height)
 
@@ -87,7 +87,7 @@ def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -
 def bends(
     chain: Sequence[int], centres: Sequence[float], bands: dict[int, tuple[float, float]]
 ) -> list[Point]:
-    """The points of a line where it enters and leaves the bands of the layers that it passes."""
+    """Return the points of a line where it enters and leaves the bands of the layers that it passes."""
     passed = [(centres[lane], *bands[lane]) for lane in chain[1:-1]]
     return [point for x, top, tall in passed for point in ((x, top), (x, top + tall))]
 
@@ -119,7 +119,7 @@ def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
 
 
 def layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The layer of each node: its longest path from a node without inputs.
+    """Return the layer of each node: its longest path from a node without inputs.
 
     A node without inputs then moves down to just above the first that uses it.
     """
@@ -316,7 +316,7 @@ def straightened(
 
 
 def gap(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
-    """The least distance of the centres of two neighbours of a row."""
+    """Return the least distance of the centres of two neighbours of a row."""
     between = ACROSS if a < nodes or b < nodes else LANE
     return (widths[a] + widths[b]) / 2 + between
 

@@ -128,7 +128,7 @@ def of_structural(
 
 
 def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
-    """A linear op without other inputs, tried on zeros."""
+    """Return a linear op without other inputs, tried on zeros."""
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)
     function = getattr(numpy_namespace, plan.name, None)

@@ -115,7 +115,7 @@ class Lines(Bystander, SeesAssignments, Mode):
 
 
 def arrays_in(value: Any) -> list[Array]:
-    """The Arrays in an operand or a result of an op; none where the op is about to refuse it."""
+    """Return the Arrays in an operand or a result of an op; none where the op is about to refuse it."""
     try:
         return [leaf for leaf in nest.leaves(value) if isinstance(leaf, Array)]
     except ValueError:  # a nesting that holds itself

@@ -59,7 +59,7 @@ class Node:
         return [line for line in said if line]
 
     def details(self) -> str:
-        """All that is known, for a tooltip."""
+        """Return all that is known, for a tooltip."""
         parts = [f"{self.named or self.kind}: {counts(self.ops) or self.title}", *self.layouts[:8]]
         parts.append(f"keeps {format_bytes(self.size)}" if self.size else "keeps no data")
         if self.place is not NOWHERE:
@@ -169,7 +169,7 @@ class Builder:
         return graph
 
     def shown_records(self) -> list[Record]:
-        """The records before a target, and those between a source and where a value left."""
+        """Return the records before a target, and those between a source and where a value left."""
         exits = [
             results_of(record)[0]
             for record in self.records
@@ -180,7 +180,7 @@ class Builder:
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
     def root_tids(self, shown: list[Record]) -> list[int]:
-        """The sources, and other watched values on which what is shown depends."""
+        """Return the sources, and other watched values on which what is shown depends."""
         used = {tid for record in shown for tid in inputs_of(record)}
         made = {tid for record in shown for tid in results_of(record)}
         leaves = [entry.source for entry in self.recording.watched.values()]
@@ -188,7 +188,7 @@ class Builder:
         return [tid for tid in dict.fromkeys([*self.sources, *others]) if tid not in made]
 
     def source_node(self, tid: int) -> Node:
-        """The node of a value that no record made."""
+        """Return the node of a value that no record made."""
         asked = tid in self.sources
         name = self.label_of(tid) or ("source" if asked else "watched")
         layouts = [layout_text(self.layouts.get(tid, UNKNOWN))]
@@ -204,7 +204,7 @@ class Builder:
         return ""
 
     def node(self, record: Record, size: int) -> Node:
-        """The node of one record.  size : the bytes that it keeps and none before it did."""
+        """Return the node of one record.  size : the bytes that it keeps and none before it did."""
         plan, results = plan_of(record), results_of(record)
         place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:
@@ -234,13 +234,13 @@ class Builder:
 
 
 def stranger(x: Array, name: str) -> Node:
-    """The node of a target that the tape does not follow."""
+    """Return the node of a target that the tape does not follow."""
     title = f"{name or 'target'} is not on this tape"
     return Node("missing", [], [layout_text(value_layout(x))], title=title)
 
 
 def is_light(plan: Plan | Structural) -> bool:
-    """Whether a record may stand in a chain of several in one box."""
+    """Return True if a record may stand in a chain of several in one box."""
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
@@ -291,7 +291,7 @@ def key_text(key: Any) -> str:
 
 
 def reaching(records: Iterable[Record], ends: Iterable[int]) -> set[int]:
-    """These ids, and those of the values of which they are made."""
+    """Return these ids, and those of the values of which they are made."""
     found = set(ends)
     for record in reversed(list(records)):
         if not found.isdisjoint(results_of(record)):

@@ -80,7 +80,7 @@ wheel: zoom, drag: move, double click: all, pointer on a box: details</header>
 
 
 def as_html(graph: Graph, title: str) -> str:
-    """A page by itself: the SVG, with zoom, and details where the pointer is."""
+    """Return a page by itself: the SVG, with zoom, and details where the pointer is."""
     return PAGE.format(
         title=escape(title),
         svg=as_svg(graph, title, top=44.0),
@@ -90,7 +90,7 @@ def as_html(graph: Graph, title: str) -> str:
 
 
 def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
-    """The picture.  top : room above it, for a title that stands elsewhere."""
+    """Return the picture.  top : room above it, for a title that stands elsewhere."""
     words = [[shorten_line(line) for line in node.words()] for node in graph.nodes]
     placed = lay_out_graph([box_size(lines) for lines in words], graph.edges)
     notes = [*([] if top else [f"{title}: {graph.records} records"]), *graph.notes]
@@ -126,7 +126,7 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
 
 
 def shorten_line(line: str) -> str:
-    """A line that is not too long for a box."""
+    """Return a line that is not too long for a box."""
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
@@ -159,7 +159,7 @@ def note_text(line: str, y: float) -> str:
 def edge(
     pair: tuple[int, int], points: Sequence[tuple[float, float]], kind: str, round_: bool
 ) -> str:
-    """A line through points: straight where it passes a layer, bent between layers."""
+    """Return a line through points: straight where it passes a layer, bent between layers."""
     (x, y), *rest = points
     d = [f"M{x:.1f} {y:.1f}"]
     for a, b in rest:
@@ -178,7 +178,7 @@ def edge(
 
 
 def colours_of(graph: Graph) -> dict[str, str]:
-    """A colour for each scope, if there are several of them, but no more than colours."""
+    """Return a colour for each scope, if there are several of them, but no more than colours."""
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)
     several = 1 < len(scopes) <= len(COLOURS) and not folded
@@ -193,7 +193,7 @@ def legend(scope: str, colour: str, y: float) -> str:
 
 
 def box(i: int, node: Node, lines: Sequence[str], at: Box, colour: str) -> str:
-    """A box with its lines, details for a tooltip, and a bar in the colour of its scope."""
+    """Return a box with its lines, details for a tooltip, and a bar in the colour of its scope."""
     bar = (
         f'<rect x="{at.x + 3.5:.1f}" y="{at.y + 6:.1f}" width="4" height="{at.height - 12:.1f}" rx="2" '
         f'fill="{colour}"/>'

@@ -42,13 +42,13 @@ class LookingPass(BackwardPass):
             self.deaths.append(Death(record, cancelled=before))
 
     def holds_something(self, tid: int) -> bool:
-        """Whether the cotangent of a value is there and not zero."""
+        """Return True if the cotangent of a value is there and not zero."""
         held = self.cotangents.get(tid)
         return held is not None and not is_zero(held)
 
 
 def is_zero(data: Any) -> bool:
-    """Whether all elements are zero; a record may keep a number in the place of data."""
+    """Return True if all elements are zero; a record may keep a number in the place of data."""
     return not values_on_host(data).any()
 
 
@@ -67,7 +67,7 @@ def why_zero(facts: Facts) -> str:
 
 
 def zero_reason(facts: Facts, death: Death) -> str:
-    """One place where a cotangent became zero, in words."""
+    """Return one place where a cotangent became zero, in words."""
     record, where = death.record, facts.at(death.record)
     if death.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"
@@ -83,7 +83,7 @@ def zero_reason(facts: Facts, death: Death) -> str:
 
 
 def zero_operand(record: Record) -> bool:
-    """Whether a product has an operand that is zero in every element."""
+    """Return True if a product has an operand that is zero in every element."""
     plan = plan_of(record)
     if not isinstance(plan, Plan) or public_op_name(plan.name) not in (
         "multiply",

@@ -41,7 +41,7 @@ R = TypeVar("R")
 def grad(
     f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
 ) -> Callable[P, Any]:
-    """The gradient of a scalar function, as a function of the same arguments.
+    """Return the gradient of a scalar function, as a function of the same arguments.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def value_and_grad(
 def value_and_grad(
     f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
 ) -> Callable[P, tuple[Any, Any]]:
-    """A scalar function's value together with its gradient.
+    """Return a scalar function's value together with its gradient.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def jacobian(
     chunk_size: int | None = None,
     verify: bool = False,
 ) -> Callable[P, Any]:
-    """The Jacobian of a function, as a function of the same arguments.
+    """Return the Jacobian of a function, as a function of the same arguments.
 
     f runs once.  Where its results have at least 1,000 elements, sixteen times as many as what is
     differentiated, and all is real, forward mode computes the columns; else reverse mode the rows.
@@ -246,7 +246,7 @@ def jacrev(
     chunk_size: int | None = None,
     verify: bool = False,
 ) -> Callable[P, Any]:
-    """The Jacobian of a function row by row, in reverse mode: for few results of many inputs.
+    """Return the Jacobian of a function row by row, in reverse mode: for few results of many inputs.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def hessian(
     chunk_size: int | None = None,
     verify: bool = False,
 ) -> Callable[P, Any]:
-    """The matrix of second derivatives of a scalar function: the Jacobian of its gradient.
+    """Return the matrix of second derivatives of a scalar function: the Jacobian of its gradient.
 
     Of a function with several results ``jacobian(jacobian(f))`` has a matrix for each.
 
@@ -409,7 +409,7 @@ def jacobian_of(
     chunk_size: int | None,
     verify: bool,
 ) -> Function:
-    """A function's Jacobian as a function.  forward : by which mode; None: by the shapes."""
+    """Return a function's Jacobian as a function.  forward : by which mode; None: by the shapes."""
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_chunk_size(caller, chunk_size)
 
@@ -440,7 +440,7 @@ def jacobian_of(
 
 
 def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
-    """For each result its Jacobian, in the mode that is asked for or fits the shapes."""
+    """Return for each result its Jacobian, in the mode that is asked for or fits the shapes."""
     if forward:
         return run.by_columns(chunk_size)
     if forward is None and run.prefers_forward():
@@ -452,7 +452,7 @@ def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | No
 
 
 def check_real(caller: str, arrays: list[Array]) -> None:
-    """TypeError where an argument is complex."""
+    """Raise TypeError where an argument is complex."""
     for x in arrays:
         if x.dtype.kind == "c":
             raise TypeError(

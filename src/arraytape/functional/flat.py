@@ -14,7 +14,7 @@ from .._util.errors import describe, user_line
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """All floating-point leaves of a nesting in one vector, and the function that puts them back.
+    """Return all floating-point leaves of a nesting in one vector, and the function that puts them back.
 
     ``jax.flatten_util.ravel_pytree`` of JAX.  Both ways are differentiable.
 
@@ -93,7 +93,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def check_leaf(leaf: Any, tree: Any) -> str:
-    """The kind of a leaf's dtype, "f" or "c"; TypeError for any other leaf."""
+    """Return the kind of a leaf's dtype, "f" or "c"; TypeError for any other leaf."""
     if isinstance(leaf, Array | np.ndarray | np.generic):
         kind = leaf.dtype.kind
     else:

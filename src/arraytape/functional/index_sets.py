@@ -90,14 +90,14 @@ class IndexSets:
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, tid: int) -> Sets:
-        """The sets of a value whose shape is known."""
+        """Return the sets of a value whose shape is known."""
         found = self.held[tid]
         if isinstance(found, Spread):
             raise Unknown
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """One set with all that these values depend on."""
+        """Return one set with all that these values depend on."""
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
@@ -118,7 +118,7 @@ class IndexSets:
         return Sets(shape, united([broadcast(part, shape) for part in parts]))
 
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
-        """The shapes of the operands, () for what a record has not kept."""
+        """Return the shapes of the operands, () for what a record has not kept."""
         return [
             self.sets(tid).shape if tid in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
@@ -127,7 +127,7 @@ class IndexSets:
         ]  # fmt: skip
 
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
-        """The union of all operands, along the axes that the parameter ``axis`` names."""
+        """Return the union of all operands, along the axes that the parameter ``axis`` names."""
         shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
             raise Unknown  # counted in each operand by itself
@@ -176,7 +176,7 @@ class IndexSets:
         return found
 
     def moving(self, plan: Plan, record: Record) -> Sets:
-        """An op that only moves elements: it is applied to their places."""
+        """Return an op that only moves elements: it is applied to their places."""
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
         shapes = (
@@ -253,7 +253,7 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """The sets of a root after a part of it was written to."""
+        """Return the sets of a root after a part of it was written to."""
         write = write_of(record)
         shape = tuple(write.root_shape)
         at = walked(shape, write.path)
@@ -286,7 +286,7 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
 
 
 def inputs_in_place(plan: Plan, record: Record) -> Any:
-    """The tids of all operands of an op, in their order; 0 for what has none."""
+    """Return the tids of all operands of an op, in their order; 0 for what has none."""
     return record[2 : 2 + len(plan.op.inputs)]
 
 
@@ -302,7 +302,7 @@ def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
 
 
 def parameter(plan: Plan, record: Record, name: str) -> Any:
-    """A parameter of an op, where its records have it."""
+    """Return a parameter of an op, where its records have it."""
     if not plan.keeps_value(name):
         raise Unknown
     return plan.kept_value(record, name)
@@ -319,7 +319,7 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
 
 # --- sparse matrices of sets --------------------------------------------------------------------------
 def csr(matrix: Any, shape: Size | None = None) -> Any:
-    """A matrix as CSR with an entry of 1 wherever it is not 0."""
+    """Return a matrix as CSR with an entry of 1 wherever it is not 0."""
     from scipy import sparse
 
     if shape is not None:
@@ -337,7 +337,7 @@ def diagonal(values: Any) -> Any:
 
 
 def united(parts: Sequence[Any]) -> Any:
-    """The unions of sets, row by row."""
+    """Return the unions of sets, row by row."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -345,7 +345,7 @@ def united(parts: Sequence[Any]) -> Any:
 
 
 def added_up(rows: Any, to: Any, size: int) -> Any:
-    """The unions of the rows that go to the same place."""
+    """Return the unions of the rows that go to the same place."""
     from scipy import sparse
 
     here = np.arange(rows.shape[0])
@@ -361,12 +361,12 @@ def stacked(parts: Sequence[Any], first: Any) -> Any:
 
 
 def broadcast(value: Sets, shape: Size) -> Any:
-    """The rows of a value that was broadcast."""
+    """Return the rows of a value that was broadcast."""
     return value.rows if value.shape == shape else value.rows[places(value.shape, shape)]
 
 
 def along(value: Sets, axes: tuple[int, ...]) -> Sets:
-    """The unions along axes, which stay with length 1."""
+    """Return the unions along axes, which stay with length 1."""
     shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
     return Sets(shape, added_up(value.rows, places(shape, value.shape), math.prod(shape)))
 
@@ -412,13 +412,13 @@ def many_products(first: Any, second: Any) -> Sets:
 
 # --- places -------------------------------------------------------------------------------------------
 def places(shape: Size, wider: Size) -> Any:
-    """For each element of the wider shape the place of the one that broadcasting puts there."""
+    """Return for each element of the wider shape the place of the one that broadcasting puts there."""
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(numbers, wider).reshape(-1)
 
 
 def walked(shape: Size, path: Path) -> Any:
-    """The places in a root of the elements of a view."""
+    """Return the places in a root of the elements of a view."""
     if any(kind is PICK for kind, _ in path):
         raise Unknown
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
@@ -440,7 +440,7 @@ def host(data: Any) -> Any:
 
 
 def host_key(key: Any) -> Any:
-    """A key with its arrays on the host."""
+    """Return a key with its arrays on the host."""
     if isinstance(key, tuple):
         return tuple(host_key(part) for part in key)
     return host(key) if type(key) in STORAGES else key

@@ -67,7 +67,7 @@ class Inputs:
         return nest.pack_nesting(found, [given_out(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
-        """A result of the function: NumPy's where every leaf of ``chosen`` was."""
+        """Return a result of the function: NumPy's where every leaf of ``chosen`` was."""
         if self.kinds is None:
             return y
         pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
@@ -75,7 +75,7 @@ class Inputs:
 
 
 def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
-    """The positions to differentiate, counted from 0; TypeError or ValueError for others."""
+    """Return the positions to differentiate, counted from 0; TypeError or ValueError for others."""
     if not isinstance(argnums, int | Sequence):
         raise TypeError(
             f"{caller}: argnums must be an int or a sequence of ints, got {describe(argnums)} "
@@ -102,7 +102,7 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
 
 
 def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], list[int]]:
-    """The leaves of an argument as Arrays of their own, and what each was given as.
+    """Return the leaves of an argument as Arrays of their own, and what each was given as.
 
     holes : whether None may stand beside Arrays, which then stays.
     """
@@ -167,7 +167,7 @@ def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 # --- on the way out -----------------------------------------------------------------------------------
 def given_out(x: Any, kind: int) -> Any:
-    """A derivative in the kind of its argument: of a number without axes a NumPy scalar."""
+    """Return a derivative in the kind of its argument: of a number without axes a NumPy scalar."""
     data = None if kind == IS_ARRAY else numpy_data(x)
     if data is None:
         return x
@@ -209,7 +209,7 @@ def with_doubts(tape: GradientTape) -> GradientTape:
 
 
 def check_function(caller: str, f: Any, **flags: Any) -> None:
-    """TypeError for what cannot be called, and for flags that are no truth values."""
+    """Raise TypeError for what cannot be called, and for flags that are no truth values."""
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool):
             raise TypeError(
@@ -220,7 +220,7 @@ def check_function(caller: str, f: Any, **flags: Any) -> None:
 
 
 def check_chunk_size(caller: str, chunk_size: Any) -> None:
-    """TypeError or ValueError for what is no positive integer or None."""
+    """Raise TypeError or ValueError for what is no positive integer or None."""
     if chunk_size is None:
         return
     if not isinstance(chunk_size, int | np.integer) or isinstance(chunk_size, bool):
@@ -235,7 +235,7 @@ def check_chunk_size(caller: str, chunk_size: Any) -> None:
 
 
 def check_sequences(caller: str, **given: Any) -> None:
-    """TypeError unless each is a tuple or a list."""
+    """Raise TypeError unless each is a tuple or a list."""
     for name, value in given.items():
         if not isinstance(value, list | tuple):
             raise TypeError(
@@ -255,7 +255,7 @@ def with_aux(caller: str, y: Any) -> tuple[Any, Any]:
 
 
 def without_aux(f: Function, has_aux: bool) -> Function:
-    """The function that gives the result alone."""
+    """Return the function that gives the result alone."""
     if not has_aux:
         return f
     return functools.wraps(f)(lambda *args, **keywords: f(*args, **keywords)[0])

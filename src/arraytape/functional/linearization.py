@@ -70,12 +70,12 @@ class Linearization:
 
     # --- one direction ----------------------------------------------------------------------------
     def pull(self, cotangent: Any) -> Any:
-        """The gradients of a cotangent of the value, in the nesting of what is differentiated."""
+        """Return the gradients of a cotangent of the value, in the nesting of what is differentiated."""
         y = nest.pack_nesting(self.value, self.results)
         return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)
 
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
-        """The gradients of sums of elements of the results: cotangents of 0 leave an element out.
+        """Return the gradients of sums of elements of the results: cotangents of 0 leave an element out.
 
         For ``pull`` a 0 is a weight, and 0 times infinity NaN.
         """
@@ -85,7 +85,7 @@ class Linearization:
             return request.answers(request.run_pass(cotangents, picks=True), zero=True)
 
     def push(self, tangents: Tangents) -> list[Array]:
-        """The derivative of each result along tangents of the inputs."""
+        """Return the derivative of each result along tangents of the inputs."""
         found = self.pushed_tangents(tangents)
         self.report_exits(tangents, found)
         return [
@@ -108,7 +108,7 @@ class Linearization:
             return [forward.tangent_of_target(y) for y in self.results]
 
     def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
-        """LostGradientError where a derivative lacks what left the tape."""
+        """Raise LostGradientError where a derivative lacks what left the tape."""
         recording = self.recording
         mode = mode_of(recording.exits)
         if recording.journal is None or mode == "ignore":
@@ -125,7 +125,7 @@ class Linearization:
 
     # --- all directions ---------------------------------------------------------------------------
     def prefers_forward(self) -> bool:
-        """Whether results are many, and many times what the inputs are, and all of them are real."""
+        """Return True if all are real and the results have many times as many elements as the inputs."""
         results = elements(self.results)
         if results < MANY or results < TALL * elements(self.arrays):
             return False
@@ -133,11 +133,11 @@ class Linearization:
         return real and self.batches()
 
     def batches(self) -> bool:
-        """Whether its records take many tangents at once: a user's rule or hook is not trusted to."""
+        """Return True if all records take many tangents at once; users' rules and hooks may not."""
         return not self.recording.hooks and largest_of(self.recording.records) is not None
 
     def largest_followed(self) -> int:
-        """The most elements of a followed value, of those that are known here.
+        """Return the most elements of a followed value, of those that are known here.
 
         Of ops with a joint rule also of others: it may give cotangents for all inputs.
         """
@@ -178,7 +178,7 @@ class Linearization:
         ]
 
     def columns_of(self, at: int, chunk_size: int | None) -> list[Array]:
-        """For each result its Jacobian with respect to one input."""
+        """Return for each result its Jacobian with respect to one input."""
         xp: Any = namespace()
         x = self.arrays[at]
         shapes = [tuple(y.shape) + tuple(x.shape) for y in self.results]
@@ -210,7 +210,7 @@ class Linearization:
         return [xp.stack(parts) for parts in zip(*single, strict=True)]
 
     def many(self, at: int, start: int, stop: int) -> list[Array]:
-        """The derivatives along some unit vectors of one input, in one pass."""
+        """Return the derivatives along some unit vectors of one input, in one pass."""
         axis_id = new_axis_id()
         with active(axis_id):
             found = self.push(
@@ -226,7 +226,7 @@ class Linearization:
 
 
 def concerns(forward: ForwardPass, record: Record) -> bool:
-    """Whether a tangent, or what became of one at an op without a rule, goes into a record."""
+    """Return True if a tangent, or what became of one at an op without a rule, goes into a record."""
     tangents, missing = forward.tangents, forward.missing
     return any(tid in tangents or tid in missing for tid in inputs_of(record))
 

@@ -36,7 +36,7 @@ def jvp(
     *,
     verify: bool = False,
 ) -> tuple[Any, ...]:
-    """A function's value and its derivative along tangents, by forward mode.
+    """Return a function's value and its derivative along tangents, by forward mode.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def jvp(
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False) -> tuple[Any, ...]:
-    """A function's value, and the function that pulls a cotangent of it back to the primals.
+    """Return a function's value, and the function that pulls a cotangent of it back to the primals.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
 def linearize(
     f: Function, *primals: Any, has_aux: bool = False, verify: bool = False
 ) -> tuple[Any, ...]:
-    """A function's value, and the function that pushes tangents of the primals forward.
+    """Return a function's value, and the function that pushes tangents of the primals forward.
 
     f runs once, here, however often the second is called; the records of that run are kept for it.
 
@@ -225,7 +225,7 @@ def linearize(
 def hvp(
     f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, verify: bool = False
 ) -> tuple[Any, ...]:
-    """The product of a scalar function's Hessian with a vector, by forward over reverse mode.
+    """Return the product of a scalar function's Hessian with a vector, by forward over reverse mode.
 
     It costs a few times what f costs, whatever the size of its arguments.
 
@@ -276,7 +276,7 @@ def hvp(
 def vhp(
     f: Function, primals: Sequence[Any], cotangents: Sequence[Any], *, verify: bool = False
 ) -> tuple[Any, ...]:
-    """The product of a vector with a scalar function's Hessian, by reverse over reverse mode.
+    """Return the product of a vector with a scalar function's Hessian, by reverse over reverse mode.
 
     The Hessian is symmetric, so these are the numbers of ``hvp``, which is mostly the faster of the two;
     this one needs no rule to have a transpose.
@@ -326,7 +326,7 @@ def vhp(
 def gauss_newton_product(
     f: Function, loss: Function | None, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """The product of a vector with the Gauss-Newton matrix of ``loss(f(...))``: J^T H J.
+    """Return the product of a vector with the Gauss-Newton matrix of ``loss(f(...))``: J^T H J.
 
     J is the Jacobian of f, and H the Hessian of the loss by what f gives.  Where the loss is convex the
     matrix has no negative eigenvalue; it is the Hessian where f is linear, or where the loss is least
@@ -390,7 +390,7 @@ def gauss_newton_product(
 
 
 def curvature(loss: Function, y: Any, direction: Any) -> list[Array]:
-    """The Hessian of a loss by what a model gives, times a direction."""
+    """Return the Hessian of a loss by what a model gives, times a direction."""
     return nest.leaves(hvp(loss, (y,), (direction,))[0])
 
 

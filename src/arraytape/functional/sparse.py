@@ -39,7 +39,7 @@ MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself amon
 def sparse_jacobian(
     f: Function, structure: Any = None, argnums: int = 0, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """The Jacobian of a function as a sparse matrix, from few products with it.
+    """Return the Jacobian of a function as a sparse matrix, from few products with it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def sparse_jacobian(
 def sparse_hessian(
     f: Function, structure: Any = None, argnums: int = 0, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """The Hessian of a scalar function as a sparse matrix: the sparse Jacobian of its gradient.
+    """Return the Hessian of a scalar function as a sparse matrix: the sparse Jacobian of its gradient.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def stacked_rows(parts: list[Any]) -> Any:
 
 
 def rows_of(sets: IndexSets, tid: int, size: int) -> Any:
-    """The index sets of a result, one row for each element."""
+    """Return the index sets of a result, one row for each element."""
     found = sets.held.get(tid)
     if found is None:
         return sets.none(size)
@@ -274,7 +274,7 @@ def rows_of(sets: IndexSets, tid: int, size: int) -> Any:
 def compressed(
     caller: str, run: Linearization, colouring: Colouring, chunk_size: int | None
 ) -> tuple[Any, tuple[int, int] | None]:
-    """The matrix from one product for each colour, and an entry that the structure lacks."""
+    """Return the matrix from one product for each colour, and an entry that the structure lacks."""
     from scipy import sparse
 
     pattern, colours, number, by_rows = colouring
@@ -331,7 +331,7 @@ def entry_outside(
 
 
 def lines_at(caller: str, run: Linearization, places: Any, count: int, by_rows: bool) -> Any:
-    """Some of the rows of the matrix, or of its columns: of ``count``."""
+    """Return some of the rows of the matrix, or of its columns: of ``count``."""
     units = np.zeros((len(places), count))
     units[np.arange(len(places)), places] = 1.0
     return products_with(caller, run, units, by_rows, None)
@@ -340,7 +340,7 @@ def lines_at(caller: str, run: Linearization, places: Any, count: int, by_rows: 
 def products_with(
     caller: str, run: Linearization, directions: Any, by_rows: bool, chunk_size: int | None
 ) -> Any:
-    """The matrix, or its transpose where ``by_rows``, times each direction: NumPy's data."""
+    """Return the matrix, or its transpose where ``by_rows``, times each direction: NumPy's data."""
     step = chunk_size or rows_at_once(run.largest_followed())
     pieces = [directions[i : i + step] for i in range(0, len(directions), step)]
     if run.batches():
@@ -353,7 +353,7 @@ def products_with(
 
 
 def many(caller: str, run: Linearization, directions: Any, by_rows: bool) -> Any:
-    """Several products in one pass."""
+    """Return several products in one pass."""
     axis_id = new_axis_id()
     with active(axis_id):
         found = product(run, directions, by_rows, axis_id)
@@ -364,7 +364,7 @@ def many(caller: str, run: Linearization, directions: Any, by_rows: bool) -> Any
 def product(
     run: Linearization, direction: Any, by_rows: bool, axis_id: int | None = None
 ) -> list[Array]:
-    """One product, or one for each example of a hidden axis."""
+    """Return one product, or one for each example of a hidden axis."""
     moved = run.results if by_rows else run.arrays
     ends = np.cumsum([part.size for part in moved])[:-1]
     parts = [
@@ -402,7 +402,7 @@ def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
 
 # --- checks -------------------------------------------------------------------------------------------
 def needs_scipy(caller: str) -> None:
-    """ImportError that says what to install."""
+    """Raise ImportError that says what to install."""
     try:
         import scipy.sparse  # noqa: F401
     except ImportError as error:
@@ -410,7 +410,7 @@ def needs_scipy(caller: str) -> None:
 
 
 def pattern_of(caller: str, structure: Any) -> Any:
-    """A structure that was given, with an entry of 1 wherever it is not 0."""
+    """Return a structure that was given, with an entry of 1 wherever it is not 0."""
     try:
         found = csr(structure)
     except Exception as error:
@@ -427,7 +427,7 @@ def pattern_of(caller: str, structure: Any) -> Any:
 
 
 def check_results(caller: str, results: list[Array]) -> None:
-    """TypeError unless what a function gave are real floating-point Arrays."""
+    """Raise TypeError unless what a function gave are real floating-point Arrays."""
     for y in results:
         if y.dtype.kind != "f":
             raise TypeError(
@@ -437,7 +437,7 @@ def check_results(caller: str, results: list[Array]) -> None:
 
 
 def one_array(caller: str, inputs: Inputs) -> Array:
-    """The argument; TypeError where it is a nesting."""
+    """Return the argument; TypeError where it is a nesting."""
     if not isinstance(inputs.chosen, Array):
         raise TypeError(
             f"{caller}: takes one array, got a nesting: arraytape.functional.ravel makes one of it "

@@ -20,7 +20,7 @@ STEPS = (1.0, 0.5)  # of the differences, in units of the third root of the roun
 
 
 def direction(arrays: Sequence[Array]) -> list[Array]:
-    """A direction in which no component is small: the same for arrays of the same shapes."""
+    """Return a direction in which no component is small: the same for arrays of the same shapes."""
     generator = np.random.default_rng(20)
     found = []
     for x in arrays:
@@ -37,7 +37,7 @@ def verified(
     tangents: Sequence[Array],
     slope: Any,
 ) -> None:
-    """LostGradientError when differences of f agree with each other and not with ``slope``.
+    """Raise LostGradientError when differences of f agree with each other and not with ``slope``.
 
     f : takes the arrays and gives a nesting of Arrays.  slope : its derivative along the tangents, in
     that nesting.  Nothing is concluded where the differences do not settle: at a kink, in noise.
@@ -102,7 +102,7 @@ class Again:
 
 
 def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """The real inner product of two lists of Arrays."""
+    """Return the real inner product of two lists of Arrays."""
     xp: Any = namespace()
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
@@ -123,7 +123,7 @@ def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
 
 
 def xp_like(value: Any, like: Array) -> Array:
-    """A value as an Array in the dtype and place of another."""
+    """Return a value as an Array in the dtype and place of another."""
     xp: Any = namespace()
     found: Array = xp.asarray(value, dtype=like.dtype, device=like.device)
     return found
@@ -150,7 +150,7 @@ def differences(
 
 
 def host_leaves(structure: Any) -> list[Any]:
-    """The leaves of a nesting of Arrays as NumPy arrays, which no tape hears of."""
+    """Return the leaves of a nesting of Arrays as NumPy arrays, which no tape hears of."""
     return [host(leaf) for leaf in nest.leaves(structure)]
 
 
@@ -160,11 +160,11 @@ def host(x: Array) -> Any:
 
 
 def largest(x: Any) -> float:
-    """The largest absolute value; 0 of nothing."""
+    """Return the largest absolute value; 0 of nothing."""
     return float(np.max(np.abs(x), initial=0.0))
 
 
 def brief(x: Any) -> str:
-    """A value in few words."""
+    """Return a value in few words."""
     flat = np.ravel(x)
     return f"{flat[0]:.6g}" if flat.size == 1 else np.array2string(flat[:4], precision=5)

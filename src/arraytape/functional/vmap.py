@@ -138,12 +138,12 @@ def vmap(
 
 
 def as_mapped(x: Any, axis: int | None) -> Any:
-    """An argument of which examples are to be taken: a NumPy array as an Array."""
+    """Return an argument of which examples are to be taken: a NumPy array as an Array."""
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
 
 def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
-    """Some of the examples."""
+    """Return some of the examples."""
     return [
         x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
         for x, axis in zip(given, axes, strict=True)
@@ -180,7 +180,7 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
 
 
 def length_of(given: list[Any], axes: list[Any]) -> int:
-    """The common length of the mapped axes; errors that say which argument does not fit."""
+    """Return the common length of the mapped axes; errors that say which argument does not fit."""
     lengths = {}
     for i, (x, axis) in enumerate(zip(given, axes, strict=True)):
         if axis is None:
@@ -206,7 +206,7 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 
 
 def enter(x: Any, axis: int | None, axis_id: int) -> Any:
-    """An argument as ``f`` sees it, under a handle of its own.
+    """Return an argument as ``f`` sees it, under a handle of its own.
 
     Memory is shared until a write where each example lies in it as its copy would: on the layout depends
     which reshapes are views, and so which writes are seen through them.
@@ -223,7 +223,7 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
 
 
 def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
-    """A result with the mapped axis in its place; with None as it is."""
+    """Return a result with the mapped axis in its place; with None as it is."""
     if not isinstance(y, Array):
         raise TypeError(
             f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"

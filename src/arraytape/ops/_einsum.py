@@ -30,7 +30,7 @@ def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) -> Array:
-    """The sum of products that the subscripts say, in the order that ``optimize`` says."""
+    """Return the sum of products that the subscripts say, in the order that ``optimize`` says."""
     inputs, output = spelled_out(subscripts, arrays)
     same = in_one_dtype(arrays)
     terms = [diagonals(x, letters) for x, letters in zip(same, inputs, strict=True)]
@@ -92,13 +92,13 @@ def einsum_layout(
 
 
 def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
-    """Whether axes lie in memory in the order of these steps; of a step of 0 it does not matter."""
+    """Return True if axes lie in memory in the order of these steps, those of 0 aside."""
     ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
     return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
 
 
 def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
-    """The letters of each operand's axes and of the result's, without an ellipsis."""
+    """Return the letters of each operand's axes and of the result's, without an ellipsis."""
     if not isinstance(subscripts, str) or not arrays:
         raise TypeError(
             f"einsum: needs subscripts such as 'ij,jk->ik' and operands, got {describe(subscripts)} "
@@ -134,7 +134,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
 
 
 def diagonals(x: Array, letters: str) -> Term:
-    """A view of an operand in which each letter comes once."""
+    """Return a view of an operand in which each letter comes once."""
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
             i = letters.index(c)
@@ -151,7 +151,7 @@ def diagonals(x: Array, letters: str) -> Term:
 
 
 def dropped(term: Term, lengths: dict[str, int]) -> Term:
-    """A term without axes of length 1 that meet longer ones, or that are alone."""
+    """Return a term without axes of length 1 that meet longer ones, or that are alone."""
     x, letters = term
     kept = [c for c, n in zip(letters, x.shape, strict=True) if n != 1 or c not in lengths]
     kept = [c for c in kept if c in lengths]
@@ -171,7 +171,7 @@ def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tu
 
 
 def sum_lone_axes(term: Term, kept: set[str]) -> Term:
-    """A term without the axes that no other term has."""
+    """Return a term without the axes that no other term has."""
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
     if not alone:

@@ -20,6 +20,7 @@ from typing import Any
 
 from .._storage.factors import remembered
 from .._storage.storage import conjugate, is_complex
+from .._util.array_types import Namespace
 from ._factorisations import (
     NAN,
     adjoint,
@@ -48,13 +49,13 @@ def below(size: Any, bound: Any) -> Any:
     return (size < bound) | (size == 0)
 
 
-def rounding(values: Any, xp: Any) -> Any:
-    """The rounding errors of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
+def rounding(values: Any, xp: Namespace) -> Any:
+    """Return the rounding errors of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
     return largest_abs(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
 
 
-def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
-    """The pairs of coinciding values among whose vectors a function may depend on the choice.
+def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Namespace) -> Any:
+    """Return the pairs of coinciding values among whose vectors a function may depend on the choice.
 
     within: what the function's cotangent says along the vectors themselves; turn: its slope for a
     rotation of each pair; same: which values coincide.  A function of the space that the vectors
@@ -66,14 +67,16 @@ def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
     return same & ~on_diagonal(turn, xp) & (~below(xp.abs(turn), small) | uneven)
 
 
-def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
+def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Namespace) -> Any:
     """x / gap; where values coincide 0, and where there is doubt NaN, as is its slope: forward mode
     is this map's transpose."""
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
-def of_function(turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: Any, xp: Any) -> Any:
+def of_function(
+    turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: Any, xp: Namespace
+) -> Any:
     """Return turn, with more digits for a function of a matrix, and where its quotient is known.
 
     A function V f(D) V^H has P_ij = M_ij f_j and a cotangent M_ii f'_i / 2 of each value, so that
@@ -101,13 +104,13 @@ def of_function(turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: An
     return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
 
 
-def idle_values(values: Any, xp: Any) -> Any:
+def idle_values(values: Any, xp: Namespace) -> Any:
     """Return True for pairs of values neither of which has a cotangent."""
     idle = values == 0
     return idle[..., None, :] & idle[..., :, None]
 
 
-def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Any) -> Any:
+def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Namespace) -> Any:
     """The values of which a function has no use, as (..., 1, k): they have no share in a quotient.
 
     Their vectors' cotangents are 0, and either the values are never read, or no vector of theirs is:
@@ -128,13 +131,15 @@ def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Any) -> Any:
     return found
 
 
-def none_of(values: Any, xp: Any) -> Any:
-    """No value is known to be unused."""
+def none_of(values: Any, xp: Namespace) -> Any:
+    """Return no value is known to be unused."""
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
 # --- singular values ----------------------------------------------------------------------------
-def svd_vjp(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Any) -> Any:
+def svd_vjp(
+    g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Namespace
+) -> Any:
     """U @ (diag(gS) + H) @ Vh goes back, for gradients gU, gS and gVh, with P = U^H @ gU,
     Q = Vh @ gVh^H and H made of quotients of their skew parts by S_j - S_i and S_j + S_i; and what
     moves the vectors out of the space that they span.
@@ -171,7 +176,7 @@ def svd_vjp(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, x
 
 
 def within_spaces(
-    gU: Any, gS: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Any
+    gU: Any, gS: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Namespace
 ) -> Any:
     """What turns the vectors among themselves.
 
@@ -209,7 +214,7 @@ def within_spaces(
     return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
 
 
-def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
+def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Namespace) -> Any:
     """What moves the vectors out of the space that they span, where it is not the whole one.
 
     Vectors of a value that is zero to rounding move without bound, unless the function scales
@@ -223,14 +228,14 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
     return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
 
 
-def svdvals_vjp(g: Any, x: Any, xp: Any) -> Any:
+def svdvals_vjp(g: Any, x: Any, xp: Namespace) -> Any:
     """``U @ diag(g) @ Vh``"""
     U, S, Vh = remembered("svd", x) or xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
+def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namespace) -> Any:
     """V @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
     where H is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
@@ -267,14 +272,14 @@ def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) 
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
 
 
-def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
+def eigvalsh(g: Any, x: Any, xp: Namespace) -> Any:
     """``V @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 
 
 # --- eigenvalues of any square matrices ---------------------------------------------------------
-def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
+def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namespace) -> Any:
     """V^-H @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
     where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
@@ -314,7 +319,7 @@ def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -
     return (xp.solve_again(eigenvectors, inner @ back, adjoint=True),)
 
 
-def eigvals(g: Any, x: Any, xp: Any) -> Any:
+def eigvals(g: Any, x: Any, xp: Namespace) -> Any:
     """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eig(x)
     inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)
@@ -322,6 +327,6 @@ def eigvals(g: Any, x: Any, xp: Any) -> Any:
 
 
 def beside_values(g: Any, values: Any) -> Any:
-    """The cotangent of values, which may be a function of them, as one: for second derivatives,
+    """Return the cotangent of values, which may be a function of them, as one: for second derivatives,
     where the rules above must know that the values take part."""
     return g * (1.0 + 0.0 * values)

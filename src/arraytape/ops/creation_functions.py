@@ -105,7 +105,7 @@ def asarray(
 
 
 def truth(name: str, copy: Any) -> bool:
-    """Whether ``copy=`` is true: NumPy takes any value that has a truth."""
+    """Return True if ``copy=`` is true: NumPy takes any value that has a truth."""
     try:
         return bool(copy)
     except Exception as error:
@@ -135,7 +135,7 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
 
 
 def copied(x: Array) -> Array:
-    """A recorded copy in memory of its own, in the memory layout of x."""
+    """Return a recorded copy in memory of its own, in the memory layout of x."""
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
@@ -155,7 +155,7 @@ PARAMETERS = {
 
 
 def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
-    """A new Array from the storage's creation function of this name."""
+    """Return a new Array from the storage's creation function of this name."""
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
@@ -224,7 +224,7 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
 
 
 def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
-    """A new Array that takes from x what is not given."""
+    """Return a new Array that takes from x what is not given."""
     dtype = x.dtype if dtype is None else dtype
     new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
     return lay_out_like(new, x)
@@ -416,7 +416,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 
 def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[Array]:
-    """The views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
+    """Return the views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {short_repr(indexing)} [at {user_line()}]"
@@ -470,7 +470,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 def dlpack_storage(x: Any) -> Storage:
-    """The storage that shares memory with another library's data, by where that lies."""
+    """Return the storage that shares memory with another library's data, by where that lies."""
     home = STORAGES.get(type(x))
     if home is not None:
         return home

@@ -105,7 +105,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 def no_dtype(op: str, dtype: Any) -> TypeError:
-    """The error for a dtype that no Array can have."""
+    """Return the error for a dtype that no Array can have."""
     return TypeError(
         f"{op}: no Array can have dtype {short_repr(dtype)} [at {user_line()}]; give one of numbers or "
         "booleans, in the machine's byte order"
@@ -153,7 +153,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 @entrance
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype of an op's result on these arguments.
+    """Return the dtype of an op's result on these arguments.
 
     Parameters
     ----------

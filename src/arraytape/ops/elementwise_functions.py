@@ -25,6 +25,7 @@ from .._define.words import (
 )
 from .._record.op_facts import hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
+from .._util.array_types import Namespace
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
@@ -33,7 +34,7 @@ LOG2 = 0.6931471805599453
 
 
 # --- smooth ---------------------------------------------------------------------------------
-def _half_circle(x: Any, xp: Any) -> Any:
+def _half_circle(x: Any, xp: Namespace) -> Any:
     """``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
 
     There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
@@ -41,33 +42,33 @@ def _half_circle(x: Any, xp: Any) -> Any:
     return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else _one_less_square(x, xp))
 
 
-def _one_less_square(x: Any, xp: Any) -> Any:
+def _one_less_square(x: Any, xp: Namespace) -> Any:
     """``1 - x ** 2``, with all digits near 1, and its slope near 0; finite at 1, also times infinity."""
     square = x * x
     return xp.where((square < 0.25) | (square == 1.0), 1.0 - square, (1.0 - x) * (1.0 + x))
 
 
-def _atanh(t: Any, x: Any, xp: Any) -> Any:
+def _atanh(t: Any, x: Any, xp: Namespace) -> Any:
     """``t / (1 - x ** 2)``"""
     return t / (1.0 - x * x if is_complex(x) else _one_less_square(x, xp))
 
 
-def _acos(t: Any, x: Any, xp: Any) -> Any:
+def _acos(t: Any, x: Any, xp: Namespace) -> Any:
     """``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
     return -t / _half_circle(x, xp)
 
 
-def _hypotenuse(x: Any, xp: Any) -> Any:
+def _hypotenuse(x: Any, xp: Namespace) -> Any:
     """``sqrt(1 + x ** 2)``, whose square may be too large for a number."""
     return xp.sqrt(x * x - -1.0) if is_complex(x) else xp.hypot(x, 1.0)
 
 
-def _asinh(t: Any, x: Any, xp: Any) -> Any:
+def _asinh(t: Any, x: Any, xp: Namespace) -> Any:
     """``t / sqrt(1 + x ** 2)``"""
     return t / _hypotenuse(x, xp)
 
 
-def _atan(t: Any, x: Any, xp: Any) -> Any:
+def _atan(t: Any, x: Any, xp: Namespace) -> Any:
     """``t / (1 + x ** 2)``"""
     if is_complex(x):
         return t / (1.0 + x * x)
@@ -75,7 +76,7 @@ def _atan(t: Any, x: Any, xp: Any) -> Any:
     return t / h / h
 
 
-def _asin(t: Any, x: Any, xp: Any) -> Any:
+def _asin(t: Any, x: Any, xp: Namespace) -> Any:
     """``t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
     return t / _half_circle(x, xp)
 
@@ -294,7 +295,7 @@ The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 
 
 
 def is_whole(exponent):
-    """Whether an exponent is a number without a fraction; None is not."""
+    """Return True if an exponent is a number without a fraction; None is not."""
     return isinstance(exponent, int | float) and float(exponent).is_integer()
 
 
@@ -442,7 +443,7 @@ def _share(leg, y, xp):
 
 
 def flat_at_tip(zero, slope, radius, xp):
-    """A slope, and 0 where the radius is 0: at the tip of a cone, near which the curvature is
+    """Return a slope, and 0 where the radius is 0: at the tip of a cone, near which the curvature is
     unbounded.  There the slope's own derivative is NaN, by that of a root, which is infinite, times
     that of the radius, which is 0.
     """
@@ -687,7 +688,7 @@ def imag_part(x: Array, /) -> Array:
 
 
 def as_immutable(y: Array, x: Array) -> Array:
-    """A part of x, immutable where x is: NumPy's scalars have scalars as their parts."""
+    """Return a part of x, immutable where x is: NumPy's scalars have scalars as their parts."""
     y._state |= x._state & SCALAR
     return y
 

@@ -199,7 +199,7 @@ def logspace(
 
 
 def check_base(base: Any) -> None:
-    """TypeError for a base of ``logspace`` that is neither a number nor an array of numbers."""
+    """Raise TypeError for a base of ``logspace`` that is neither a number nor an array of numbers."""
     fits = isinstance(base, int | float | complex) or (
         describes_array(base) and (isinstance(base, Array) or storage_for(type(base)) is not None)
     )
@@ -314,7 +314,7 @@ def pad(
 
 
 def pairs(values: Any, count: int) -> list[Any]:
-    """A value before and one after, for each axis."""
+    """Return a value before and one after, for each axis."""
     if isinstance(values, Array) or not np.ndim(values):
         return [(values, values)] * count
     if isinstance(values[0], Array) or not np.ndim(values[0]):

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.words import composite, linear, sample
+from .._util.array_types import Namespace
 from .._util.errors import short_repr, user_line
 from .creation_functions import made
 from .data_type_functions import astype
@@ -28,7 +29,7 @@ SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def check_norm(op: str, norm: str) -> None:
-    """ValueError for a normalisation that the standard does not know."""
+    """Raise ValueError for a normalisation that the standard does not know."""
     if norm not in SWAPPED:
         raise ValueError(
             f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {short_repr(norm)} "
@@ -36,7 +37,7 @@ def check_norm(op: str, norm: str) -> None:
         )
 
 
-def fitted(g: Any, shape: Any, axis: int, xp: Any) -> Any:
+def fitted(g: Any, shape: Any, axis: int, xp: Namespace) -> Any:
     """g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
@@ -47,21 +48,21 @@ def fitted(g: Any, shape: Any, axis: int, xp: Any) -> Any:
     return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
 
 
-def _fft(g: Any, shape: Any, axis: int, norm: str, xp: Any) -> Any:
+def _fft(g: Any, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
     """its inverse transform with the normalisation of the other
     direction, cropped or padded to the length of x
     """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _ifft(g: Any, shape: Any, axis: int, norm: str, xp: Any) -> Any:
+def _ifft(g: Any, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
     """its transform with the normalisation of the other
     direction, cropped or padded to the length of x
     """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Any) -> Any:
+def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace) -> Any:
     """the real part of its inverse transform with the normalisation
     of the other direction, cropped or padded to the length of x
     """
@@ -72,7 +73,7 @@ def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Any) -> A
     return fitted(xp.real(back), shape, axis, xp)
 
 
-def _irfft(g: Any, shape: Any, dtype: Any, axis: int, norm: str, xp: Any) -> Any:
+def _irfft(g: Any, shape: Any, dtype: Any, axis: int, norm: str, xp: Namespace) -> Any:
     """its transform with the normalisation of the other direction,
     doubled for each frequency that stands for two, cropped or padded to the length of x
     """

@@ -18,6 +18,7 @@ from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
+from .._util.array_types import Namespace
 from .._util.attach import attach_method
 from .._util.errors import describe, explain, raise_documented, user_line
 
@@ -80,7 +81,7 @@ def index(x: Array, key: Any, /) -> Array:
 
 
 def whole(key: Any) -> bool:
-    """Whether a basic key that leaves no axis has an Ellipsis: then NumPy makes a 0-d view too."""
+    """Return True if a basic key that leaves no axis has an Ellipsis: NumPy gives a 0-d view."""
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
@@ -164,7 +165,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     return scattered(x, shape, private_key(raw) if tid else raw)
 
 
-def _along_axis(indices: Any, axis: int, shape: Any, xp: Any) -> Any:
+def _along_axis(indices: Any, axis: int, shape: Any, xp: Namespace) -> Any:
     """itself, added to zeros of the shape of x at the indices"""
     key, at = [], axis % len(shape)
     for i, n in enumerate(shape):  # an axis of length 1 is named once, however often it was read
@@ -258,12 +259,12 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 
 def is_basic(part: Any) -> bool:
-    """Whether a part of a key makes a view in NumPy: integers, slices, Ellipsis, None."""
+    """Return True if a part of a key makes a view in NumPy: integers, slices, Ellipsis, None."""
     return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
 
 
 def is_pick(key: Any) -> bool:
-    """Whether a raw key with hidden axes is basic for each example: 0-d indices are its only arrays."""
+    """Return True if a raw key with hidden axes is basic for each example: its arrays are 0-d."""
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
         for part in (key if type(key) is tuple else (key,))
@@ -291,7 +292,7 @@ def with_integers(key: Any) -> Any:
 
 
 def raw_key(key: Any) -> tuple[Any, bool]:
-    """The key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
+    """Return the key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
     if type(key) in BASIC:
         return with_integers(key), True
     if type(key) is tuple:
@@ -317,7 +318,7 @@ def raw_key(key: Any) -> tuple[Any, bool]:
 
 
 def index_array(key: list[Any] | range) -> Any:
-    """A list of indices as raw data; IndexError for what is no such list."""
+    """Return a list of indices as raw data; IndexError for what is no such list."""
     try:
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp)
     except Exception as error:  # of unequal lengths, or in itself
@@ -325,7 +326,7 @@ def index_array(key: list[Any] | range) -> Any:
 
 
 def is_at_hand(data: Any) -> bool:
-    """Whether a look at one value costs no transfer: NumPy's data, also while it is traced."""
+    """Return True if a look at one value costs no transfer: NumPy's data, also while it is traced."""
     if type(data) is np.ndarray:
         return True
     storage = storage_of(data)
@@ -333,7 +334,7 @@ def is_at_hand(data: Any) -> bool:
 
 
 def private_key(key: Any) -> Any:
-    """The key with its arrays copied: a record must not change when they are written to."""
+    """Return the key with its arrays copied: a record must not change when they are written to."""
     if type(key) is tuple:
         return tuple([private_key(part) for part in key])
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key

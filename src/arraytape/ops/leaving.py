@@ -26,13 +26,13 @@ from .indexing_functions import INDICES
 
 
 def host(x: Array) -> Any:
-    """The current data as a NumPy array; to look at it is no read of a Variable."""
+    """Return the current data as a NumPy array; to look at it is no read of a Variable."""
     data = peek(x)
     return storage_of(data).host(data)
 
 
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
-    """The one element of x as a Python scalar; unless silent, it leaves the tape."""
+    """Return the one element of x as a Python scalar; unless silent, it leaves the tape."""
     try:
         value = kind(host(x))
     except Exception as error:

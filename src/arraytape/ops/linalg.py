@@ -73,12 +73,12 @@ SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0
 
 
 def positive_definite(x: Any) -> Any:
-    """A Hermitian positive-definite matrix from any square one, for samples."""
+    """Return a Hermitian positive-definite matrix from any square one, for samples."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Any) -> Any:
-    """A Hermitian matrix from any square one, for samples."""
+    """Return a Hermitian matrix from any square one, for samples."""
     return x + matrix_transpose(conj(x))
 
 
@@ -775,7 +775,7 @@ def vector_norm(
 
 
 def greatest(values: Array, axis: int) -> Array:
-    """The greatest of values that are not negative: 0 where there is none."""
+    """Return the greatest of values that are not negative: 0 where there is none."""
     return (maximum_of if values.shape[axis] else sum_of)(values, axis=axis)
 
 

@@ -25,6 +25,7 @@ from .._array.views import alias, current, lay_out_like
 from .._define.words import composite, linear, sample
 from .._record.op_facts import VIEW
 from .._storage.storage import storage_of
+from .._util.array_types import Namespace
 from .._util.attach import attach_method
 from .._util.errors import describe, entrance, explain, user_line
 from .elementwise_functions import imag_part, real_part
@@ -34,7 +35,7 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """The view one step along; the documented exception when the step does not fit the shape."""
+    """Return the view one step along; the documented exception when the step does not fit the shape."""
     try:
         seen = alias(x, kind, argument)
     except Exception as error:
@@ -45,26 +46,26 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def part(x: Array, kind: str, argument: Any) -> Array:
-    """The view one step along; where the storage has no such view, a copy to read."""
+    """Return the view one step along; where the storage has no such view, a copy to read."""
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
 
 def read_only(x: Array) -> Array:
-    """A view of x through which nothing can be written."""
+    """Return a view of x through which nothing can be written."""
     seen = alias(x, READ_ONLY, None)
     return x if seen is None else seen  # without elements
 
 
 def diagonal_of(x: Array, offset: int) -> Array:
-    """A copy of the diagonals of the last two axes."""
+    """Return a copy of the diagonals of the last two axes."""
     rows, columns = x.shape[-2:]
     places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
     return x[..., places - min(offset, 0), places + max(offset, 0)]
 
 
 def windows_of(x: Array, argument: tuple[int, int]) -> Array:
-    """A copy of the windows along an axis, on a new last one."""
+    """Return a copy of the windows along an axis, on a new last one."""
     axis, length = argument
     starts = np.arange(x.shape[axis] - length + 1)[:, None]
     gathered = x[(..., starts + np.arange(length), *(slice(None),) * (-axis - 1))]
@@ -89,7 +90,7 @@ def cut(x: Array, kind: str, argument: Any) -> Array:
 
 
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
-    """A non-negative axis; AxisError, an IndexError and a ValueError, when x has no such axis."""
+    """Return a non-negative axis; AxisError, an IndexError and a ValueError, when x has no such axis."""
     ndim = x.ndim + extra
     try:
         axis = operator.index(axis)
@@ -348,7 +349,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
-def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:
+def _split(g: Any, shape: Any, axis: int | None, xp: Namespace) -> Any:
     """its parts, each to the array from which it came"""
     # Each array gets back its stretch of the axis.
     if axis is None:
@@ -487,13 +488,13 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
-    """A view of x in a shape to which it broadcasts: to read, where elements are repeated."""
+    """Return a view of x in a shape to which it broadcasts: to read, where elements are repeated."""
     return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
 
 
 @entrance
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which shapes broadcast.
+    """Return the shape to which shapes broadcast.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ MATRIX_TRANSPOSE = "Each matrix transposed, as a view; ValueError for fewer than
 
 
 def dunder_method(op: str, short: str, *operands: str) -> Callable[..., Any]:
-    """A dunder method that is the op itself, compiled with the operator's order of operands."""
+    """Return a dunder method that is the op itself, compiled with the operator's order of operands."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     compiled = compile_function(
         REGISTRY[op],
@@ -60,7 +60,7 @@ def dunder_method(op: str, short: str, *operands: str) -> Callable[..., Any]:
 
 
 def transpose(x: Array) -> Array:
-    """The axes in reverse order, as a view: the transpose of a matrix."""
+    """Return the axes in reverse order, as a view: the transpose of a matrix."""
     return matrix_transpose(x) if x.ndim == 2 else permute_dims(x, tuple(range(x.ndim)[::-1]))
 
 

@@ -10,15 +10,16 @@ from .._array.views import current
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import hull
 from .._storage.storage import storage_of
+from .._util.array_types import Namespace
 from .._util.errors import explain, user_line
 
 
-def _selected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
+def _selected(g: Any, condition: Any, shape: Any, xp: Namespace) -> Any:
     """g where the condition holds, else 0, summed over broadcast axes"""
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
-def _rejected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
+def _rejected(g: Any, condition: Any, shape: Any, xp: Namespace) -> Any:
     """g where the condition does not hold, else 0, summed over broadcast axes"""
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 

@@ -11,6 +11,7 @@ from .._record.op_facts import hull
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
 from .._storage.storage import conjugate, is_complex
+from .._util.array_types import Namespace
 from .elementwise_functions import flat_at_tip
 
 
@@ -22,7 +23,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return n
 
 
-def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """itself, repeated along the reduced axes"""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
@@ -41,7 +42,7 @@ SAMPLES = (
 )
 
 
-def _gathered(g: Any, into: Any, along: Axis, keepdims: bool, xp: Any) -> Any:
+def _gathered(g: Any, into: Any, along: Axis, keepdims: bool, xp: Namespace) -> Any:
     """``xp.sum(g)``, along the same axes"""
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
@@ -79,7 +80,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = F
     """Sum over axes (all by default)."""
 
 
-def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """``g / n``, repeated along the reduced axes, where n elements make a result"""
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
@@ -104,7 +105,9 @@ def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
     return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
 
 
-def _extreme(g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+def _extreme(
+    g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace
+) -> Any:
     """g where x is the result, shared evenly among ties, else 0"""
     # Ties share the gradient evenly.
     g = restore_axes(g, shape, axis, keepdims, xp)
@@ -154,12 +157,12 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """
 
 
-def _multiplied(x: Any, g: Any, xp: Any) -> Any:
+def _multiplied(x: Any, g: Any, xp: Namespace) -> Any:
     """Return what a product multiplies: of complex numbers the real parts where ``dtype`` is real."""
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
-def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """g times the conjugated product of the other elements, without a division"""
     x = _multiplied(x, g, xp)
     # Products of the others, from the left and from the right: no division, so zeros are exact.
@@ -194,14 +197,14 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = 
     """
 
 
-def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any) -> Any:
+def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Namespace) -> Any:
     """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
     n = count(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
-def _centred(x: Any, axis: Axis, xp: Any) -> Any:
+def _centred(x: Any, axis: Axis, xp: Namespace) -> Any:
     # Twice: the mean is rounded, which is all that is left of deviations far from 0.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     return centred - xp.mean(centred, axis=axis, keepdims=True)
@@ -227,7 +230,7 @@ def var(
 
 
 def _deviation(
-    g: Any, x: Any, y: Any, axis: Axis, correction: float, keepdims: bool, xp: Any
+    g: Any, x: Any, y: Any, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
     """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
     # The slope where all elements are equal is 0.
@@ -261,7 +264,9 @@ def std(
     """
 
 
-def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
+def _reversed_sums(
+    g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Namespace
+) -> Any:
     """its running sums from the end of the axis"""
     at = (axis or 0) % len(g.shape)
     if include_initial:
@@ -300,7 +305,7 @@ def cumulative_sum(
     """
 
 
-def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
+def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp: Namespace) -> Any:
     """its product with the matrix of the products of the other elements,
     which is exact also where elements are 0
     """

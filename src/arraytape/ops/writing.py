@@ -138,7 +138,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
 
 
 def is_region(value: Array, x: Array, key: Any) -> bool:
-    """Whether a view is ``x[key]`` itself: ``x[key] += y`` ends with ``x[key] = x[key]``, a no-op."""
+    """Return True if a view is ``x[key]`` itself, which ``x[key] += y`` assigns again at its end."""
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
     if view.root is not root or is_picked(value):
@@ -178,7 +178,7 @@ def made_to_fit(
 
 
 def apart_from(data: Any, key: Any) -> Any:
-    """A key of which no integers lie in the memory that is written to."""
+    """Return a key of which no integers lie in the memory that is written to."""
     memory = data.data if type(data) is Batched else data
     parts = [
         part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
@@ -188,7 +188,7 @@ def apart_from(data: Any, key: Any) -> Any:
 
 
 def names_nothing(data: Any, key: Any, value: Any) -> bool:
-    """Whether a key names no elements; NumPy's error for a key or a value that does not fit."""
+    """Return True if a key names no elements; NumPy's error for a key or a value that does not fit."""
     parts = key if type(key) is tuple else (key,)
     if type(value) not in STORAGES or any(
         storage_of(x).many for x in (data, value, *parts) if type(x) in STORAGES
@@ -224,7 +224,7 @@ def write(x: Array, key: Any, value: Any, memory: Any) -> Any:
 
 
 def overlap(v: Any, data: Any) -> bool:
-    """Whether a write into data may change v."""
+    """Return True if a write into data may change v."""
     if type(v) is not np.ndarray:
         return storage_of(v).shares(v, data)
     owner = data if data.base is None else data.base
@@ -398,7 +398,7 @@ def overwritten(x: Array, key: Any, value: Any) -> Any:
 
 
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
-    """The in-place operator of an op: its result takes x's place, in x's memory where it may.
+    """Return the in-place operator of an op: its result takes x's place, in x's memory where it may.
 
     One function, because each step of it would be a call more in every ``x += y``.
     """
@@ -487,7 +487,7 @@ def sum_in_layout(result: Array, data: Any, v: Any) -> None:
 
 
 def copy_in_strides(data: Any) -> Any:
-    """A copy of an array that lies in memory just as it does, gaps included."""
+    """Return a copy of an array that lies in memory just as it does, gaps included."""
     steps = [(n - 1) * step for n, step in zip(data.shape, data.strides, strict=True)]
     before = -sum(step for step in steps if step < 0)
     size = before + sum(step for step in steps if step > 0) + data.itemsize

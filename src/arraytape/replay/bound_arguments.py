@@ -109,7 +109,7 @@ def ambient() -> Any:
 
 
 def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
-    """The part of a signature for one value."""
+    """Return the part of a signature for one value."""
     kind = type(value)
     if isinstance(value, Array):
         place = places.setdefault(id(value), len(places))
@@ -148,26 +148,26 @@ def marks_of(x: Array) -> tuple[Any, ...]:
 
 
 def is_read_only(x: Array) -> bool:
-    """Whether x is a view that cannot be written to: lifted by itself it could be."""
+    """Return True if x is a view that cannot be written to: lifted by itself it could be."""
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]
     )
 
 
 def argument_arrays(values: Any) -> list[Array]:
-    """The Arrays among arguments, each once."""
+    """Return the Arrays among arguments, each once."""
     found = {id(x): x for x in argument_leaves(values) if isinstance(x, Array)}
     return [*found.values()]
 
 
 def argument_leaves(values: Any) -> Iterator[Any]:
-    """The leaves of all values."""
+    """Yield the leaves of all values."""
     for value in values:
         yield from nest.leaves(value)
 
 
 def is_flat(values: Any) -> bool:
-    """Whether no value is a container."""
+    """Return True if no value is a container."""
     return all(KINDS[type(value)] is None for value in values)
 
 

@@ -209,7 +209,7 @@ class Call:
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain_leaf(self, leaf: Any) -> Given:
-        """A leaf that is no Array: an argument, or a value that cannot be written to."""
+        """Return a leaf that is no Array: an argument, or a value that cannot be written to."""
         for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)
@@ -220,7 +220,7 @@ class Call:
         return Given(value=leaf)
 
     def output(self, x: Array) -> int:
-        """The number of an output for an Array that the call has made."""
+        """Return the number of an output for an Array that the call has made."""
         if id(x) not in self.outputs:
             self.outputs[id(x)] = len(self.trace.program.outputs)
             tid, data = current(x)
@@ -231,7 +231,7 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Whether another result lies in the memory of a result."""
+        """Return True if another result lies in the memory of a result."""
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
@@ -340,7 +340,7 @@ class Call:
 
 
 def has_no_data(path: Any) -> bool:
-    """Whether a path, or a part of it, holds no data."""
+    """Return True if a path, or a part of it, holds no data."""
     if type(path) is tuple:
         return all(map(has_no_data, path))
     return type(path) in PLAIN

@@ -65,7 +65,7 @@ class Effect:
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
-        """Whether another call's effect is another function, or has other arguments than Arrays."""
+        """Return True if another call's effect has another function, or other arguments than Arrays."""
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
         pairs = zip(self.leaves, other.leaves, strict=True)
@@ -73,7 +73,7 @@ class Effect:
 
 
 def noted(leaf: Any) -> Any:
-    """A leaf of a callback's arguments as a program knows it."""
+    """Return a leaf of a callback's arguments as a program knows it."""
     if not isinstance(leaf, Array):
         return leaf
     trace, data = ACTIVE.get(), current(leaf)[1]
@@ -154,7 +154,7 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
 
 
 def own(leaf: Any) -> Any:
-    """A leaf, or of an Array another handle on its value, which nothing follows."""
+    """Return a leaf, or of an Array another handle on its value, which nothing follows."""
     if not isinstance(leaf, Array):
         return leaf
     current(leaf)

@@ -73,7 +73,7 @@ def made_outside(call: Call, node: Node) -> str:
 
 
 def records_differ(one: Call, other: Call) -> str:
-    """Whether a tape around two calls recorded something else."""
+    """Return True if a tape around two calls recorded something else."""
     same = recorded_in(one) == recorded_in(other)
     return "" if same else "a tape around it recorded something else"
 
@@ -99,7 +99,7 @@ def ends_differ(first: Program, second: Program, places: Any) -> str:
 
 
 def results_differ(first: Call, second: Call) -> str:
-    """Whether two calls gave results of different make."""
+    """Return True if two calls gave results of different make."""
     if first.structure != second.structure:
         return "results of another structure"
     for a, b in zip(first.given, second.given, strict=True):
@@ -111,7 +111,7 @@ def results_differ(first: Call, second: Call) -> str:
 
 
 def effects_differ(first: Any, second: Any) -> str:
-    """Whether callbacks are others, or are given other Python values."""
+    """Return True if callbacks are others, or are given other Python values."""
     if len(first) != len(second) or any(map(Effect.differs, first, second)):
         return (
             "a callback is another function, or is given another Python value. Make it outside of the "
@@ -121,14 +121,14 @@ def effects_differ(first: Any, second: Any) -> str:
 
 
 def other_arrays(first: Call, second: Call) -> str:
-    """Whether Arrays that are no arguments are others, by their paths or by themselves."""
+    """Return True if Arrays that are no arguments are others, by their paths or by themselves."""
     if [*map(id, first.others)] != [*map(id, second.others)]:
         return "another Array was used that is no argument. Pass it as an argument"
     return ""
 
 
 def drawn(call: Call) -> str:
-    """Whether a call asked what may answer otherwise the next time, although it did not."""
+    """Return True if a call asked what may answer otherwise the next time, although it did not."""
     if not call.drawn:
         return ""
     return f"it may draw from {call.drawn}, which gave the same twice. Pass what it gives as an argument"

@@ -100,7 +100,7 @@ class Over(Standard):
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """An argument of a call: NumPy's dtypes and numbers as the namespace's."""
+        """Return an argument of a call: NumPy's dtypes and numbers as the namespace's."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -206,7 +206,7 @@ class Export:
         return program
 
     def part(self, given: Any, outputs: Any, values: Any, leaves: Any) -> Any:
-        """A leaf of the result."""
+        """Return a leaf of the result."""
         if given.output >= 0:
             return outputs[given.output]
         if given.handle >= 0:
@@ -214,7 +214,7 @@ class Export:
         return leaves[given.argument] if given.argument >= 0 else given.value
 
     def look(self, over: Over, guard: Guard, value: Any) -> None:
-        """RuntimeError where the program is not for a value."""
+        """Raise RuntimeError where the program is not for a value."""
         if not holds(over, guard, value):
             what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
             raise RuntimeError(
@@ -259,7 +259,7 @@ class Export:
             ) from error
 
     def complex_where_needed(self, over: Over, node: Node, args: list[Any]) -> list[Any]:
-        """The standard transforms complex data; NumPy takes what is real for it."""
+        """Return the standard transforms complex data; NumPy takes what is real for it."""
         if node.op in ("fft.rfft", "fft.rfftn", "fft.ihfft"):
             return args
         into = np.result_type(node.args[0].dtype, np.complex64)
@@ -272,7 +272,7 @@ class Export:
 
 
 def whole_key(key: Any, axes: int) -> Any:
-    """A key that names each axis, as the standard demands it."""
+    """Return a key that names each axis, as the standard demands it."""
     parts = key if type(key) is tuple else (key,)
     names = [part for part in parts if part is not None]
     mask = any(getattr(part, "ndim", 0) and "bool" in str(part.dtype) for part in names)
@@ -322,7 +322,7 @@ def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
 
 
 def holds(over: Over, guard: Guard, value: Any) -> bool:
-    """Whether the program may go on with this value."""
+    """Return True if the program may go on with this value."""
     if guard.kind == "shape":
         return bool(tuple(value.shape) == guard.expected)
     if guard.kind == "value":

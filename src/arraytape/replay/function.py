@@ -192,7 +192,7 @@ class Function(Generic[P, R]):
     def other_plan(
         self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
     ) -> Any:
-        """The result, where the plan that was used last does not serve.
+        """Return the result, where the plan that was used last does not serve.
 
         tried : that plan.  why : what it raised.
         """
@@ -401,7 +401,7 @@ def under_tape(values: Any) -> Any:
 
 
 def followed_alike(one: Call, other: Call) -> bool:
-    """Whether a tape around two calls followed the same Arrays."""
+    """Return True if a tape around two calls followed the same Arrays."""
     if one.recorded is None or other.recorded is None:
         return one.recorded is other.recorded
     return one.recorded.pattern == other.recorded.pattern
@@ -417,7 +417,7 @@ def set_apart(before: Call, call: Call) -> tuple[str, str]:
 
 
 def is_dead(key: Any) -> bool:
-    """Whether a signature has an object that is no more."""
+    """Return True if a signature has an object that is no more."""
     if type(key) is tuple:
         return any(map(is_dead, key))
     return type(key) is Identity and key.of() is None
@@ -460,7 +460,7 @@ class BoundFunction:
 
 
 def said(why: Exception) -> str:
-    """A reason in words."""
+    """Return a reason in words."""
     if isinstance(why, GuardFailed):
         return f"{why.guard.line} gave another value"
     if isinstance(why, Changed):

@@ -61,7 +61,7 @@ class PlanText:
         }  # fmt: skip
 
     def function(self, name: str) -> Callable[[Any], Any]:
-        """The function, of the values of the arguments."""
+        """Return the function, of the values of the arguments."""
         self.arguments(self.call)
         self.state(self.call)
         self.apart(self.call)
@@ -305,7 +305,7 @@ def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
 
 
 def view_of(x: Array, path: Path) -> Array:
-    """The view of an Array at the end of a path."""
+    """Return the view of an Array at the end of a path."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 

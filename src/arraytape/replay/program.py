@@ -63,7 +63,7 @@ class Node:
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return math.prod(self.shape or ())
 
 
@@ -80,7 +80,7 @@ class Guard(NamedTuple):
     line: str
 
     def holds(self, value: Any) -> bool:
-        """Whether the program may go on with this value."""
+        """Return True if the program may go on with this value."""
         if self.kind == "shape":
             return bool(value.shape == self.expected)
         if self.kind == "value":
@@ -111,7 +111,7 @@ class Program:
     writes: list[Node] = field(default_factory=list)
 
     def roots(self) -> Iterator[Node]:
-        """The nodes that are asked for from outside."""
+        """Yield the nodes that are asked for from outside."""
         yield from self.outputs
         yield from self.writes
         yield from (guard.node for guard in self.guards)
@@ -174,7 +174,7 @@ def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
-    """The nodes among arguments, each as often as it occurs."""
+    """Yield the nodes among arguments, each as often as it occurs."""
     kind = type(value)
     if kind is Node:
         yield value
@@ -187,7 +187,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """The nodes that a call takes."""
+    """Return the nodes that a call takes."""
     if node._operands is None:
         found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
         node._operands = tuple(found)

@@ -84,13 +84,13 @@ class Plan:
 
     @property
     def text_of_program(self) -> str:
-        """The program as Python, of a recorded function with its way back."""
+        """Return the program as Python, of a recorded function with its way back."""
         pulled = self.taped.pulled if self.taped is not None else None
         return self.source.text if pulled is None else pulled.text
 
 
 def own_name(name: str, program: Program) -> str:
-    """A name for a program's function that its text does not use for anything else."""
+    """Return a name for a program's function that its text does not use for anything else."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}
@@ -98,7 +98,7 @@ def own_name(name: str, program: Program) -> str:
 
 
 def said_of(call: Call) -> str:
-    """The parameters with their types, for people."""
+    """Return the parameters with their types, for people."""
     parts = []
     for name, value in zip(call.names, call.values, strict=True):
         if isinstance(value, Array):

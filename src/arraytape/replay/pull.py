@@ -80,7 +80,7 @@ class Pulled:
 
 
 def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
-    """These nodes, and all that are computed of them."""
+    """Return these nodes, and all that are computed of them."""
     found = {*nodes}
     for node in program.nodes:
         if not found.isdisjoint(operands(node)):
@@ -108,7 +108,7 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
 def with_inputs(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """The way back as a program of the inputs that it uses, what was saved, and cotangents.
+    """Return the way back as a program of the inputs that it uses, what was saved, and cotangents.
 
     Gives the places of these inputs, too.
     """

@@ -23,7 +23,7 @@ from .tracing.traced import AS_IT_IS, Traced
 
 
 def tape_here() -> Recording | None:
-    """The one tape around a call, if it does no more than record."""
+    """Return the one tape around a call, if it does no more than record."""
     found = [one for one in recorders() if not isinstance(one, Bystander)]
     tape = found[0] if len(found) == 1 else None
     if type(tape) is not Recording or tape.observers or tape.accounts or tape.journal:
@@ -96,7 +96,7 @@ class Recorded:
             self.records.append(tuple([self.with_nodes(item) for item in named]))
 
     def with_nodes(self, value: Any) -> Any:
-        """A part of a record with nodes in the place of data."""
+        """Return a part of a record with nodes in the place of data."""
         kind = type(value)
         if kind is Traced or kind is np.ndarray:
             return self.trace.node_of(value)
@@ -108,7 +108,7 @@ class Recorded:
 
 
 def renamed(record: Record, name: Callable[[int], int]) -> Record:
-    """A record with other ids."""
+    """Return a record with other ids."""
     items = list(record)
     several = type(record[1]) is tuple
     items[1] = tuple(map(name, record[1])) if several else name(record[1])
@@ -118,7 +118,7 @@ def renamed(record: Record, name: Callable[[int], int]) -> Record:
 
 
 def settled_record(value: Any) -> Any:
-    """A record with values in the place of traced data."""
+    """Return a record with values in the place of traced data."""
     kind = type(value)
     if kind is Traced:
         return value.value

@@ -67,7 +67,7 @@ class Taped:
         self.forward: Callable[..., Any] = self.without_pull
 
     def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """A program's function; silent where the user's set ``np.errstate`` for a part of it."""
+        """Return a program's function; silent where the user's set ``np.errstate`` for a part of it."""
         return functools.partial(silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
@@ -96,7 +96,7 @@ class Taped:
         return outputs, writes, [names[number] for number in self.results]
 
     def names(self, tids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
-        """The ids of a call's inputs and results, by those that the records have."""
+        """Return the ids of a call's inputs and results, by those that the records have."""
         return {**dict(enumerate((0, *tids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
@@ -157,7 +157,7 @@ class TapedCall(CallOfUser):
             return None
 
     def unfold(self, tids: Sequence[int], outs: Sequence[int]) -> list[Record]:
-        """The records that eager code would have given."""
+        """Return the records that eager code would have given."""
         if self.records is None:
             with Quiet():
                 values = self.taped.taped_values(self.data)
@@ -185,13 +185,13 @@ class TapedCall(CallOfUser):
 
 
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
-    """A record whose results have new ids where another record makes those."""
+    """Return a record whose results have new ids where another record makes those."""
     new = tuple([new_tid() if tid in known else tid for tid in results_of(record)])
     return record[0], new if type(record[1]) is tuple else new[0], *record[2:]
 
 
 def are_plain(seeds: Sequence[Any]) -> bool:
-    """Whether cotangents are NumPy's data."""
+    """Return True if cotangents are NumPy's data."""
     return all(g is None or isinstance(g, np.ndarray | np.generic) for g in seeds)
 
 

@@ -46,7 +46,7 @@ DTYPES: dict[tuple[Any, AxisIds], Any] = {}
 
 
 def marked(dtype: Any, axis_ids: AxisIds) -> Any:
-    """A dtype equal to the given one, but identical only for the same hidden axes.
+    """Return a dtype equal to the given one, but identical only for the same hidden axes.
 
     Ops compare dtypes by identity to find operands that differ in layout: so those whose hidden axes
     differ are among them, at no cost to plain data.
@@ -80,7 +80,7 @@ class Batched:
 
     @property
     def data(self) -> Any:
-        """The data with its hidden axes."""
+        """Return the data with its hidden axes."""
         if self._data is None:
             self._data = dense(*self.diagonal)
             self.diagonal = None
@@ -93,7 +93,7 @@ class Batched:
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """The lengths of the hidden axes."""
+        """Return the lengths of the hidden axes."""
         if self._data is None:
             return (self.diagonal[2] - self.diagonal[1],)
         return tuple(self._data.shape[: len(self.axis_ids)])
@@ -132,12 +132,12 @@ class Batched:
 
     @property
     def strides(self) -> Any:
-        """The steps of the visible axes in memory; None where the data beneath has no layout."""
+        """Return the steps of the visible axes in memory; None where the data beneath has no layout."""
         strides = getattr(self.sample, "strides", None)
         return strides if strides is None else strides[len(strides) - self.ndim :]
 
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
-        """The data with an axis for each of ``axis_ids``, then ``rank`` visible ones."""
+        """Return the data with an axis for each of ``axis_ids``, then ``rank`` visible ones."""
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
         if not extra and axis_ids == self.axis_ids:
@@ -172,7 +172,7 @@ def namespace_of(data: Any) -> Any:
 
 
 def dense(vector: Any, start: int, stop: int) -> Any:
-    """The rows from start to stop of a diagonal matrix, each in the shape of its diagonal."""
+    """Return the rows from start to stop of a diagonal matrix, each in the shape of its diagonal."""
     storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
     xp = storage.xp
     flat = xp.zeros((rows * count,), dtype=vector.dtype, device=vector.device)
@@ -195,7 +195,7 @@ def union(*axis_ids: AxisIds) -> AxisIds:
 
 
 def axis_ids_of(values: Any) -> AxisIds:
-    """The ids of all hidden axes among the values, also in lists and tuples of them."""
+    """Return the ids of all hidden axes among the values, also in lists and tuples of them."""
     found: AxisIds = ()
     for value in values:
         if type(value) is Batched:
@@ -211,7 +211,7 @@ def axis_ids_of(values: Any) -> AxisIds:
 
 
 def lengths_of(values: Any) -> dict[int, int]:
-    """The lengths of all hidden axes among the values, by id; the ids ascend."""
+    """Return the lengths of all hidden axes among the values, by id; the ids ascend."""
     sizes: dict[int, int] = {}
     for value in values:
         if type(value) is Batched:
@@ -232,7 +232,7 @@ def aligned(values: Any) -> tuple[list[Any], AxisIds]:
 
 
 def elementwise(function: Callable[..., Any], *values: Any) -> Any:
-    """A function of each element, of batched and plain data."""
+    """Return a function of each element, of batched and plain data."""
     if len(values) == 2:  # many arrays and one, of no greater rank: nothing to line up
         a, b = values
         if type(a) is not Batched:
@@ -292,7 +292,7 @@ def surplus(data: Batched, shape: Any) -> AxisIds:
 
 
 def ended(shape: Any) -> dict[int, int]:
-    """The lengths of the hidden axes of a recorded shape that are not open now, by id."""
+    """Return the lengths of the hidden axes of a recorded shape that are not open now, by id."""
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     lengths = shape.hidden if own else ()
     return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
@@ -355,7 +355,7 @@ def like(data: Any, other: Any) -> Any:
 
 
 def batched(x: Any, /, axis_id: int) -> Any:
-    """The first visible axis as a hidden one."""
+    """Return the first visible axis as a hidden one."""
     if type(x) is not Batched:
         return Batched(x, (axis_id,))
     axis_ids = tuple(sorted((*x.axis_ids, axis_id)))
@@ -364,7 +364,7 @@ def batched(x: Any, /, axis_id: int) -> Any:
 
 
 def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
-    """A hidden axis as the first visible one; data without it is repeated."""
+    """Return a hidden axis as the first visible one; data without it is repeated."""
     if axis_id not in axis_ids_of((x,)):
         x = spread(x, (axis_id,), (size,))
     data, at = x.data, x.axis_ids.index(axis_id)

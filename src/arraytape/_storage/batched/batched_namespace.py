@@ -49,7 +49,7 @@ from .indexing import each_one, raw_of
 
 
 def function_of(name: str, values: Any) -> Any:
-    """A raw function by its dotted name, for these values."""
+    """Return a raw function by its dotted name, for these values."""
     found = raw_of(values) or numpy_namespace
     for part in name.split("."):
         found = getattr(found, part)
@@ -78,12 +78,12 @@ def rewrapped(result: Any, axis_ids: Any) -> Any:
 
 
 def first_of(x: Any) -> tuple[Any, Any, int]:
-    """The data of a batched array, its hidden axes, and how many there are."""
+    """Return the data of a batched array, its hidden axes, and how many there are."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
 def default_axis(name: str) -> Any:
-    """The axis along which an op computes unless told."""
+    """Return the axis along which an op computes unless told."""
     axis = inspect.signature(REGISTRY[name].public).parameters["axis"]  # type: ignore[arg-type]
     return None if axis.default is axis.empty else axis.default
 
@@ -121,7 +121,7 @@ class BatchedNamespace:
         return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
-        """The function of this dotted name; what is no function is NumPy's."""
+        """Return the function of this dotted name; what is no function is NumPy's."""
         form = self.form(name)
         if form == OWN:
             return getattr(self, name.replace(".", "_"))
@@ -251,7 +251,7 @@ class BatchedNamespace:
         return call
 
     def one_by_one(self, name: str) -> Callable[..., Any]:
-        """A function without a batched form, called for one array after the other."""
+        """Return a function without a batched form, called for one array after the other."""
 
         def call(*values: Any, **keywords: Any) -> Any:
             function = function_of(name, (*values, *keywords.values()))
@@ -307,7 +307,7 @@ class BatchedNamespace:
     stop_gradient = fresh
 
     def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
-        """A function of raw data that leaves its shape alone."""
+        """Return a function of raw data that leaves its shape alone."""
         if type(x) is not Batched:
             return function(x, namespace_of(x))
         xp = namespace_of(x.sample)

@@ -14,7 +14,7 @@ from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 # --- diagonal data: what keeps it diagonal ----------------------------------------------------------
 def fits(value: Any, vector: Any) -> bool:
-    """Whether an operand beside a diagonal leaves its shape alone: plain data or a scalar."""
+    """Return True if an operand beside a diagonal leaves its shape alone: plain data or a scalar."""
     shape = getattr(value, "shape", ())
     if type(value) is Batched:
         return False
@@ -44,7 +44,7 @@ def is_diagonal_data(value: Any) -> bool:
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """An elementwise function by the diagonal alone, where what is off it stays 0; else None."""
+    """Return an elementwise function by the diagonal alone, where what is off it stays 0; else None."""
     whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
         return None

@@ -14,7 +14,7 @@ from .batched_namespace import BatchedNamespace
 
 
 def list_members(value: Any) -> Any:
-    """A value, or the members of a list or tuple."""
+    """Return a value, or the members of a list or tuple."""
     return value if type(value) in (list, tuple) else (value,)
 
 

@@ -34,7 +34,7 @@ def is_array_part(part: Any) -> bool:
 
 
 def key_parts(key: Any, rank: int) -> list[Any]:
-    """The parts of a key with its Ellipsis written out, so that it names every visible axis."""
+    """Return the parts of a key with its Ellipsis written out, so that it names every visible axis."""
     parts = list(key) if type(key) is tuple else [key]
     taken = 0
     for part in parts:
@@ -147,7 +147,7 @@ def put_in_place(x: Batched, key: Any, value: Any) -> None:
 
 
 def written_data(x: Batched, key: Any, value: Any) -> Any:
-    """The data of x after ``x[key] = value``."""
+    """Return the data of x after ``x[key] = value``."""
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
         (mask, one, data), _ = aligned((key, value, x))  # one value: no shape depends on the mask
@@ -221,13 +221,13 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
 
 # --- one after the other ----------------------------------------------------------------------------
 def raw_of(values: Any) -> Any:
-    """The namespace of the raw data beneath the values; None where there is none."""
+    """Return the namespace of the raw data beneath the values; None where there is none."""
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
 
 def storages_of(values: Any) -> Iterator[Storage]:
-    """The storages of the raw data beneath values, also in lists and tuples."""
+    """Yield the storages of the raw data beneath values, also in lists and tuples."""
     for value in values:
         if type(value) is Batched:
             yield storage_of(value.sample)
@@ -238,7 +238,7 @@ def storages_of(values: Any) -> Iterator[Storage]:
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:
-    """One of the arrays for which a value stands, also in lists and tuples."""
+    """Return one of the arrays for which a value stands, also in lists and tuples."""
     if type(value) is Batched:
         data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
         return data if hasattr(data, "shape") else namespace_of(value.data).asarray(data)
@@ -248,7 +248,7 @@ def picked(value: Any, at: dict[int, int]) -> Any:
 
 
 def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]) -> Any:
-    """A function of raw data called for one array after the other, its results stacked."""
+    """Return a function of raw data called for one array after the other, its results stacked."""
     everything = (*values, *keywords.values())
     axis_ids = axis_ids_of(everything)
     if not axis_ids:

@@ -54,7 +54,7 @@ def rows_times(a: Batched, b: Any) -> Any:
 
 
 def times_columns(a: Any, b: Batched) -> Any:
-    """One a, many b: the columns of all b in one product, where there are few in each."""
+    """Return one a, many b: the columns of all b in one product, where there are few in each."""
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
     if b.ndim == 1:  # a @ v is v @ a^T

@@ -43,14 +43,14 @@ class Blocks:
         self.items: list[Node] = []
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """The results, not in blocks: what the text must compute."""
+        """Return the results, not in blocks: what the text must compute."""
         known = dict(zip(self.inputs, values, strict=True))
         for node in self.members:
             known[node] = result_of(node, known)
         return tuple([known[node] for node in self.results])
 
     def is_cut(self, x: Node) -> bool:
-        """Whether a block reads a part of an input, rather than all of it."""
+        """Return True if a block reads a part of an input, rather than all of it."""
         return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
 
@@ -69,7 +69,7 @@ def rows_per_block(shape: tuple[int, ...]) -> int:
 
 
 def is_member(node: Node) -> bool:
-    """Whether each element of a node's value depends on one element of each operand."""
+    """Return True if each element of a node's value depends on one element of each operand."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
         return False
     if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_per_block(node.shape):
@@ -88,7 +88,7 @@ def is_member(node: Node) -> bool:
 
 
 def blocked(program: Program) -> Program:
-    """The program with groups of elementwise calls in one node each."""
+    """Return the program with groups of elementwise calls in one node each."""
     if not any(map(is_member, program.nodes)):
         return program
     program = with_added_parts(program)
@@ -114,7 +114,7 @@ def blocked(program: Program) -> Program:
 
 
 def groups_of(program: Program) -> dict[Node, list[Node]]:
-    """The group of each member: those of one shape and level.
+    """Return the group of each member: those of one shape and level.
 
     The level rises along each way out of a group, so that no way leads back into it.
     """
@@ -134,7 +134,7 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
 
 
 def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
-    """The nodes that are read outside of their group."""
+    """Return the nodes that are read outside of their group."""
     wanted = set(program.roots())
     for node in program.nodes:
         own = group.get(node)
@@ -143,7 +143,7 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 
 
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
-    """One node of a group, and an item of it for each result."""
+    """Return one node of a group, and an item of it for each result."""
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
         inside[node] = copied(node, inside)
@@ -157,7 +157,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 
 
 def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
-    """The nodes, those of a group one after the other, behind all that the group reads."""
+    """Return the nodes, those of a group one after the other, behind all that the group reads."""
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
@@ -180,7 +180,7 @@ Part = tuple[Any, slice, bool]  # a value, its place, whether it is added rather
 
 
 def with_added_parts(program: Program) -> Program:
-    """The program with one node where results of one group are added to parts of zeros."""
+    """Return the program with one node where results of one group are added to parts of zeros."""
     group = groups_of(program)
     readers: dict[Node, set[Node]] = defaultdict(set)
     for node in program.nodes:
@@ -221,7 +221,7 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
 
 
 def fills(value: Any, x: Node, key: Any) -> bool:
-    """Whether a key is a slice without a step, of rows of x, and a value has as many of them."""
+    """Return True if a key is a slice without a step, of rows of x, and a value has as many of them."""
     if type(key) is not slice or key.step not in (None, 1) or type(value) is not Node:
         return False
     rows = len(range(*key.indices(x.shape[0]))) if x.shape else 0

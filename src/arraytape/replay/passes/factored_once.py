@@ -24,7 +24,7 @@ FACTORING = (SOLVE, SLOGDET, INVERSE, AGAIN)
 
 
 def factored(program: Program) -> Program:
-    """The program with each matrix factored once."""
+    """Return the program with each matrix factored once."""
     asked = [node for node in program.nodes if node.op in FACTORING and is_large(node)]
     if not asked or libraries() is None:
         return program
@@ -58,7 +58,7 @@ def by_factors(node: Node, known: Node, turned: bool) -> Node:
 
 
 def is_large(node: Node) -> bool:
-    """Whether what is asked of a matrix is asked of a large one, and both sides of a system are such."""
+    """Return True if a matrix, or both sides of a system, are large."""
     a, *more = node.args
     if any(type(x) is not Node for x in node.args) or node.keywords:
         return False
@@ -70,7 +70,7 @@ def is_large(node: Node) -> bool:
 
 
 def matrix_of(node: Node) -> tuple[Node, bool]:
-    """The matrix that is asked about, and whether it is transposed there."""
+    """Return the matrix that is asked about, and whether it is transposed there."""
     a, turned = node.args[0], False
     while a.op == "matrix_transpose" or (a.op == "permute_dims" and a.args[1:] == ((1, 0),)):
         a, turned = a.args[0], not turned
@@ -78,7 +78,7 @@ def matrix_of(node: Node) -> tuple[Node, bool]:
 
 
 def factors_of(a: Any) -> Definite | Elimination:
-    """The factors of a matrix: by Cholesky, if it is symmetric and positive definite."""
+    """Return the factors of a matrix: by Cholesky, if it is symmetric and positive definite."""
     return decomposed(a, bool((a == a.T).all()))
 
 
@@ -110,7 +110,7 @@ def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
 
 
 def in_columns(solve: Callable[[Any], Any], b: Any) -> Any:
-    """A solution for columns or for a vector, in new data of C's order."""
+    """Return a solution for columns or for a vector, in new data of C's order."""
     found = solve(b[:, None] if b.ndim == 1 else b)
     return np.ascontiguousarray(found[:, 0] if b.ndim == 1 else found)
 

@@ -52,7 +52,7 @@ def through(node: Node) -> tuple[Node, ...]:
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a node has floats, of a call without a mask or dtype of its own."""
+    """Return True if a node has floats, of a call without a mask or dtype of its own."""
     floats = node.dtype is not None and node.dtype.kind == "f"
     return floats and {"axis", "keepdims"} >= {
         name for name, value in node.keywords.items() if value is not None
@@ -69,7 +69,7 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost no
 
 
 def with_bounds(program: Program) -> Program:
-    """The program with comparisons of sums of squares in the place of looks for NaN.
+    """Return the program with comparisons of sums of squares in the place of looks for NaN.
 
     Where sums of squares are moderate, so are their terms, and what is made of these by sums and
     products has no NaN.  Else the look is taken.
@@ -103,7 +103,7 @@ class Look:
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """The call of this in a program."""
+        """Return the call of this in a program."""
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 
@@ -163,7 +163,7 @@ def size_of(x: Any, known: Mapping[Node, float]) -> float:
 
 # --- what is only looked at ---------------------------------------------------------------------------
 def with_lazy_looks(program: Program) -> Program:
-    """The program that computes what it only looks at, for NaN, where that may have some.
+    """Return the program that computes what it only looks at, for NaN, where that may have some.
 
     It has none where the sums of squares of what it is made of by sums and products are moderate.
     """
@@ -225,7 +225,7 @@ def lazily(program: Program) -> Iterator[tuple[Guard, tuple[list[Node], list[Nod
 
 
 def reached(program: Program, roots: Collection[Node]) -> set[Node]:
-    """The nodes that roots are made of, with them."""
+    """Return the nodes that roots are made of, with them."""
     found = {*roots}
     for node in reversed(program.nodes):
         if node in found:
@@ -234,7 +234,7 @@ def reached(program: Program, roots: Collection[Node]) -> set[Node]:
 
 
 def is_bounded(node: Node) -> bool:
-    """Whether a node is moderate where its operands are, or a mask of comparisons."""
+    """Return True if a node is moderate where its operands are, or a mask of comparisons."""
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):
@@ -244,7 +244,7 @@ def is_bounded(node: Node) -> bool:
 
 
 def is_unknown(x: Node) -> bool:
-    """Whether a value has floats that are no constants."""
+    """Return True if a value has floats that are no constants."""
     return x.op != CONSTANT and x.dtype is not None and x.dtype.kind == "f"
 
 

@@ -25,7 +25,7 @@ def like(node: Node, op: str, call: Any, *args: Any) -> Node:
 
 
 def again(node: Node, *args: Any) -> Node:
-    """The same call of something else."""
+    """Return the same call of something else."""
     other = like(node, node.op, node.call, *args)
     other.keywords = node.keywords
     return other
@@ -40,7 +40,7 @@ def zeros(node: Node) -> Node:
 
 
 def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
-    """An operand in a shape."""
+    """Return an operand in a shape."""
     if x.shape == shape:
         return x
     other = Node("reshape", numpy_namespace.reshape, (x, shape))
@@ -50,7 +50,7 @@ def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
 
 
 def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """The strides of new data."""
+    """Return the strides of new data."""
     strides: list[int] = []
     for size in reversed(shape):
         strides.append(step)
@@ -59,7 +59,7 @@ def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
 
 
 def same_layout(x: Any, node: Node) -> bool:
-    """Whether an operand is a node of the shape, dtype and strides of another one."""
+    """Return True if an operand is a node of the shape, dtype and strides of another one."""
     return type(x) is Node and (x.shape, x.dtype, x.strides) == (
         node.shape,
         node.dtype,
@@ -68,7 +68,7 @@ def same_layout(x: Any, node: Node) -> bool:
 
 
 def number_of(x: Any) -> float | None:
-    """The number that an operand is, or has in each element, or None."""
+    """Return the number that an operand is, or has in each element, or None."""
     if type(x) in (int, float):
         return float(x)
     if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
@@ -78,14 +78,14 @@ def number_of(x: Any) -> float | None:
 
 
 def pairs(node: Any, op: str) -> list[tuple[Any, Any]]:
-    """The operands of a call of two, both ways; none where a node is no such call."""
+    """Return the operands of a call of two, both ways; none where a node is no such call."""
     if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
         return []
     return [node.args, node.args[::-1]]
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
-    """The axes that a plain sum or extreme value of floats goes over, or None."""
+    """Return the axes that a plain sum or extreme value of floats goes over, or None."""
     x, options = node.args[0], node.keywords
     if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
         return None
@@ -122,7 +122,7 @@ def count_of_terms(node: Node) -> int:
 
 
 def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with 1 for axes."""
+    """Return a shape with 1 for axes."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
@@ -137,7 +137,7 @@ def bare(x: Any) -> Any:
 
 
 def is_whole(key: Any) -> bool:
-    """Whether a key that leaves all elements leaves them in their order."""
+    """Return True if a key that leaves all elements leaves them in their order."""
     parts = key if type(key) is tuple else (key,)
     return all(
         part is None or part is Ellipsis or type(part) is int or part == slice(None)

@@ -45,7 +45,7 @@ DEPTH = 8  # calls within each other that are looked through for bounds
 
 
 def rounded(program: Program) -> Program:
-    """The program, shorter, with other last bits."""
+    """Return the program, shorter, with other last bits."""
     short = with_signs_joined(loosened(program, LOOSE))
     exact = deciding(short)
     divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
@@ -57,7 +57,7 @@ def rounded(program: Program) -> Program:
 
 
 def loosened(program: Program, rules: Rules) -> Program:
-    """The program after rules, but for nodes whose bits must stay."""
+    """Return the program after rules, but for nodes whose bits must stay."""
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
@@ -99,7 +99,7 @@ def deciding(program: Program) -> set[Node]:
 
 
 def is_nan(node: Node) -> bool:
-    """Whether a node says where a value is NaN, or whether it has any."""
+    """Return True if a node says where a value is NaN, or whether it has any."""
     if node.op == "not_equal":
         return node.args[0] is node.args[1]
     return is_look_for_nan(node)
@@ -240,7 +240,7 @@ def is_from_maximum(x: Any) -> bool:
 
 
 def outer(node: Node, new: New) -> Node | None:
-    """A product of a column and a row of matrices is elementwise."""
+    """Return a product of a column and a row of matrices is elementwise."""
     x, y = node.args
     if type(x) is not Node or type(y) is not Node or not (len(x.shape) == len(y.shape) == 2):
         return None
@@ -270,7 +270,7 @@ def common_factor(node: Node, new: New) -> Node | None:
 
 
 def power_in_product(x: Any, new: New) -> tuple[float, Node] | None:
-    """The same of a product, one of whose factors has such a number."""
+    """Return the same of a product, one of whose factors has such a number."""
     for y, z in pairs(x, "multiply"):
         found = power_of_two(z)
         if found is not None and same_layout(y, x) and same_layout(found[1], x):
@@ -280,7 +280,7 @@ def power_in_product(x: Any, new: New) -> tuple[float, Node] | None:
 
 # --- writes -------------------------------------------------------------------------------------------
 def added(node: Node) -> tuple[Node, Node] | None:
-    """The sum or difference that a write to a part makes of it, and what it adds or subtracts."""
+    """Return the sum or difference that a write to a part makes of it, and what it adds or subtracts."""
     x, key, total = node.args
     if type(total) is not Node or total.op not in ("add", "subtract") or not is_basic(key):
         return None
@@ -310,7 +310,7 @@ def added_before(node: Node, new: New) -> Node | None:
 
 
 def joined(*parts: Rules) -> Rules:
-    """All rules of each op, in their order."""
+    """Return all rules of each op, in their order."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
     rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
     return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}

@@ -29,7 +29,7 @@ MOST = 8  # rules that are tried on one node, one after the other
 
 
 def simplified(program: Program) -> Program:
-    """The program after all passes of this module, in one sweep."""
+    """Return the program after all passes of this module, in one sweep."""
     known: dict[Any, Node] = {}
 
     def new_of(node: Node) -> Node:
@@ -41,7 +41,7 @@ def simplified(program: Program) -> Program:
 def mapped(
     program: Program, new_of: Callable[[Node], Node], instead: Mapping[Node, Node] = NONE
 ) -> Program:
-    """A program whose nodes are what ``new_of`` gives for those of another one, in their order.
+    """Return a program whose nodes are what ``new_of`` gives for those of another one, in their order.
 
     new_of : takes a node whose operands are new already.  A new node may be one that is there.
     instead : nodes that take the place of others, on operands of the given program.
@@ -71,7 +71,7 @@ def insert(node: Node, nodes: dict[Node, None]) -> None:
 
 
 def copied(node: Node, of: dict[Node, Node]) -> Node:
-    """A node of the same call on what its operands have become."""
+    """Return a node of the same call on what its operands have become."""
     args, keywords = replaced((node.args, node.keywords), of.__getitem__)
     new = Node(node.op, node.call, args, keywords)
     new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
@@ -99,7 +99,7 @@ def without_dead_code(program: Program) -> Program:
 
 # --- equal calls --------------------------------------------------------------------------------------
 def shared(node: Node, known: dict[Any, Node]) -> Node:
-    """A node that is known already for an equal call on equal operands, or this one."""
+    """Return a node that is known already for an equal call on equal operands, or this one."""
     if node.op == INPUT:
         return node
     if node.op == CONSTANT:
@@ -132,7 +132,7 @@ def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
 
 # --- constants ----------------------------------------------------------------------------------------
 def folded(node: Node) -> Node:
-    """A call on constants alone as a constant, unless that is large."""
+    """Return a call on constants alone as a constant, unless that is large."""
     if node.op in (INPUT, CONSTANT, "item", "empty") or node.shape is None or node.dtype is None:
         return node
     if any(operand.op != CONSTANT for operand in operands(node)):
@@ -148,7 +148,7 @@ def folded(node: Node) -> Node:
 
 # --- algebra ------------------------------------------------------------------------------------------
 def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
-    """A node after the rules, until none of them applies."""
+    """Return a node after the rules, until none of them applies."""
     if node.op in (INPUT, CONSTANT):
         return node
     rules = RULES if rules is None else rules
@@ -172,7 +172,7 @@ def nothing_changed(node: Node, new: New) -> Node | None:
 
 
 def is_one(x: Any) -> bool:
-    """Whether an operand is 1 in each element."""
+    """Return True if an operand is 1 in each element."""
     if type(x) in (int, float):
         return bool(x == 1)
     if type(x) is not Node or x.op != CONSTANT:
@@ -210,7 +210,7 @@ def product_with_itself(node: Node, new: New) -> Node | None:
 
 
 def mean(node: Node, new: New) -> Node | None:
-    """The mean of floats as NumPy computes it: a sum and a quotient."""
+    """Return the mean of floats as NumPy computes it: a sum and a quotient."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
     if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
@@ -225,7 +225,7 @@ def mean(node: Node, new: New) -> Node | None:
 
 
 def unspread(node: Node, new: New) -> Node | None:
-    """An operand that was broadcast is used as it was, beside one of the full shape."""
+    """Return an operand that was broadcast is used as it was, beside one of the full shape."""
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
@@ -265,7 +265,7 @@ def broadcasts_exactly(op: str) -> bool:
 
 
 def has_more_axes(x: Node) -> bool:
-    """Whether an operand has but axes of length 1 before those of something else."""
+    """Return True if an operand has but axes of length 1 before those of something else."""
     if x.op not in ("expand_dims", "reshape", "reshaped") or type(x.args[0]) is not Node:
         return False
     shape = x.args[0].shape
@@ -274,13 +274,13 @@ def has_more_axes(x: Node) -> bool:
 
 # --- writes -------------------------------------------------------------------------------------------
 def is_basic(key: Any) -> bool:
-    """Whether a key has integers, slices, None and ... alone."""
+    """Return True if a key has integers, slices, None and ... alone."""
     parts = key if type(key) is tuple else (key,)
     return all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts)
 
 
 def apart(key: Any, other: Any, shape: Any) -> bool:
-    """Whether two keys differ in an integer of one axis, by which they name different elements."""
+    """Return True if two keys differ in an integer of one axis: they name different elements."""
     pair = [x if type(x) is tuple else (x,) for x in (key, other)]
     for first, second, count in zip(*pair, shape, strict=False):
         if not {type(first), type(second)} <= {int, slice}:
@@ -337,7 +337,7 @@ def write_over_write(node: Node, new: New) -> Node | None:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether an operand is 0 in each element."""
+    """Return True if an operand is 0 in each element."""
     if type(x) is not Node:
         return False
     return x.op == "zeros" or (x.op == CONSTANT and x.dtype is not None and not x.value.any())
@@ -386,7 +386,7 @@ def masked(x: Any, mask: Any, chosen: bool) -> Any:
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Whether a ``where`` has so many floats, and a mask of their shape."""
+    """Return True if a ``where`` has so many floats, and a mask of their shape."""
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False
@@ -437,7 +437,7 @@ def triangle(node: Node, new: New) -> Node | None:
 
 
 def is_positive_zero(x: Any) -> bool:
-    """Whether an operand is 0 in each element, but not -0.0."""
+    """Return True if an operand is 0 in each element, but not -0.0."""
     if type(x) in (int, float):
         return x == 0 and math.copysign(1.0, x) > 0
     if not is_zero(x) or x.op == "zeros":
@@ -448,7 +448,7 @@ def is_positive_zero(x: Any) -> bool:
 
 # --- signs and factors, with the same bits ------------------------------------------------------------
 def factors(x: Any) -> tuple[float, Node] | None:
-    """A number and the node of floats that it is multiplied with."""
+    """Return a number and the node of floats that it is multiplied with."""
     if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":
         return None
     for number, rest in (x.args, x.args[::-1]):
@@ -518,7 +518,7 @@ def sign_out(node: Node, new: New) -> Node | None:
 
 
 def is_negative(y: Any) -> bool:
-    """Whether an operand is the negative of floats in the same layout."""
+    """Return True if an operand is the negative of floats in the same layout."""
     plain = type(y) is Node and y.op == "negative" and not y.keywords and y.dtype.kind == "f"
     return plain and same_layout(y.args[0], y)
 

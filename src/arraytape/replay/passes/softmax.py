@@ -19,7 +19,7 @@ DEPTH = 5  # calls within each other that are taken apart: chains may be long
 
 
 def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
-    """The axes over which t, in the shape of rows of e, is the sum of e; None where it is not."""
+    """Return the axes over which t, in the shape of rows of e, is the sum of e; None where it is not."""
     whole = bare(t)
     if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
         return None
@@ -29,7 +29,7 @@ def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
 
 
 def share_axes(s: Any) -> tuple[int, ...] | None:
-    """The axes over which s is a softmax."""
+    """Return the axes over which s is a softmax."""
     divided = type(s) is Node and s.op == "divide" and type(s.args[1]) is Node
     return total_axes(s.args[1], s.args[0]) if divided else None
 
@@ -82,7 +82,7 @@ def sum_of_slope(node: Node, new: New) -> Node | None:
 
 
 def exp_of(s: Any, axes: Axes) -> Node | None:
-    """The e of a softmax over axes, also of one times a number for each row."""
+    """Return the e of a softmax over axes, also of one times a number for each row."""
     if share_axes(s) == axes:
         return s.args[0]  # type: ignore[no-any-return]
     for rows, e in pairs(s, "multiply"):
@@ -92,7 +92,7 @@ def exp_of(s: Any, axes: Axes) -> Node | None:
 
 
 def means_of(x: Any, axes: Axes) -> list[tuple[Any, Node]]:
-    """Each a and e of which x is the mean of a with the softmax of e for weights."""
+    """Return each a and e of which x is the mean of a with the softmax of e for weights."""
     if type(x) is not Node:
         return []
     total = bare(x.args[0]) if x.op == "divide" else x
@@ -174,7 +174,7 @@ def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, No
 
 
 def terms_of(node: Node) -> list[Product]:
-    """The two terms of a sum or difference, or of a product with one."""
+    """Return the two terms of a sum or difference, or of a product with one."""
     if node.op in ("add", "subtract") and not node.keywords:
         (sign, factors), (other, more) = [product_of(x, node.shape) for x in node.args]
         return [(sign, factors), (other if node.op == "add" else -other, more)]
@@ -186,7 +186,7 @@ def terms_of(node: Node) -> list[Product]:
 
 
 def product_of(x: Any, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
-    """A value as a sign and factors, each with the shape in which it takes part in a product.
+    """Return a value as a sign and factors, each with the shape in which it takes part in a product.
 
     shape : in which x takes part.  whole : of the product, if that is another one.  depth : of calls
     within each other that are taken apart.
@@ -209,13 +209,13 @@ def product_of(x: Any, shape: Shape, whole: Shape | None = None, depth: int = DE
 
 
 def same_factors(factors: list[Factor], others: list[Factor]) -> bool:
-    """Whether two products have the same factors."""
+    """Return True if two products have the same factors."""
     one, other = (sorted((id(x), shape) for x, shape in found) for found in (factors, others))
     return one == other
 
 
 def orders(terms: list[Product]) -> list[tuple[Product, Product]]:
-    """Two terms in both orders."""
+    """Return two terms in both orders."""
     return [(terms[0], terms[1]), (terms[1], terms[0])] if len(terms) == 2 else []
 
 

@@ -21,7 +21,7 @@ FEW = 1 << 13  # elements whose sum takes NumPy longer than a product with ones
 
 
 def is_sum(node: Node) -> bool:
-    """Whether a node is the sum of all elements of something of its dtype."""
+    """Return True if a node is the sum of all elements of something of its dtype."""
     if node.op == DOT:
         return True
     if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
@@ -37,12 +37,12 @@ def is_sum(node: Node) -> bool:
 
 @state_facts(continuous=True, propagates_nan=True, range=lambda n, x, y: x.times(y).sum_of(n))
 def dot(x: Any, y: Any) -> Any:
-    """The sum of a product."""
+    """Return the sum of a product."""
     return np.asarray(np.dot(x.ravel(), y.ravel()))
 
 
 def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
-    """The program with dot products for sums of products, but for nodes whose bits must stay.
+    """Return the program with dot products for sums of products, but for nodes whose bits must stay.
 
     A sum of terms that are not negative is a sum of sums: nothing cancels.
     """
@@ -55,7 +55,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     before = iter(program.nodes)
 
     def summed(node: Node, x: Node) -> Node:
-        """The sum of x in the place of a node."""
+        """Return the sum of x in the place of a node."""
         alone = readers[x] <= 1 and not x.keywords
         if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
             return like(node, "add", np.add, summed(node, x.args[0]), summed(node, x.args[1]))
@@ -76,7 +76,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
 
 
 def factors_of(x: Node) -> tuple[Node, Node] | None:
-    """The two factors of a product, both of its layout."""
+    """Return the two factors of a product, both of its layout."""
     if x.keywords or x.op not in ("multiply", "square"):
         return None
     if len(x.shape) > 1 and x.strides != packed(x.shape, x.dtype.itemsize):
@@ -86,7 +86,7 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
 
 
 def scale_of(x: Node) -> tuple[float, Node] | None:
-    """A number of 1 or more, for overflow, and what is not negative and multiplied with it."""
+    """Return a number of 1 or more, for overflow, and what is not negative and multiplied with it."""
     if x.op == "multiply" and not x.keywords:
         for given, y in (x.args, x.args[::-1]):
             number = number_of(given)
@@ -96,7 +96,7 @@ def scale_of(x: Node) -> tuple[float, Node] | None:
 
 
 def is_positive(x: Any) -> bool:
-    """Whether an operand is known to have no negative element."""
+    """Return True if an operand is known to have no negative element."""
     if type(x) is not Node or x.keywords or x.dtype.kind != "f":
         return False
     if x.op in ("abs", "exp", "square"):

@@ -22,7 +22,7 @@ FALSE = np.False_.tobytes()
 
 
 def with_rare_ties(program: Program) -> Program:
-    """The program with one look for ties in the place of a sum for each extreme value."""
+    """Return the program with one look for ties in the place of a sum for each extreme value."""
     extremes = without_nan(program)
     if not extremes:
         return program
@@ -41,7 +41,7 @@ def with_rare_ties(program: Program) -> Program:
 
 
 def with_rare_slopes(program: Program) -> Program:
-    """The program without the derivative of a shift by extreme values where that is 0."""
+    """Return the program without the derivative of a shift by extreme values where that is 0."""
     uses = Counter(x for node in program.nodes for x in operands(node))
     uses.update(program.roots())
     shifts = {node.args[0].args[1] for node in program.nodes if is_shifted(node)}
@@ -63,7 +63,7 @@ def with_rare_slopes(program: Program) -> Program:
 
 
 def is_shifted(node: Node) -> bool:
-    """Whether a node is ``exp(x - y)``."""
+    """Return True if a node is ``exp(x - y)``."""
     x = node.args[0] if node.op == "exp" else None
     return type(x) is Node and x.op == "subtract" and not x.keywords
 
@@ -99,7 +99,7 @@ def add_to_extremes(y: Any, share: Any, x: Any, extreme: Any, ones: Any) -> Any:
 
 
 def without_nan(program: Program) -> set[Node]:
-    """The nodes that have no NaN, as guards say that look at all elements for it."""
+    """Return the nodes that have no NaN, as guards say that look at all elements for it."""
     looked = {
         guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
     }
@@ -107,7 +107,7 @@ def without_nan(program: Program) -> set[Node]:
 
 
 def is_look_for_nan(node: Node) -> bool:
-    """Whether a node says that a value has NaN."""
+    """Return True if a node says that a value has NaN."""
     x = node.args[0] if node.op == "any" else None
     return type(x) is Node and x.op == "not_equal" and x.args[0] is x.args[1]
 

@@ -24,14 +24,14 @@ def ufunc_of(node: Node) -> np.ufunc | None:
 
 
 def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> str:
-    """A call that writes to memory; NumPy wants ``out`` named for maximum and minimum alone."""
+    """Return a call that writes to memory; NumPy wants ``out`` named for maximum and minimum alone."""
     named = "out=" if ufunc in (np.maximum, np.minimum) else ""
     return f"{function}({args}, {named}{into})"
 
 
 @functools.cache
 def same_beside_numbers() -> bool:
-    """Whether NumPy's maxima have the same bits beside a number and beside an array of it."""
+    """Return True if NumPy's maxima have the same bits beside a number and beside an array of it."""
     special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324]
     for dtype in (np.float32, np.float64):
         x = np.resize(np.asarray(special, dtype), 101)

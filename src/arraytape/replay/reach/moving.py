@@ -43,7 +43,7 @@ def generator_state(value: Any) -> Any:
 
 
 def frozen_state(state: Any) -> Any:
-    """The state of a generator as a value that can be compared."""
+    """Return the state of a generator as a value that can be compared."""
     if isinstance(state, dict):
         return {name: frozen_state(part) for name, part in state.items()}
     return state.tobytes() if isinstance(state, np.ndarray) else state
@@ -67,5 +67,5 @@ class Moving:
         return found is not None and found is not object
 
     def moved_path(self) -> str:
-        """The path of one that was asked, perhaps; "" for none."""
+        """Return the path of one that was asked, perhaps; "" for none."""
         return next((path for path, look, before in self.looks if look() != before), "")

@@ -89,7 +89,7 @@ def code_names(code: types.CodeType) -> Names:
 
 
 def resolved(name: str, names: dict[str, Any]) -> str:
-    """The name of a module that code with these globals imports, with a dot for each level."""
+    """Return the name of a module that code with these globals imports, with a dot for each level."""
     try:
         return resolve_name(name, names.get("__package__"))
     except ImportError:

@@ -18,7 +18,7 @@ BUFFERS = (bytearray, memoryview, array.array)
 
 
 def same_plain(a: Any, b: Any) -> bool:
-    """Whether plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
+    """Return True if plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
     kind = type(a)
     if kind is not type(b):
         return False
@@ -28,7 +28,7 @@ def same_plain(a: Any, b: Any) -> bool:
 
 
 def same_data(a: Any, b: Any) -> bool:
-    """Whether two ndarrays hold the same bits."""
+    """Return True if two ndarrays hold the same bits."""
     if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.kind == "O":
@@ -39,7 +39,7 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Whether two values of any kind are one, or equal: ndarrays by their bits."""
+    """Return True if two values of any kind are one, or equal: ndarrays by their bits."""
     if a is b:
         return True
     if isinstance(a, np.ndarray):
@@ -53,7 +53,7 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def same_items(a: Any, b: Any) -> bool:
-    """Whether long lists hold the same plain values."""
+    """Return True if long lists hold the same plain values."""
     return all(x is y or same_plain(x, y) for x, y in zip(a, b, strict=True))
 
 

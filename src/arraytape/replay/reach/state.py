@@ -208,7 +208,7 @@ class State:
         self.queue.append((expression, path, value, depth))
 
     def named(self, value: Any) -> str:
-        """A name for a value that is kept."""
+        """Return a name for a value that is kept."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
@@ -543,7 +543,7 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """The expression by which the globals of functions were reached first."""
+        """Return the expression by which the globals of functions were reached first."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
@@ -669,7 +669,7 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 
 
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
-    """All conditions in one: half as long to compile as one after the other."""
+    """Return all conditions in one: half as long to compile as one after the other."""
     parts: list[str] = []
     name = assignment = ""  # of what the next condition may compute where it reads it first
     for line in [*lines, ""]:
@@ -714,7 +714,7 @@ def read_once(parts: list[str]) -> list[str]:
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:
-    """A condition that computes a name where it reads it first; "" where it does not read it."""
+    """Return a condition that computes a name where it reads it first; "" where it does not read it."""
     text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
     return text if count else ""
 
@@ -735,12 +735,12 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
 
 
 def told(key: Any) -> str:
-    """A key in a path."""
+    """Return a key in a path."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
 def content_of(cell: types.CellType) -> Any:
-    """The value of a variable of a closure; MISSING where it has none."""
+    """Return the value of a variable of a closure; MISSING where it has none."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -757,7 +757,7 @@ def installed_module(module: types.ModuleType) -> bool:
 
 
 def installed(cls: type) -> bool:
-    """Whether a class is Python's or a library's."""
+    """Return True if a class is Python's or a library's."""
     if cls.__module__ == "builtins":
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
@@ -771,7 +771,7 @@ def is_routine(value: Any) -> bool:
 
 
 def slots_of(cls: type) -> Iterator[str]:
-    """The names of a class's slots, without those that Python uses itself."""
+    """Yield the names of a class's slots, without those that Python uses itself."""
     for base in cls.__mro__:
         for name, member in base.__dict__.items():
             slot = type(member) is types.MemberDescriptorType and base.__module__ != "builtins"

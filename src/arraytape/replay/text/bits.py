@@ -39,7 +39,7 @@ class Bits:
     def mask_bits(
         self, node: Node, mask: str, chosen: bool, small: str = ""
     ) -> tuple[str, list[str]]:
-        """A name for the integers that a choice reads, and the lines that make them.
+        """Return a name for the integers that a choice reads, and the lines that make them.
 
         They may be written over by what the next lines take.  small : the mask as integers of a byte,
         where nothing reads it later: these are computed first, being fewer bytes.
@@ -64,14 +64,14 @@ class Bits:
         return name, lines
 
     def spread_bits(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
-        """The line that makes 0 and 1 no bits and all bits, or the other way round."""
+        """Return the line that makes 0 and 1 no bits and all bits, or the other way round."""
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
         one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))
         return f"{self.named('subtract', np.subtract)}({name}, {one}, {name})"
 
     def constant_bits(self, node: Node, chosen: bool) -> str:
-        """A name for the integers of a mask that is a constant."""
+        """Return a name for the integers of a mask that is a constant."""
         key = node.args[1], node.dtype, chosen
         if key not in self.known:
             ones = node.args[1].value.astype(INTEGERS[node.dtype])

@@ -28,7 +28,7 @@ class Memory:
         self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # by name, whose memory it is
 
     def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
-        """A name for memory of a shape and dtype; size : in bytes."""
+        """Return a name for memory of a shape and dtype; size : in bytes."""
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()
@@ -47,7 +47,7 @@ class Memory:
         self.free.setdefault(key, []).append(base)
 
     def view_memory(self, text: str) -> str:
-        """A name for a view of such memory."""
+        """Return a name for a view of such memory."""
         if text not in self.views:
             self.views[text] = self.memory_name("w", text)
         return self.views[text]
@@ -60,14 +60,14 @@ class Memory:
         return name
 
     def memory_source(self) -> str:
-        """The function that makes the memory."""
+        """Return the function that makes the memory."""
         if not self.names:
             return ""
         body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
         return f"\n\ndef memory():\n    {body}\n"
 
     def taken_memory(self) -> list[str]:
-        """The lines by which a call takes memory that no other call has."""
+        """Return the lines by which a call takes memory that no other call has."""
         names = ", ".join(self.names)
         return [
             "try:",

@@ -129,7 +129,7 @@ class Loop:
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
-        """Whether a result may take the memory of an input, which no other input shares."""
+        """Return True if a result may take the memory of an input, which no other input shares."""
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
             return False

@@ -151,7 +151,7 @@ class Source:
         self.names[node] = self.named(name, value)
 
     def is_constant(self, node: Node) -> bool:
-        """Whether a node is a view of constants; then it has a name, too."""
+        """Return True if a node is a view of constants; then it has a name, too."""
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
@@ -160,14 +160,14 @@ class Source:
         return True
 
     def named(self, name: str, value: Any) -> str:
-        """A name in the function's globals for a value."""
+        """Return a name in the function's globals for a value."""
         if self.scope.get(name, value) is not value:
             name = f"{name}_{len(self.scope)}"
         self.scope[name] = value
         return name
 
     def text_of(self, value: Any, arrays: bool) -> str:
-        """An argument as text; arrays : whether NumPy's scalars will not do."""
+        """Return an argument as text; arrays : whether NumPy's scalars will not do."""
         kind = type(value)
         if kind is Node:
             name = self.names[value]
@@ -191,7 +191,7 @@ class Source:
         return self.named(f"k{len(self.scope)}", value)
 
     def given(self, node: Node, taken: set[Node]) -> str:
-        """An output, in memory of its own."""
+        """Return an output, in memory of its own."""
         name = self.names[node]
         if node in self.scalars:
             return f"array({name})"
@@ -201,13 +201,13 @@ class Source:
         return name if own else f"{name}.copy(order='K')"
 
     def to_write(self, node: Node) -> str:
-        """A value to be written, which no other write may change before."""
+        """Return a value to be written, which no other write may change before."""
         lies_in_inputs = any(root.op == INPUT for root in self.memory[node])
         copied = lies_in_inputs and len(self.program.writes) > 1
         return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
-        """The node whose memory a node is in."""
+        """Return the node whose memory a node is in."""
         while node in self.places:
             node = self.places[node]
         return node
@@ -359,12 +359,12 @@ class Source:
         return self.named(name, self.scope.get(name, array))
 
     def is_better_spread(self, node: Node) -> bool:
-        """Whether a number beside an array is to be an array of that shape."""
+        """Return True if a number beside an array is to be an array of that shape."""
         worth = node.op in SLOW_BESIDE_NUMBERS and WORTH_SPREAD <= node.size <= BLOCK
         return worth and any(same_layout(x, node) for x in node.args) and same_beside_numbers()
 
     def spread(self, number: Any, shape: Any) -> str:
-        """A name for an array that has one number everywhere."""
+        """Return a name for an array that has one number everywhere."""
         key = number.tobytes(), shape, number.dtype
         if key not in self.spreads:
             name = f"_{len(self.spreads)}s"
@@ -391,7 +391,7 @@ class Source:
         self.taken_over.add(x)
 
     def part(self, node: Node) -> str:
-        """An element or view of data, or one of several results."""
+        """Return an element or view of data, or one of several results."""
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
@@ -399,7 +399,7 @@ class Source:
         return f"{whole}[{self.key(node.args[1])}{more}]"
 
     def is_element(self, node: Node) -> bool:
-        """Whether a node is an element that may stay where it is: nothing writes there."""
+        """Return True if a node is an element that may stay where it is: nothing writes there."""
         if node.op != "getitem" or node.args[0].op not in (INPUT, CONSTANT) or node in self.leaving:
             return False
         key = node.args[1]
@@ -439,7 +439,7 @@ class Source:
         return self.kept.take_memory(node.shape, self.named(str(integer), integer), size)
 
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
-        """The lines that choose integers by bits.
+        """Return the lines that choose integers by bits.
 
         other : where what lies in ``into`` is one of them, bits are set for the other one; 0 stands
         where they are not, if it is a bool.
@@ -529,7 +529,7 @@ class Source:
         return True
 
     def may_write(self, place: int, node: Node) -> bool:
-        """Whether a write may change the memory that it is a write to."""
+        """Return True if a write may change the memory that it is a write to."""
         x, key, value = node.args
         if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
@@ -556,7 +556,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """The write by which alone a result is read, where it can be computed in its place."""
+        """Return the write by which alone a result is read, where it can be computed in its place."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -565,7 +565,7 @@ class Source:
         return None
 
     def fits_in(self, node: Node, put: Node) -> bool:
-        """Whether a result can be computed in the part that is written, with the same bits."""
+        """Return True if a result can be computed in the part that is written, with the same bits."""
         x, key, _ = put.args
         if (
             not is_basic(key)
@@ -579,14 +579,14 @@ class Source:
         return part.flags.c_contiguous or facts_of(node.op).correctly_rounded
 
     def free_operand(self, place: int, node: Node) -> Node | None:
-        """An operand of the result's layout whose memory is not read any more after this call."""
+        """Return an operand of the result's layout whose memory is not read any more after this call."""
         for x in node.args:
             if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]
         return None
 
     def is_free(self, place: int, x: Node, node: Node) -> bool:
-        """Whether x has memory of its own that nothing reads after a place: a node may lie there."""
+        """Return True if x has memory of its own that nothing reads after a place of the program."""
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False
         if x.op.startswith(FOREIGN):  # a user's function may have what it gave
@@ -643,7 +643,7 @@ class Source:
 
 
 def for_blas(x: Any) -> bool:
-    """Whether data is a vector or matrix that BLAS takes as it lies in memory."""
+    """Return True if data is a vector or matrix that BLAS takes as it lies in memory."""
     if type(x) is not Node or x.dtype not in INTEGERS or len(x.shape) > 2 or not x.size:
         return False
     step = x.dtype.itemsize
@@ -651,7 +651,7 @@ def for_blas(x: Any) -> bool:
 
 
 def is_part(y: Node, x: Node, key: Any) -> bool:
-    """Whether a node is the view of x at a key."""
+    """Return True if a node is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
 

@@ -162,7 +162,7 @@ class Calls:
 
     @property
     def only(self) -> Any:
-        """The trace function that sees them, where it does nothing else."""
+        """Return the trace function that sees them, where it does nothing else."""
         return self.function.only if self.function.on else None
 
     def start(self) -> None:

@@ -31,7 +31,7 @@ class Loan:
 
     @property
     def lives(self) -> bool:
-        """Whether NumPy code has the copy, or a view of it."""
+        """Return True if NumPy code has the copy, or a view of it."""
         return getrefcount(self.copy) > OWN
 
 

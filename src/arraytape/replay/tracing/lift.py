@@ -65,7 +65,7 @@ class Lifter:
 
     @property
     def handles(self) -> list[Array]:
-        """The lifted handles, in the order of the program's inputs."""
+        """Return the lifted handles, in the order of the program's inputs."""
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:

@@ -68,7 +68,7 @@ class Trace:
 
     @property
     def live(self) -> list[Traced]:
-        """The traced data that still exists."""
+        """Return the traced data that still exists."""
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: Any) -> Traced:
@@ -84,7 +84,7 @@ class Trace:
         return self.new_constant(data, data) if known is None else known[1]
 
     def new_constant(self, data: Any, value: Any) -> Node:
-        """A constant with a value, known by the id of data."""
+        """Return a constant with a value, known by the id of data."""
         node = Node(CONSTANT, like=data, value=value)
         self.lines[node] = user_line()
         self.program.nodes.append(node)
@@ -92,13 +92,13 @@ class Trace:
         return node
 
     def from_outside(self, data: Any) -> Traced:
-        """A copy of memory that others may write to; a guard compares it."""
+        """Return a copy of memory that others may write to; a guard compares it."""
         node = self.constant(data.copy(order="K"))
         self.foreign.append((data, node))
         return self.traced(node, node.value)
 
     def memory(self, data: Any) -> Node:
-        """A constant of plain data, which others may write to unless NumPy forbids it."""
+        """Return a constant of plain data, which others may write to unless NumPy forbids it."""
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
@@ -108,7 +108,7 @@ class Trace:
         return node
 
     def node_of(self, x: Any) -> Node:
-        """The node of data: of a trace that has ended, and of plain data, a constant."""
+        """Return the node of data: of a trace that has ended, and of plain data, a constant."""
         if type(x) is Traced:
             return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
@@ -128,7 +128,7 @@ class Trace:
 
     # --- calls ------------------------------------------------------------------------------------
     def opaque(self, name: str) -> str:
-        """A name for one call of a function that is not ours: no other call is equal to it."""
+        """Return a name for one call of a function that is not ours: no other call is equal to it."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
         self.places[name] = user_line()
         return name
@@ -180,13 +180,13 @@ class Trace:
         self.guard("value", node, call.ALWAYS.tobytes())
 
     def several(self, op: str, call: Any, args: Any, keywords: Any, values: Any) -> Any:
-        """The results of a call that has several."""
+        """Return the results of a call that has several."""
         whole = Node(op, call, args, keywords)
         parts = [self.item(whole, i, value) for i, value in enumerate(values)]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
-        """One of several results."""
+        """Return one of several results."""
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes
@@ -264,12 +264,12 @@ def exit_line() -> str:
 
 
 def is_shaped(op: str) -> bool:
-    """Whether the shapes of a call's results may depend on values."""
+    """Return True if the shapes of a call's results may depend on values."""
     return bool(facts_of(op).data_dependent_shape) or op in SHAPED or op.startswith(FOREIGN)
 
 
 def has_mask(key: Any) -> bool:
-    """Whether a key has a boolean array, so that the shape of what it names depends on values."""
+    """Return True if a key has a boolean array, so that the shape of what it names depends on values."""
     parts = key if type(key) is tuple else (key,)
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)
 
@@ -288,12 +288,12 @@ def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
 
 @functools.cache
 def noticing(function: Any) -> Any:
-    """A raw function of ours that raises where NumPy warns in it; see ``raw_calls``."""
+    """Return a raw function of ours that raises where NumPy warns in it; see ``raw_calls``."""
     return with_globals(function, NO_REGISTRY)
 
 
 def arrays_in(value: Any) -> list[Any]:
-    """The data among arguments that are values already."""
+    """Return the data among arguments that are values already."""
     kind = type(value)
     if kind is np.ndarray:
         return [value]
@@ -305,7 +305,7 @@ def arrays_in(value: Any) -> list[Any]:
 
 
 def shares_memory(value: Any, data: list[Any]) -> bool:
-    """Whether a value shares memory with data; one that owns its memory, with its own views alone."""
+    """Return True if a value shares memory with data; an owner of memory only with its views."""
     owns = value.base is None
     for x in data:
         if value is x or (not (owns and x.base is None) and np.may_share_memory(value, x)):

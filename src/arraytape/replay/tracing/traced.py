@@ -111,7 +111,7 @@ class Traced:
 
 # --- values -------------------------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """The value of traced data, or plain data itself, for the machinery of a trace."""
+    """Return the value of traced data, or plain data itself, for the machinery of a trace."""
     return x.value if type(x) is Traced else x
 
 
@@ -138,7 +138,7 @@ def traced_values(value: Any) -> Any:
 
 
 def integers(key: slice) -> slice:
-    """A slice whose ends are Python's integers: 0-d Arrays are looked at."""
+    """Return a slice whose ends are Python's integers: 0-d Arrays are looked at."""
     ends = key.start, key.stop, key.step
     if all(end is None or type(end) is int for end in ends):
         return key
@@ -146,14 +146,14 @@ def integers(key: slice) -> slice:
 
 
 def looked_at(x: Any) -> Any:
-    """The value of data on the host."""
+    """Return the value of data on the host."""
     if type(x) is Traced and x.trace is ACTIVE.get():
         return x.trace.look(x)
     return traced_value(x)
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Whether an operand is data of NumPy's, traced or not, or a number."""
+    """Return True if an operand is data of NumPy's, traced or not, or a number."""
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
@@ -176,7 +176,7 @@ def call_noted(
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A raw function, of which each call is noted."""
+    """Return a raw function, of which each call is noted."""
 
     return functools.partial(call_noted, name, function)
 
@@ -207,7 +207,7 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is given arrays as read-only views, and is one call for a trace."""
+    """Return a function that is given arrays as read-only views, and is one call for a trace."""
 
     def call_protected(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]

@@ -214,7 +214,7 @@ class TracedStorage(Storage):
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def copied(x: Any) -> Any:
-    """A copy without gaps, with the axes in the same order in memory."""
+    """Return a copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
 
 
@@ -226,7 +226,7 @@ def added_at(x: Any, key: Any, value: Any) -> Any:
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def contiguous(x: Any) -> Any:
-    """A copy in the order of C."""
+    """Return a copy in the order of C."""
     return x.copy()
 
 
@@ -237,7 +237,7 @@ def inverse_again(x: Any, singular: Any) -> Any:
 
 @state_facts(continuous=True)
 def through_cholesky(g: Any, y: Any) -> Any:
-    """The rule of a Cholesky factor as one call, where LAPACK is known to take it."""
+    """Return the rule of a Cholesky factor as one call, where LAPACK is known to take it."""
     if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:
         return None
     if type(g) is not Traced or y.dtype.kind not in "fc":
@@ -249,7 +249,7 @@ factors.THROUGH[Traced] = through_cholesky
 
 
 def cofactors(x: Any) -> Any:
-    """The derivative of a determinant."""
+    """Return the derivative of a determinant."""
     return standard.cofactors(x, np)
 
 
