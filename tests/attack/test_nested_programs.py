@@ -45,7 +45,7 @@ def test_a_program_follows_from_its_seed():
 
 def test_a_fault_is_found_and_cut_down_to_a_script(monkeypatch):
     """Tangents that writes go into although others have them: the class that the attack was made for."""
-    write = _tape.tangents.Tangents.write
+    write = _tape.tangents.Tangents.apply_write
 
     def careless(self, record):
         held = self.get(record.old)

@@ -22,11 +22,11 @@ import os
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from .._util.errors import user_line
+from .._util.remembered import remembered
 from .op_facts import Facts
 from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 
@@ -212,8 +212,8 @@ class Op(Facts):
     def recorded(self) -> bool:
         return self.kind in ("elementwise", "linear", "primitive")
 
-    @cached_property
-    def linear_places(self) -> tuple[tuple[int, ...], ...]:  # type: ignore[override]
+    @remembered
+    def linear_places(self) -> tuple[tuple[int, ...], ...]:
         """Derive from what the rules ask for in which operands the op is linear, together or alone.
 
         An elementwise op is so in an operand whose slope asks neither for it nor for the result.

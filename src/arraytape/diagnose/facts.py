@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
@@ -21,25 +21,10 @@ from .._tape.guard import GuardedPass
 from .._tape.none_causes import public_op_name
 from .._tape.recording import Recording
 from .._util.blocks import Quiet
+from .._util.remembered import remembered
 from .line_recorder import Lines, Step
 
 PassOf = Callable[[RawData, set[int]], BackwardPass]
-T = TypeVar("T")
-
-
-class remembered(Generic[T]):
-    """A property that is computed once for each object.
-
-    ``functools.cached_property`` before Python 3.12 has a lock, which a forked child may find held.
-    """
-
-    def __init__(self, compute: Callable[[Any], T]) -> None:
-        self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
-
-    def __get__(self, facts: Any, cls: type) -> T:
-        found = self.compute(facts)
-        facts.__dict__[self.name] = found  # where it is found before this is asked again
-        return found
 
 
 def copy_of(recording: Recording) -> Recording:
