@@ -186,7 +186,7 @@ def interrupt(*_):
 
 def once(work, seconds):
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, 0.01)  # again: Python drops what a callback raises
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)  # again: Python drops what a callback raises
         while True:
             work()
     except KeyboardInterrupt:
