@@ -15,6 +15,7 @@ from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace,
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
 from .._storage.storage import KNOWN, MAKING, STORAGES, admitted, storage_for
+from .._util.array_types import RawArray
 from .._util.errors import describe, failure, see, user_line
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
@@ -82,7 +83,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
     return (CONSTANT, 0, None) if value is None else coerce(name, argument, value)
 
 
-def taken_data(name: str, argument: str, data: Any) -> Any:
+def taken_data(name: str, argument: str, data: RawArray) -> Any:
     """Raw data as an op takes it; TypeError for a dtype that no Array can have."""
     if data.dtype in KNOWN:
         return data

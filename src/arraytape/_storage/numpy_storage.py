@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._record.op_facts import hull, state_facts
+from .._util.array_types import RawArray
 from . import numpy_namespace
 from .scattering import add_at
 from .storage import HOST, MAKING, Storage, admitted, enter
@@ -35,7 +36,7 @@ class NumPyStorage(Storage):
     def devices(self) -> tuple[Any, ...]:
         return (HOST,)
 
-    def device(self, data: Any) -> Any:
+    def device(self, data: RawArray) -> Any:
         return HOST
 
     def moved(self, data: Any, device: Any) -> Any:
@@ -75,7 +76,7 @@ class NumPyStorage(Storage):
         copy[...] = data
         return copy
 
-    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
         return arranged(data, order_in_memory(like, rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
@@ -84,16 +85,16 @@ class NumPyStorage(Storage):
     def shares(self, part: Any, whole: Any) -> bool:
         return np.may_share_memory(part, whole)
 
-    def owns(self, data: Any) -> bool:
+    def owns(self, data: RawArray) -> bool:
         return type(data) is np.ndarray and data.base is None
 
     def writeable(self, data: Any) -> bool:
         return data.flags.writeable  # type: ignore[no-any-return]
 
-    def key(self, key: Any, data: Any) -> Any:
+    def key(self, key: Any, data: RawArray) -> Any:
         return key
 
-    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Any, value: Any) -> Any:
         return add_at(data, key, value)
 
     def unless_none(self, mask: Any) -> Any:
@@ -117,7 +118,7 @@ def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
 @state_facts(
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
-def arranged(data: Any, order: tuple[int, ...]) -> Any:
+def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
     """Return a copy whose last axes lie in memory in this order."""
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.blocks import Quiet
 from .._util.errors import user_line
 from .storage import storage_of
@@ -61,7 +61,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_in_dtype
 
 
-def special_operand(x: Any, dtype: Any, arrays: list[Any], xp: Namespace) -> Any:
+def special_operand(x: RawArray, dtype: Any, arrays: list[Any], xp: Namespace) -> Any:
     """Return an operand as data of this dtype, where the first of ``arrays`` lies."""
     if not hasattr(x, "dtype"):
         return (

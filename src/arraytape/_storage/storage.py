@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import see, short_repr, user_line
 
 COMPLEX = "complex floating"
@@ -56,7 +56,7 @@ class Storage:
             found = getattr(found, part)
         return found  # type: ignore[no-any-return]
 
-    def beneath(self, data: Any) -> Storage:
+    def beneath(self, data: RawArray) -> Storage:
         """Return the storage of the data that this data is made of."""
         return self
 
@@ -71,7 +71,7 @@ class Storage:
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Return what a function of NumPy's gives on this data, or raises; None where it cannot run."""
 
-    def adopted(self, data: Any) -> Any:
+    def adopted(self, data: RawArray) -> Any:
         """Data of another storage that meets data of this mixed one."""
         return data
 
@@ -80,7 +80,7 @@ class Storage:
         """The devices as users name them, the default one first."""
         raise NotImplementedError
 
-    def device(self, data: Any) -> Any:
+    def device(self, data: RawArray) -> Any:
         """Where data lies, as users name it."""
         return data.device
 
@@ -123,26 +123,26 @@ class Storage:
         """Return a dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
-    def copy(self, data: Any) -> Any:
+    def copy(self, data: RawArray) -> Any:
         """Return the same values in memory of their own; strides keep their order, so views stay views.
 
         Data that cannot be written to is its own copy.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
-    def contiguous(self, data: Any) -> Any:
+    def contiguous(self, data: RawArray) -> Any:
         """Return a copy in the order of C."""
         return self.copy(data)
 
-    def order(self, data: Any) -> str:
+    def order(self, data: RawArray) -> str:
         """ "C" or "F" for data without gaps in this order, "CF" for both, "" for any other."""
         return "C"
 
-    def laid_out(self, data: Any, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: Any) -> Any:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data
 
-    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
         """Return a copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
 
         On that depends which reshapes share memory, and so which writes are seen through them.
@@ -153,11 +153,11 @@ class Storage:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError
 
-    def refuse_replay(self, data: Any, why: str) -> None:
+    def refuse_replay(self, data: RawArray, why: str) -> None:
         """Say why what is computed of data's values is not to be replayed; traced data listen."""
 
     # --- memory -----------------------------------------------------------------------------------
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         """Return True if ``data[key] = value`` and ``data += value`` write to the memory of data.
 
         If not, there is no item assignment, ``data += value`` binds the name to new data, and all
@@ -173,7 +173,7 @@ class Storage:
         data[key] = value
         return data
 
-    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Any, value: Any) -> Any:
         """Data after ``data[key] += value``, where elements named twice add up: itself or new data."""
         return self.xp.add_at(data, self.key(key, data), value)
 
@@ -185,14 +185,14 @@ class Storage:
         """
         raise NotImplementedError
 
-    def owns(self, data: Any) -> bool:
+    def owns(self, data: RawArray) -> bool:
         """Return True if data is memory of its own, not a view, so that a sum may be formed in it."""
         return not self.in_place(data)
 
-    def writeable(self, data: Any) -> bool:
+    def writeable(self, data: RawArray) -> bool:
         return True
 
-    def key(self, key: Any, data: Any) -> Any:
+    def key(self, key: Any, data: RawArray) -> Any:
         """Return an indexing key with its host arrays moved to where ``data`` lies."""
         return self.xp.key(key, data)
 
@@ -286,7 +286,7 @@ def devices() -> tuple[Any, ...]:
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
-def moved_between(data: Any, /, device: Any) -> Any:
+def moved_between(data: RawArray, /, device: Any) -> Any:
     """Return a copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
     if source.beneath(data) is target:
@@ -366,6 +366,6 @@ def holds_kind(dtype: Any, other: Any) -> bool:
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 
-def inexact(x: Any) -> bool:
+def inexact(x: RawArray) -> bool:
     """Return True if values of x's dtype have gradients: real and complex floating point."""
     return x.dtype.kind in "fc"

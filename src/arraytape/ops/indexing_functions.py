@@ -18,7 +18,7 @@ from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.attach import attach_method
 from .._util.errors import describe, explain, raise_documented, user_line
 
@@ -325,7 +325,7 @@ def index_array(key: list[Any] | range) -> Any:
         raise_documented(error, "an index", key)
 
 
-def is_at_hand(data: Any) -> bool:
+def is_at_hand(data: RawArray) -> bool:
     """Return True if a look at one value costs no transfer: NumPy's data, also while it is traced."""
     if type(data) is np.ndarray:
         return True

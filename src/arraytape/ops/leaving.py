@@ -19,6 +19,7 @@ from .._array.exits import leave_tapes
 from .._array.views import current, export, keep_data, peek, pin
 from .._record.mode_stack import MODES, tell_exported
 from .._storage.storage import storage_of
+from .._util.array_types import RawArray
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
 from .creation_functions import copied
@@ -338,7 +339,7 @@ def text(x: Array) -> str:
     return repr(x) if storage_of(x._data).many else str(host(x))
 
 
-def rebuild(data: Any) -> Array:
+def rebuild(data: RawArray) -> Array:
     """Unpickle: the value alone, never a tape."""
     return wrap(data)
 

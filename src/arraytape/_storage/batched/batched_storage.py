@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._util.array_types import RawArray
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
 from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
@@ -90,7 +91,7 @@ class BatchedStorage(Storage):
         one = data.data[(*(0,) * len(data.axis_ids), ...)]  # the others lie alike
         return storage_of(one).order(one)
 
-    def laid_out(self, data: Any, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: Any) -> Any:
         if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
             return data
         laid = storage_of(data.data).laid_out(data.data, like.data)
@@ -102,7 +103,7 @@ class BatchedStorage(Storage):
     def in_place(self, data: Any) -> bool:
         return storage_of(data.sample).in_place(data.sample)
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: RawArray, key: Any, value: Any) -> Any:
         return self.xp.put(data, key, value)
 
     def shares(self, part: Any, whole: Any) -> bool:

@@ -16,6 +16,7 @@ from weakref import finalize
 import numpy as np
 
 from ..._record.op_facts import facts_of
+from ..._util.array_types import RawArray
 from ..passes.block_by_block import BLOCK, BLOCKED
 from ..passes.looks import LOOKED_AT, Look
 from ..passes.nodes import packed, same_layout
@@ -344,7 +345,7 @@ class Source:
         """The arguments of a ufunc as text.  Arrays of shape () cost it half of what numbers do."""
         return ", ".join([self.operand(x, node) for x in node.args])
 
-    def operand(self, x: Any, node: Node) -> str:
+    def operand(self, x: RawArray, node: Node) -> str:
         if node.shape == ():
             return self.text_of(x, False)
         array = as_operand(x, node)
