@@ -7,7 +7,7 @@ is not followed) and its data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from .._storage.dispatch import NUMBERS, number
 from .._storage.storage import KNOWN, MAKING, STORAGES, admitted, storage_for
 from .._util.array_types import RawArray
 from .._util.errors import describe, failure, see, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
 GENERIC = wrap(
@@ -93,7 +97,7 @@ def taken_data(name: str, argument: str, data: RawArray) -> Any:
         raise TypeError(f"{name}: {argument}: {error}") from error
 
 
-def check_dtype(name: str, dtype: Any) -> None:
+def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
     """Raise TypeError for what is no dtype that an Array can have."""
     try:
         known = np.dtype(dtype) in KNOWN

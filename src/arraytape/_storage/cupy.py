@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from .._util.array_types import RawArray
+from .._util.array_types import Index, RawArray
 from .._util.blocks import Quiet
 from .special import CuPySpecial, Special
 from .standard import Standard
@@ -47,7 +47,7 @@ class CuPyNamespace(Standard):
     def of_special(self) -> CuPySpecial:
         return CuPySpecial(self)
 
-    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+    def add_at(self, x: Any, key: Index, value: Any) -> Any:
         value = self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
             self.cupy.add.at(x.real, key, value.real)
@@ -237,12 +237,12 @@ class CuPyStorage(Storage):
     def device(self, data: RawArray) -> Any:
         return f"cuda:{data.device.id}"
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         if device is None or isinstance(device, self.cupy.cuda.Device):
             return device
         return self.cupy.cuda.Device(int(str(device).partition(":")[2] or 0))
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         if isinstance(device, self.cupy.cuda.Device):
             device = f"cuda:{device.id}"
         return ("cuda:0" if device == "cuda" else device) in self.devices()
@@ -273,11 +273,11 @@ class CuPyStorage(Storage):
                 )
         return home
 
-    def moved(self, data: RawArray, device: Any) -> Any:
+    def moved(self, data: RawArray, device: Hashable) -> Any:
         with self.on(device):
             return self.cupy.array(data, order="C")  # no other order crosses devices always
 
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         with HERE if device is None else self.on(device):
             return self.function(name)(*arguments, **keywords)
 
@@ -327,7 +327,7 @@ class CuPyStorage(Storage):
         found: np.ndarray[Any, Any] = self.cupy.asnumpy(data)
         return found
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         return bool(self.cupy.may_share_memory(part, whole))
 
     def owns(self, data: Any) -> bool:

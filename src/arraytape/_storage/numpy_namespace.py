@@ -11,16 +11,20 @@ import math
 import operator
 import sys
 from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._record.op_facts import VIEW, hull, state_facts
-from .._util.array_types import RawArray
+from .._util.array_types import Index, RawArray
 from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
 from .special import HostSpecial
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 # NumPy's overloads of reduce do not accept a keepdims that is a variable.
 add: Any = np.add
@@ -38,7 +42,7 @@ DIRECT = frozenset(
 )  # fmt: skip
 
 
-def getitem(x: RawArray, /, key: Any) -> Any:
+def getitem(x: RawArray, /, key: Index) -> Any:
     return x[key]
 
 
@@ -52,11 +56,15 @@ power_operator = operator.pow
 state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
 
-def sum(x: RawArray, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(
+    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Any:
     return add.reduce(x, axis, dtype, None, keepdims)
 
 
-def prod(x: RawArray, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(
+    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Any:
     return multiply.reduce(x, axis, dtype, None, keepdims)
 
 
@@ -232,7 +240,7 @@ def round(x: Any, /) -> Any:
     return np.round(x)
 
 
-def scatter_add(x: RawArray, /, shape: Any, key: Any) -> Any:
+def scatter_add(x: RawArray, /, shape: Any, key: Index) -> Any:
     return add_at(np.zeros(shape, dtype=x.dtype), key, x)
 
 
@@ -245,7 +253,7 @@ def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
     return x.take(indices, axis)
 
 
-def cast(x: Any, /, dtype: Any) -> Any:
+def cast(x: Any, /, dtype: npt.DTypeLike) -> Any:
     return x.astype(dtype)
 
 
@@ -282,7 +290,7 @@ def widened(bound: Any, dtype: Any) -> Any:
 PLAIN_BOUNDS = frozenset((float, int, type(None)))
 
 
-def all_plain(dtype: Any, *bounds: Any) -> bool:
+def all_plain(dtype: npt.DTypeLike, *bounds: Any) -> bool:
     return builtins.all(type(x) in PLAIN_BOUNDS or x.dtype is dtype for x in bounds)
 
 
@@ -384,7 +392,7 @@ FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 class finfo:
     """Limits of a floating-point dtype, as Python numbers."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: npt.DTypeLike) -> None:
         info = np.finfo(dtype)
         self.bits, self.dtype = int(info.bits), info.dtype
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from .._record.op_facts import hull, state_facts
-from .._util.array_types import RawArray
+from .._util.array_types import Index, RawArray
 from . import numpy_namespace
 from .scattering import add_at
 from .storage import HOST, MAKING, Storage, admitted, enter
@@ -39,10 +40,10 @@ class NumPyStorage(Storage):
     def device(self, data: RawArray) -> Any:
         return HOST
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: Any, device: Hashable) -> Any:
         return data.copy()
 
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         making = MAKING.get()
         if making is not None:
             return making.create(name, device, *arguments, **keywords)
@@ -82,7 +83,7 @@ class NumPyStorage(Storage):
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         return data  # type: ignore[no-any-return]
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         return np.may_share_memory(part, whole)
 
     def owns(self, data: RawArray) -> bool:
@@ -91,10 +92,10 @@ class NumPyStorage(Storage):
     def writeable(self, data: Any) -> bool:
         return data.flags.writeable  # type: ignore[no-any-return]
 
-    def key(self, key: Any, data: RawArray) -> Any:
+    def key(self, key: Index, data: RawArray) -> Any:
         return key
 
-    def add_at(self, data: RawArray, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
         return add_at(data, key, value)
 
     def unless_none(self, mask: Any) -> Any:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Namespace, RawArray
+from .._util.array_types import Index, Namespace, RawArray
 from .special import BorrowedSpecial, Special
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 Axis = int | tuple[int, ...] | None
 
@@ -264,11 +268,11 @@ class Standard:
 
     stop_gradient = fresh
 
-    def getitem(self, x: RawArray, /, key: Any) -> Any:
+    def getitem(self, x: RawArray, /, key: Index) -> Any:
         part = x[self.key(key, x)]
         return self.fresh(part) if part.shape == () else part  # one element: not a view
 
-    def key(self, key: Any, x: RawArray) -> Any:
+    def key(self, key: Index, x: RawArray) -> Any:
         """Return an indexing key with its host arrays moved to where x lies."""
         if type(key) is tuple:
             return tuple([self.key(part, x) for part in key])
@@ -278,7 +282,7 @@ class Standard:
         check_take(x, indices, axis)
         return self.base.take(x, indices, axis=axis)
 
-    def cast(self, x: RawArray, /, dtype: Any) -> Any:
+    def cast(self, x: RawArray, /, dtype: npt.DTypeLike) -> Any:
         return self.astype(x, dtype, copy=True)
 
     discretized = cast
@@ -363,11 +367,11 @@ class Standard:
     def read_only_view(self, x: RawArray, _: Any = None, /) -> Any:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 
-    def add_at(self, x: RawArray, key: Any, value: Any) -> Any:
+    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
         """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""
         raise NotImplementedError
 
-    def scatter_add(self, x: RawArray, /, shape: Any, key: Any) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
         full = self.zeros(shape, dtype=x.dtype, device=x.device)
         return self.add_at(full, self.key(key, x), x)
 

@@ -9,15 +9,19 @@ that says so with ``in_place`` gives ``put``, and its Arrays are written to all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Namespace, RawArray
+from .._util.array_types import Index, Namespace, RawArray
 from .._util.errors import see, short_repr, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 COMPLEX = "complex floating"
 HOST = "cpu"
@@ -84,15 +88,15 @@ class Storage:
         """Where data lies, as users name it."""
         return data.device
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         """What the raw namespace calls a device of ours; None for the default one."""
         return device
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         """Return True if this is one of the storage's devices."""
         return any(isinstance(device, type(one)) and device == one for one in self.devices())
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: Any, device: Hashable) -> Any:
         """Return a copy of data on another of the storage's devices."""
         return data.to_device(self.on(device))
 
@@ -104,7 +108,7 @@ class Storage:
         return HERE
 
     # --- making -----------------------------------------------------------------------------------
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         """New data from the creation function of this name."""
         return self.function(name)(*arguments, device=self.on(device), **keywords)
 
@@ -165,7 +169,7 @@ class Storage:
         """
         return True
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: Any, key: Index, value: Any) -> Any:
         """Data after ``data[key] = value``, which casts the value to its dtype: itself or new data.
 
         New data keeps the memory layout of the old, as far as ``shares`` depends on it.
@@ -173,11 +177,11 @@ class Storage:
         data[key] = value
         return data
 
-    def add_at(self, data: RawArray, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
         """Data after ``data[key] += value``, where elements named twice add up: itself or new data."""
         return self.xp.add_at(data, self.key(key, data), value)
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         """Whether a write to one may be seen through the other.
 
         Of data without in-place writes: whether ``part``, which was reshaped from ``whole``, is to
@@ -192,16 +196,16 @@ class Storage:
     def writeable(self, data: RawArray) -> bool:
         return True
 
-    def key(self, key: Any, data: RawArray) -> Any:
+    def key(self, key: Index, data: RawArray) -> Any:
         """Return an indexing key with its host arrays moved to where ``data`` lies."""
         return self.xp.key(key, data)
 
     # --- looks at values: what may cost a transfer ------------------------------------------------
-    def unless_none(self, mask: Any) -> Any:
+    def unless_none(self, mask: RawArray) -> Any:
         """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
         return mask
 
-    def counted(self, mask: Any) -> int | None:
+    def counted(self, mask: RawArray) -> int | None:
         """How many elements of a mask are set; None where a look is not free."""
         return None
 
@@ -221,7 +225,7 @@ def enter(storage: Storage) -> None:
     STORAGES[storage.kind] = storage
 
 
-def discover(kind: type | None = None, device: Any = None) -> None:
+def discover(kind: type | None = None, device: Hashable | None = None) -> None:
     """Enter the storage of a library whose data, or whose device, is met for the first time.
 
     Raises ValueError for a device of a library that cannot be imported.
@@ -265,7 +269,7 @@ def names() -> list[str]:
     return sorted({storage.name for storage in STORAGES.values()})
 
 
-def storage_at(device: Any) -> Storage:
+def storage_at(device: Hashable) -> Storage:
     """The storage that has this device; None is the default one.  ValueError for an unknown one."""
     wanted = DEFAULT[0] if device is None else device
     for attempt in range(2):
@@ -301,7 +305,7 @@ EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved_between}
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
-def makes_a_view(key: Any) -> bool:
+def makes_a_view(key: Index) -> bool:
     """Return True if a raw key is made of integers, slices, Ellipsis and None: NumPy gives a view."""
     return all(
         type(part) in BASIC or isinstance(part, np.integer)
@@ -324,7 +328,7 @@ def conjugate(x: Any, xp: Namespace) -> Any:
 KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 
 
-def is_known(dtype: Any) -> bool:
+def is_known(dtype: npt.DTypeLike) -> bool:
     """Return True if an Array can have a dtype: a number's or boolean's in the machine's byte order."""
     return dtype in KNOWN
 

@@ -11,7 +11,7 @@ pass padded is cropped again, what it cropped is padded with zeros.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
 from .manipulation_functions import normalize_axis_index, roll
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 Norm = Literal["backward", "ortho", "forward"]
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -73,7 +77,9 @@ def _rfft(g: RawArray, shape: Any, n: int | None, axis: int, norm: str, xp: Name
     return fitted(xp.real(back), shape, axis, xp)
 
 
-def _irfft(g: RawArray, shape: Any, dtype: Any, axis: int, norm: str, xp: Namespace) -> Any:
+def _irfft(
+    g: RawArray, shape: Any, dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
+) -> Any:
     """its transform with the normalisation of the other direction,
     doubled for each frequency that stands for two, cropped or padded to the length of x
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copyreg
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
 from .creation_functions import copied
 from .indexing_functions import INDICES
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def host(x: Array) -> Any:
@@ -131,7 +134,9 @@ def to_index(x: Array) -> int:
     return scalar(x, operator.index, "index", silent=True)
 
 
-def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+def to_numpy(
+    x: Array, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+) -> np.ndarray[Any, Any]:
     """Make a NumPy array: ``np.asarray(x)``.
 
     It is the memory of x, as for NumPy's arrays, where no tape has followed it.  What NumPy or C code

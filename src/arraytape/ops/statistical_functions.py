@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._define.words import linear, primitive, sample
@@ -13,6 +13,9 @@ from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
 from .._storage.storage import conjugate, is_complex
 from .._util.array_types import Namespace, RawArray
 from .elementwise_functions import flat_at_tip
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -76,7 +79,9 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
     **REDUCED,
     range=lambda n, x: x.sum_of(n),
 )
-def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def sum(
+    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Array:
     """Sum over axes (all by default)."""
 
 
@@ -188,7 +193,9 @@ def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -
     gives=("reduced", "accumulated"),
     **REDUCED,
 )
-def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(
+    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Array:
     """Product over axes (all by default).
 
     Notes
@@ -288,7 +295,12 @@ def _reversed_sums(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_sum(
-    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
 ) -> Array:
     """Running sums along an axis.
 
@@ -341,7 +353,12 @@ def _running(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
 ) -> Array:
     """Running products along an axis.
 

@@ -44,7 +44,7 @@ from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
-from .._util.array_types import RawArray
+from .._util.array_types import Index, RawArray
 from .._util.attach import attach_method
 from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
@@ -61,7 +61,7 @@ READS_KEYS_LATE = NUMPY < (2, 3)
 
 
 @attach_method(Array, "__setitem__")
-def setitem(x: Array, key: Any, value: Any, /) -> None:
+def setitem(x: Array, key: Index, value: Any, /) -> None:
     """Write into the array: ``x[key] = value``, seen through every alias of x.
 
     Parameters
@@ -138,7 +138,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         raise
 
 
-def is_region(value: Array, x: Array, key: Any) -> bool:
+def is_region(value: Array, x: Array, key: Index) -> bool:
     """Return True if a view is ``x[key]`` itself, which ``x[key] += y`` assigns again at its end."""
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
@@ -178,7 +178,7 @@ def made_to_fit(
     return data, raw, v
 
 
-def apart_from(data: Any, key: Any) -> Any:
+def apart_from(data: Any, key: Index) -> Any:
     """Return a key of which no integers lie in the memory that is written to."""
     memory = data.data if type(data) is Batched else data
     parts = [
@@ -273,7 +273,7 @@ def check_writeable(x: Array, data: RawArray) -> None:
 
 @in_one_step(MOVING)
 def record_put(
-    x: Array, key: Any, vtid: int, value: Any, basic: bool, written: Any, memory: Any
+    x: Array, key: Index, vtid: int, value: Any, basic: bool, written: Any, memory: Any
 ) -> None:
     """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned.
 
@@ -372,7 +372,7 @@ def assign_id(
         note_cut(plan.name, [root], (old, vtid), ())
 
 
-def overwritten(x: Array, key: Any, value: Any) -> Any:
+def overwritten(x: Array, key: Index, value: Any) -> Any:
     """For a key of integer arrays that may name an element twice: the writes that did not last.
 
     The last one wins, so only that one gets a gradient.  None when every write lasts.

@@ -14,7 +14,7 @@ from .._array.views import current
 from .._record.op_facts import facts_of
 from .._storage.standard import Standard
 from .._util import nest
-from .._util.array_types import RawArray
+from .._util.array_types import Index, RawArray
 from .._util.errors import user_line
 from ..ops._factorisations import by_systems
 from .bound_arguments import argument_leaves
@@ -74,10 +74,10 @@ class Over(Standard):
     def through_cholesky(self, g: RawArray, y: RawArray) -> Any:
         return by_systems(g, y, y, False, self)
 
-    def item(self, whole: Any, place: int) -> Any:
+    def item(self, whole: RawArray, place: int) -> Any:
         return whole[place]
 
-    def put(self, x: RawArray, key: Any, value: Any) -> Any:
+    def put(self, x: RawArray, key: Index, value: Any) -> Any:
         """x after ``x[key] = value``; JAX's arrays have ``at`` for it."""
         if hasattr(x, "at"):
             return x.at[key].set(value)
@@ -85,14 +85,14 @@ class Over(Standard):
         changed[key] = value
         return changed
 
-    def add_at(self, x: RawArray, key: Any, value: Any) -> Any:
+    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
         if hasattr(x, "at"):
             return x.at[key].add(value)
         if not is_basic(key):
             raise AttributeError("sums over an index that may name an element twice")
         return self.put(x, key, x[key] + value)
 
-    def scatter_add(self, x: RawArray, /, shape: Any, key: Any) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
         return self.add_at(self.base.zeros(shape, dtype=x.dtype), key, x)
 
     scattered = scatter_add
@@ -272,7 +272,7 @@ class Export:
         return f", called at {line}" if line else ""
 
 
-def whole_key(key: Any, axes: int) -> Any:
+def whole_key(key: Index, axes: int) -> Any:
     """Return a key that names each axis, as the standard demands it."""
     parts = key if type(key) is tuple else (key,)
     names = [part for part in parts if part is not None]

@@ -11,7 +11,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -47,6 +47,9 @@ from .batched_forms import (
 )
 from .batched_operators import on_diagonal
 from .indexing import each_one, raw_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def function_of(name: str, values: Any) -> Any:
@@ -279,7 +282,7 @@ class BatchedNamespace:
         given = [plain(x.dtype) if type(x) is Batched else x for x in values]
         return numpy_namespace.result_type(*given)
 
-    def isdtype(self, dtype: Any, kind: Any) -> bool:
+    def isdtype(self, dtype: npt.DTypeLike, kind: Any) -> bool:
         return bool(numpy_namespace.isdtype(plain(dtype), kind))
 
     def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
@@ -295,7 +298,7 @@ class BatchedNamespace:
         dtype = plain(dtype)
         return self.each(lambda d, xp: xp.astype(d, dtype, copy=copy), x, "astype")
 
-    def cast(self, x: RawArray, /, dtype: Any) -> Any:
+    def cast(self, x: RawArray, /, dtype: npt.DTypeLike) -> Any:
         return self.astype(x, dtype)
 
     discretized = cast

@@ -17,7 +17,7 @@ import numpy as np
 from ..._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
-from ..._util.array_types import RawArray
+from ..._util.array_types import Index, RawArray
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
@@ -269,7 +269,7 @@ def is_shaped(op: str) -> bool:
     return bool(facts_of(op).data_dependent_shape) or op in SHAPED or op.startswith(FOREIGN)
 
 
-def has_mask(key: Any) -> bool:
+def has_mask(key: Index) -> bool:
     """Return True if a key has a boolean array, so that the shape of what it names depends on values."""
     parts = key if type(key) is tuple else (key,)
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)

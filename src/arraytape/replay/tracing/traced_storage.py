@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
-from ..._util.array_types import RawArray
+from ..._util.array_types import Index, RawArray
 from ..program import put
 from .traced import (
     ACTIVE,
@@ -50,7 +50,7 @@ class TracedNamespace:
     ) -> Any:
         return TRACED.asarray(x, dtype, device, copy)
 
-    def key(self, key: Any, x: RawArray) -> Any:
+    def key(self, key: Index, x: RawArray) -> Any:
         return key
 
     def conj(self, x: Any, /) -> Any:
@@ -105,20 +105,20 @@ class TracedStorage(Storage):
     def devices(self) -> tuple[Any, ...]:
         return ()
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         return False
 
     def device(self, data: RawArray) -> Any:
         return HOST
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         return NUMPY.on(device)
 
-    def moved(self, data: RawArray, device: Any) -> Any:
+    def moved(self, data: RawArray, device: Hashable) -> Any:
         return self.copy(data)
 
     # --- making -----------------------------------------------------------------------------------
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return call_noted(name, attrgetter(name)(np), *arguments, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
@@ -180,10 +180,10 @@ class TracedStorage(Storage):
     def in_place(self, data: RawArray) -> bool:
         return False
 
-    def put(self, data: RawArray, key: Any, value: Any) -> Any:
+    def put(self, data: RawArray, key: Index, value: Any) -> Any:
         return call_noted("put", put, data, key, value)
 
-    def add_at(self, data: RawArray, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
         if makes_a_view(key):  # as users' code would be traced, for which there are passes
             total = call_noted(
                 "add", np.add, call_noted("getitem", numpy_namespace.getitem, data, key), value
@@ -191,16 +191,16 @@ class TracedStorage(Storage):
             return self.put(data, key, total)
         return call_noted("add_at", added_at, data, key, value)
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         return np.may_share_memory(traced_value(part), traced_value(whole))
 
     def writeable(self, data: RawArray) -> bool:
         return NUMPY.writeable(traced_value(data))
 
-    def key(self, key: Any, data: RawArray) -> Any:
+    def key(self, key: Index, data: RawArray) -> Any:
         return key
 
-    def unless_none(self, mask: Any) -> Any:
+    def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
         if found is None:  # what the mask is for is right for both, so only this is guarded
             looked_at(call_noted("any", numpy_namespace.any, mask))
@@ -222,7 +222,7 @@ def copied(x: Any) -> Any:
 
 
 @state_facts("add_at", continuous=True)
-def added_at(x: Any, key: Any, value: Any) -> Any:
+def added_at(x: Any, key: Index, value: Any) -> Any:
     """New data after ``x[key] += value``, where elements named twice add up."""
     return add_at(x.copy(order="K"), key, value)
 
