@@ -12,6 +12,7 @@ from .._array.exits import leave_tapes
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import describe, user_line
 from .gradient import call_with_rule
 from .private_handles import display_name
@@ -124,7 +125,7 @@ class HostFunction:
             self.name, host_with_rule, args, {}, signature_of=self.f, missing=missing
         )
 
-    def pull(self, g: Any, y: Any, args: tuple[Any, ...]) -> Any:
+    def pull(self, g: RawArray, y: RawArray, args: tuple[Any, ...]) -> Any:
         """Return one gradient for each Array among the arguments, as the vjp nests them."""
         if isinstance(self.vjp, HostFunction):
             return self.vjp(g, y, *args)

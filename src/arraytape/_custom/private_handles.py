@@ -14,6 +14,7 @@ from .._array.views import private_handle
 from .._record.stack import AWAITED, new_tid
 from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import describe, user_line
 
 
@@ -137,7 +138,7 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
             handle._cut = Cut(new_tid(), "view", (x._view.seen,), None, 0)
 
 
-def as_private_array(x: Any) -> Array:
+def as_private_array(x: RawArray) -> Array:
     """Return a positional Array under a private handle, or raw data copied into an Array."""
     return (
         private_handle(x)
@@ -186,7 +187,7 @@ def display_name(f: Any) -> str:
     return str(getattr(f, "__name__", type(f).__name__))
 
 
-def check_results(name: str, y: Any) -> list[Array]:
+def check_results(name: str, y: RawArray) -> list[Array]:
     """Return the leaves of what a function gave, which must be Arrays."""
     leaves = nest.leaves(y)
     for leaf in leaves:

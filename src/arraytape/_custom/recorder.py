@@ -33,6 +33,7 @@ from .._record.stack import (
 from .._tape.cusps import has_cusp
 from .._tape.missing_rules import missing_rule
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import user_line
 from .private_handles import Inputs, check_results
 
@@ -272,7 +273,12 @@ class Trace:
     """
 
     def __init__(
-        self, recorder: FunctionRecorder, arrays: list[Array], tids: list[int], y: Any, rule: Any
+        self,
+        recorder: FunctionRecorder,
+        arrays: list[Array],
+        tids: list[int],
+        y: RawArray,
+        rule: Any,
     ) -> None:
         self.recorder, self.arrays, self.tids = recorder, arrays, tids
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)

@@ -17,6 +17,7 @@ from .._record.plan import Rule, Unknown
 from .._record.stack import OPEN
 from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import describe, entrance, short_repr, user_line
 from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
@@ -28,7 +29,7 @@ _stopped = nondifferentiable(
 REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: RawArray) -> Any:
     """Return the value of an Array as a constant: no gradient flows back.
 
     Parameters
@@ -487,7 +488,7 @@ class Forward(dict[type, Callable[..., Any]]):
         return found
 
 
-def read_only(data: Any) -> Any:
+def read_only(data: RawArray) -> Any:
     """NumPy data as a view that cannot be written to; a list of data likewise."""
     if isinstance(data, list):
         return [read_only(part) for part in data]

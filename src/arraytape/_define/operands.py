@@ -7,7 +7,7 @@ is not followed) and its data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace,
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
 from .._storage.storage import KNOWN, MAKING, STORAGES, admitted, storage_for
+from .._util.array_types import RawArray
 from .._util.errors import describe, failure, see, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
 GENERIC = wrap(
@@ -82,7 +87,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
     return (CONSTANT, 0, None) if value is None else coerce(name, argument, value)
 
 
-def taken_data(name: str, argument: str, data: Any) -> Any:
+def taken_data(name: str, argument: str, data: RawArray) -> Any:
     """Raw data as an op takes it; TypeError for a dtype that no Array can have."""
     if data.dtype in KNOWN:
         return data
@@ -92,7 +97,7 @@ def taken_data(name: str, argument: str, data: Any) -> Any:
         raise TypeError(f"{name}: {argument}: {error}") from error
 
 
-def check_dtype(name: str, dtype: Any) -> None:
+def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
     """Raise TypeError for what is no dtype that an Array can have."""
     try:
         known = np.dtype(dtype) in KNOWN

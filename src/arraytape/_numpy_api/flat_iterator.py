@@ -10,6 +10,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.views import current, in_order
+from .._util.array_types import Index
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import reshape
 from ..ops.writing import check_writeable, setitem
@@ -67,7 +68,7 @@ class FlatIterator:
         self.index += 1
         return self[self.index - 1]
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: Index) -> Array:
         found = self.flat_view()[key]
         return found if not found.ndim else in_order(found, "C")
 

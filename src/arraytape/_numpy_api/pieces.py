@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -365,7 +365,7 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
 
     def make_array_like(
         a: ArrayLike, *fill: Any, dtype: DType = None, order: str = "K", subok: bool = True,
-        shape: ArrayLike | None = None, device: Any = None, **named: Any,
+        shape: ArrayLike | None = None, device: Hashable | None = None, **named: Any,
     ) -> Array:  # fmt: skip
         if name != "full" and fill:
             dtype, fill = fill[0], ()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from .._util.array_types import Index, RawArray
 from .._util.blocks import Quiet
 from .special import CuPySpecial, Special
 from .standard import Standard
@@ -27,7 +28,7 @@ EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
 SINCE_14 = ("linalg.eig", "linalg.eigvals")  # what CuPy 13 has not
 
 
-def is_real_operand(x: Any) -> bool:
+def is_real_operand(x: RawArray) -> bool:
     """Return True if data, or a Python scalar, is real floating point."""
     return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
 
@@ -46,7 +47,7 @@ class CuPyNamespace(Standard):
     def of_special(self) -> CuPySpecial:
         return CuPySpecial(self)
 
-    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+    def add_at(self, x: Any, key: Index, value: Any) -> Any:
         value = self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
             self.cupy.add.at(x.real, key, value.real)
@@ -57,7 +58,7 @@ class CuPyNamespace(Standard):
             self.cupy.add.at(x, key, value)
         return x
 
-    def clip(self, x: Any, /, min: Any = None, max: Any = None) -> Any:
+    def clip(self, x: RawArray, /, min: Any = None, max: Any = None) -> Any:
         # Not by masks, whose counts CuPy would fetch from the GPU.  NaN bounds give NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
@@ -71,14 +72,14 @@ class CuPyNamespace(Standard):
     def imag_view(self, x: Any, _: Any = None, /) -> Any:
         return x.imag
 
-    def diagonal_view(self, x: Any, offset: int, /) -> Any:
+    def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
         return self.cupy.diagonal(x, offset, -2, -1)
 
-    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
+    def windows_view(self, x: RawArray, argument: tuple[int, int], /) -> Any:
         axis, length = argument
         return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
 
-    def bound(self, value: Any, x: Any, *, upper: bool) -> Any:
+    def bound(self, value: Any, x: RawArray, *, upper: bool) -> Any:
         """Return a bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
         if value is None or hasattr(value, "dtype"):
             return None if value is None else self.base.astype(value, x.dtype, copy=False)
@@ -89,14 +90,14 @@ class CuPyNamespace(Standard):
         with Quiet(over="ignore"):  # beyond float32: infinite
             return x.dtype.type(value)
 
-    def count_nonzero(self, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def count_nonzero(self, x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         return self.cupy.sum(x != 0, axis=axis, dtype=np.int64, keepdims=keepdims)
 
-    def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    def isin(self, x1: RawArray, x2: RawArray, /, *, invert: bool = False) -> Any:
         x1, x2 = (x if hasattr(x, "dtype") else self.cupy.asarray(x) for x in (x1, x2))
         return self.cupy.isin(x1, x2, invert=invert)
 
-    def remainder(self, x1: Any, x2: Any, /) -> Any:
+    def remainder(self, x1: RawArray, x2: RawArray, /) -> Any:
         if not (is_real_operand(x1) or is_real_operand(x2)):
             return self.cupy.remainder(x1, x2)
         # CuPy's x1 - floor(x1 / x2) * x2 rounds twice and is NaN at infinities; fmod is exact.
@@ -110,7 +111,7 @@ class CuPyNamespace(Standard):
         first, second = self.cupy.isinf(x.real), self.cupy.isinf(x.imag)
         return first | second, first & second
 
-    def infinite_sign(self, x: Any) -> Any:
+    def infinite_sign(self, x: RawArray) -> Any:
         """Return the sign of real data where that is infinite, and 0 elsewhere."""
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
@@ -122,7 +123,7 @@ class CuPyNamespace(Standard):
                 part[...] = self.cupy.where(far & ~both, self.cupy.copysign(0.0, zero), part)
         return found
 
-    def log2(self, x: Any, /) -> Any:
+    def log2(self, x: RawArray, /) -> Any:
         if x.dtype.kind != "c":
             return self.cupy.log2(x)
         found = self.cupy.log(x)
@@ -130,7 +131,9 @@ class CuPyNamespace(Standard):
             part *= 1.0 / math.log(2.0)
         return found
 
-    def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    def searchsorted(
+        self, x1: RawArray, x2: RawArray, /, *, side: str = "left", sorter: Any = None
+    ) -> Any:
         x2 = x2 if hasattr(x2, "dtype") else self.cupy.asarray(x2)
         return self.cupy.searchsorted(x1, x2, side=side, sorter=sorter)
 
@@ -154,7 +157,7 @@ class CuPyLinalg:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.base, name)
 
-    def solve(self, x1: Any, x2: Any, /) -> Any:
+    def solve(self, x1: RawArray, x2: RawArray, /) -> Any:
         # CuPy does not broadcast stacks, and CuPy 13 takes every x2 of a lower rank for vectors.
         columns = x2[:, None] if x2.ndim == 1 else x2
         stack = np.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
@@ -163,14 +166,14 @@ class CuPyLinalg:
         y = self.cupy.linalg.solve(x1, columns)
         return y[..., 0] if x2.ndim == 1 else y
 
-    def eig(self, x: Any, /) -> Any:
+    def eig(self, x: RawArray, /) -> Any:
         values, vectors = self.general("eig", x)
         return EigResult(values, vectors)
 
-    def eigvals(self, x: Any, /) -> Any:
+    def eigvals(self, x: RawArray, /) -> Any:
         return self.general("eigvals", x)
 
-    def general(self, name: str, x: Any) -> Any:
+    def general(self, name: str, x: RawArray) -> Any:
         """Eigenvalues of general matrices: CuPy's from version 14 on, where cuSOLVER has them."""
         found = getattr(self.cupy.linalg, name, None)
         if found is None:
@@ -231,15 +234,15 @@ class CuPyStorage(Storage):
             count = 0
         return tuple(f"cuda:{i}" for i in range(count))
 
-    def device(self, data: Any) -> Any:
+    def device(self, data: RawArray) -> Any:
         return f"cuda:{data.device.id}"
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         if device is None or isinstance(device, self.cupy.cuda.Device):
             return device
         return self.cupy.cuda.Device(int(str(device).partition(":")[2] or 0))
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         if isinstance(device, self.cupy.cuda.Device):
             device = f"cuda:{device.id}"
         return ("cuda:0" if device == "cuda" else device) in self.devices()
@@ -270,11 +273,11 @@ class CuPyStorage(Storage):
                 )
         return home
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: RawArray, device: Hashable) -> Any:
         with self.on(device):
             return self.cupy.array(data, order="C")  # no other order crosses devices always
 
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         with HERE if device is None else self.on(device):
             return self.function(name)(*arguments, **keywords)
 
@@ -324,7 +327,7 @@ class CuPyStorage(Storage):
         found: np.ndarray[Any, Any] = self.cupy.asnumpy(data)
         return found
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         return bool(self.cupy.may_share_memory(part, whole))
 
     def owns(self, data: Any) -> bool:

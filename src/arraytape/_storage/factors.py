@@ -21,6 +21,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._util.array_types import RawArray
 from .decompositions import (
     LOWER,
     SINGULAR,
@@ -103,7 +104,7 @@ def remember(op: str, x: Data, *results: Data) -> None:
         about(results[0]).form = LOWER
 
 
-def remembered(op: str, x: Any) -> list[Data] | None:
+def remembered(op: str, x: RawArray) -> list[Data] | None:
     """What a factorisation gave for this data, if that is still there."""
     known = TABLE.get(id(x))
     results = known.results.get(op) if known is not None and known.data() is x else None
@@ -184,7 +185,7 @@ def as_double(x: Data) -> Data:
 
 
 # --- systems --------------------------------------------------------------------------------------
-def is_square(x: Any) -> bool:
+def is_square(x: RawArray) -> bool:
     """Return True if x is NumPy's data: a matrix, or a stack of such."""
     return (
         type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2]
@@ -192,12 +193,12 @@ def is_square(x: Any) -> bool:
     )  # fmt: skip
 
 
-def is_large_matrix(x: Any) -> bool:
+def is_large_matrix(x: RawArray) -> bool:
     """Return True if x is a large matrix of NumPy's data, or a stack of such."""
     return is_square(x) and x.shape[-1] >= LEAST
 
 
-def may_be_known(x: Any) -> bool:
+def may_be_known(x: RawArray) -> bool:
     """Return True if one may ask about x: it is large, or one matrix that is not too small."""
     return (
         is_square(x)

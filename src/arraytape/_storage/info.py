@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Info:
         """
         return DEFAULT[0]
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+    def default_dtypes(self, *, device: Hashable | None = None) -> dict[str, Any]:
         """Return the dtypes that creation functions give Python numbers, and those of indices.
 
         Parameters
@@ -82,7 +83,7 @@ class Info:
         return devices()
 
     def dtypes(
-        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+        self, *, device: Hashable | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, Any]:
         """Return the dtypes by name.
 
@@ -113,11 +114,11 @@ class Info:
         names = ALL if kinds is None else [name for k in kinds for name in KINDS[k]]
         return {name: np.dtype(name) for name in ALL if name in names}
 
-    def _check(self, device: Any) -> None:
+    def _check(self, device: Hashable) -> None:
         storage_at(device)
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: Hashable) -> None:
     """Set where creation functions put arrays when they are given no device, from here on.
 
     So third-party code that names no device runs on a GPU.

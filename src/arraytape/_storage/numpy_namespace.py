@@ -11,15 +11,20 @@ import math
 import operator
 import sys
 from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._record.op_facts import VIEW, hull, state_facts
+from .._util.array_types import Index, RawArray
 from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
 from .special import HostSpecial
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 # NumPy's overloads of reduce do not accept a keepdims that is a variable.
 add: Any = np.add
@@ -37,7 +42,7 @@ DIRECT = frozenset(
 )  # fmt: skip
 
 
-def getitem(x: Any, /, key: Any) -> Any:
+def getitem(x: RawArray, /, key: Index) -> Any:
     return x[key]
 
 
@@ -51,27 +56,31 @@ power_operator = operator.pow
 state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(
+    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Any:
     return add.reduce(x, axis, dtype, None, keepdims)
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(
+    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Any:
     return multiply.reduce(x, axis, dtype, None, keepdims)
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return maximum.reduce(x, axis, None, None, keepdims)
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return minimum.reduce(x, axis, None, None, keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return logical_or.reduce(x, axis, None, None, keepdims)
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return logical_and.reduce(x, axis, None, None, keepdims)
 
 
@@ -115,7 +124,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return np.where(condition, x1, x2)
 
 
-def is_whole(x: Any, other: Any, condition: Any) -> bool:
+def is_whole(x: RawArray, other: Any, condition: Any) -> bool:
     """Return True if x has the shape and dtype of what a mask chooses between x and a number."""
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
@@ -138,7 +147,7 @@ def is_zero(x: Any, beside: Any) -> bool:
     return x.dtype is getattr(beside, "dtype", None) and not x and not np.signbit(x)
 
 
-def alike(condition: Any, x: Any) -> bool:
+def alike(condition: Any, x: RawArray) -> bool:
     """Return True if a mask and real data lie in memory element by element, without gaps."""
     return bool(
         type(x) is np.ndarray
@@ -231,7 +240,7 @@ def round(x: Any, /) -> Any:
     return np.round(x)
 
 
-def scatter_add(x: Any, /, shape: Any, key: Any) -> Any:
+def scatter_add(x: RawArray, /, shape: Any, key: Index) -> Any:
     return add_at(np.zeros(shape, dtype=x.dtype), key, x)
 
 
@@ -244,7 +253,7 @@ def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
     return x.take(indices, axis)
 
 
-def cast(x: Any, /, dtype: Any) -> Any:
+def cast(x: Any, /, dtype: npt.DTypeLike) -> Any:
     return x.astype(dtype)
 
 
@@ -281,16 +290,16 @@ def widened(bound: Any, dtype: Any) -> Any:
 PLAIN_BOUNDS = frozenset((float, int, type(None)))
 
 
-def all_plain(dtype: Any, *bounds: Any) -> bool:
+def all_plain(dtype: npt.DTypeLike, *bounds: Any) -> bool:
     return builtins.all(type(x) in PLAIN_BOUNDS or x.dtype is dtype for x in bounds)
 
 
-def cofactors(x: Any, /) -> Any:
+def cofactors(x: RawArray, /) -> Any:
     found = factors.cofactors_by_factors(x)
     return standard.cofactors(x, np) if found is None else found
 
 
-def solve_again(x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+def solve_again(x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
     found = factors.solve_by_factors(x1, x2, adjoint)
     if found is None:
         return standard.solve_again(x1, x2, adjoint, sys.modules[__name__])
@@ -305,7 +314,7 @@ def matmul_adjoint(x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
     return np.matmul(x1, x2)
 
 
-def sum_adjoint(x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
+def sum_adjoint(x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
     if along is not None and not keepdims:
         x = standard.restore_axes(x, into, along, keepdims, np)
     spread = np.empty(into, x.dtype)
@@ -313,12 +322,12 @@ def sum_adjoint(x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
     return spread
 
 
-def inverse_again(x: Any, singular: Any, /) -> Any:
+def inverse_again(x: RawArray, singular: Any, /) -> Any:
     found = None if singular.any() else factors.inverse_by_factors(x)
     return standard.inverse_again(x, singular, sys.modules[__name__]) if found is None else found
 
 
-def power_derivative(x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
+def power_derivative(x1: RawArray, x2: RawArray, /, order1: int, order2: int) -> Any:
     found = standard.power_derivative(x1, x2, order1, order2, np)
     if order1 < 2 or np.isfinite(found).all():
         return found
@@ -371,7 +380,7 @@ def tanh(x: Any, /) -> Any:
     return as_ufuncs(standard.tanh(x, np)) if x.dtype.kind == "c" else np.tanh(x)
 
 
-def as_ufuncs(x: Any) -> Any:
+def as_ufuncs(x: RawArray) -> Any:
     """Return a new result as NumPy's ufuncs give it: a scalar in place of an array of shape ()."""
     return x if x.shape else x[()]
 
@@ -383,7 +392,7 @@ FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 class finfo:
     """Limits of a floating-point dtype, as Python numbers."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: npt.DTypeLike) -> None:
         info = np.finfo(dtype)
         self.bits, self.dtype = int(info.bits), info.dtype
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)

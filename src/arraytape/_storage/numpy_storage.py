@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from .._record.op_facts import hull, state_facts
+from .._util.array_types import Index, RawArray
 from . import numpy_namespace
 from .scattering import add_at
 from .storage import HOST, MAKING, Storage, admitted, enter
@@ -35,13 +37,13 @@ class NumPyStorage(Storage):
     def devices(self) -> tuple[Any, ...]:
         return (HOST,)
 
-    def device(self, data: Any) -> Any:
+    def device(self, data: RawArray) -> Any:
         return HOST
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: Any, device: Hashable) -> Any:
         return data.copy()
 
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         making = MAKING.get()
         if making is not None:
             return making.create(name, device, *arguments, **keywords)
@@ -75,25 +77,25 @@ class NumPyStorage(Storage):
         copy[...] = data
         return copy
 
-    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
         return arranged(data, order_in_memory(like, rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         return data  # type: ignore[no-any-return]
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         return np.may_share_memory(part, whole)
 
-    def owns(self, data: Any) -> bool:
+    def owns(self, data: RawArray) -> bool:
         return type(data) is np.ndarray and data.base is None
 
     def writeable(self, data: Any) -> bool:
         return data.flags.writeable  # type: ignore[no-any-return]
 
-    def key(self, key: Any, data: Any) -> Any:
+    def key(self, key: Index, data: RawArray) -> Any:
         return key
 
-    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
         return add_at(data, key, value)
 
     def unless_none(self, mask: Any) -> Any:
@@ -117,7 +119,7 @@ def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
 @state_facts(
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
-def arranged(data: Any, order: tuple[int, ...]) -> Any:
+def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
     """Return a copy whose last axes lie in memory in this order."""
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.blocks import Quiet
 from .._util.errors import user_line
 from .storage import storage_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 KERNELS: dict[str, Callable[..., Any]] = {}  # name -> what computes it, called with xp by name
 SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # the same, where the library of the data has none
@@ -61,7 +65,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_in_dtype
 
 
-def special_operand(x: Any, dtype: Any, arrays: list[Any], xp: Namespace) -> Any:
+def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
     """Return an operand as data of this dtype, where the first of ``arrays`` lies."""
     if not hasattr(x, "dtype"):
         return (

@@ -9,30 +9,34 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Namespace
+from .._util.array_types import Index, Namespace, RawArray
 from .special import BorrowedSpecial, Special
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 Axis = int | tuple[int, ...] | None
 
 
-def floor_divide(x1: Any, x2: Any, floored: Any, xp: Namespace) -> Any:
+def floor_divide(x1: RawArray, x2: RawArray, floored: Any, xp: Namespace) -> Any:
     """``floored`` as the standard has it: with exactly one infinity, the plain quotient."""
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
     far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
     return xp.where(far, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
 
 
-def expm1(x: Any, xp: Namespace) -> Any:
+def expm1(x: RawArray, xp: Namespace) -> Any:
     """Complex expm1 as the standard has it at 0 and where x is not finite."""
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
 
-def tanh(x: Any, xp: Namespace) -> Any:
+def tanh(x: RawArray, xp: Namespace) -> Any:
     """Complex tanh as the standard has it: the sign of 0 at infinity."""
     re, im = xp.real(x), xp.imag(x)
     far = xp.isinf(re) & xp.isfinite(im)
@@ -41,7 +45,7 @@ def tanh(x: Any, xp: Namespace) -> Any:
     return xp.where(far, xp.astype(limit, x.dtype), xp.tanh(x))
 
 
-def cofactors(x: Any, xp: Namespace) -> Any:
+def cofactors(x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the determinant, exact also where x is singular: of x = U S Vh it is
     det(U) det(Vh) times the conjugate of U diag(products of the other values) Vh."""
     U, S, Vh = xp.linalg.svd(x)
@@ -58,7 +62,7 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
-def check_take(x: Any, indices: Any, axis: int | None) -> None:
+def check_take(x: RawArray, indices: Any, axis: int | None) -> None:
     """Raise ValueError where take needs an axis, TypeError for booleans as indices."""
     if not len(x.shape):
         raise ValueError("x has no axis: give an Array of one dimension at least")
@@ -68,7 +72,9 @@ def check_take(x: Any, indices: Any, axis: int | None) -> None:
         raise TypeError("use x[mask] for a mask: the indices are booleans")
 
 
-def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def restore_axes(
+    g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
+) -> Any:
     """Return a reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims or not shape:
         return g
@@ -79,38 +85,40 @@ def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp:
     return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
 
 
-def sum_adjoint(x: Any, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace) -> Any:
+def sum_adjoint(
+    x: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
+) -> Any:
     """x repeated along the axes that a sum reduced, to the shape that it summed."""
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
     return xp.broadcast_to(x, into)
 
 
-def solve_again(x1: Any, x2: Any, adjoint: bool, xp: Namespace) -> Any:
+def solve_again(x1: RawArray, x2: RawArray, adjoint: bool, xp: Namespace) -> Any:
     """Return the solution of x1 @ x = x2, or of x1^H @ x = x2."""
     return xp.linalg.solve(conjugate_transpose(x1, xp) if adjoint else x1, x2)
 
 
-def conjugate_transpose(x: Any, xp: Namespace) -> Any:
+def conjugate_transpose(x: RawArray, xp: Namespace) -> Any:
     """x^H; of real matrices a view."""
     return xp.matrix_transpose(xp.conj(x) if x.dtype.kind == "c" else x)
 
 
-def matmul_adjoint(x1: Any, x2: Any, first: bool, second: bool, xp: Namespace) -> Any:
+def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Namespace) -> Any:
     """x1 @ x2, or with x1^H, or with x2^H."""
     if first:
         x1 = conjugate_transpose(x1, xp)
     return x1 @ (conjugate_transpose(x2, xp) if second else x2)
 
 
-def inverse_again(x: Any, singular: Any, xp: Namespace) -> Any:
+def inverse_again(x: RawArray, singular: Any, xp: Namespace) -> Any:
     """Return the inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), says so."""
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
 
 
 def power_derivative(
-    x1: Any, x2: Any, order1: int, order2: int, xp: Namespace, divisions: int = 0
+    x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace, divisions: int = 0
 ) -> Any:
     """Return the derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
 
@@ -135,7 +143,7 @@ def power_derivative(
 
 
 def late_power_derivative(
-    found: Any, x1: Any, x2: Any, order1: int, order2: int, xp: Namespace
+    found: Any, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
     """Replace what is not finite in a result of ``power_derivative``.
 
@@ -147,7 +155,7 @@ def late_power_derivative(
 
 
 def of_logarithm(
-    factor: Any, logarithm: Any, x2: Any, order1: int, order2: int, xp: Namespace
+    factor: Any, logarithm: Any, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
     """Return the polynomial of the logarithm in ``power_derivative``; factor : its first coefficient."""
     coefficients = falling_factorial(order1)
@@ -169,7 +177,7 @@ def falling_factorial(order: int) -> list[int]:
     return coefficients
 
 
-def polynomial(coefficients: list[int], x: Any, xp: Namespace) -> Any:
+def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
     """The value of a polynomial, by Horner's rule; finite where x is infinite and it is constant."""
     value = xp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
@@ -177,7 +185,7 @@ def polynomial(coefficients: list[int], x: Any, xp: Namespace) -> Any:
     return value
 
 
-def sinc_derivative(x: Any, order: int, xp: Namespace) -> Any:
+def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
     """Return the derivative of an order of sin(pi x) / (pi x): by its series near 0, else by recurrence.
 
     Of s(a) = sin(a) / a the n-th derivative obeys a s_n + n s_(n-1) = sin(a + n pi / 2).
@@ -219,10 +227,10 @@ class Standard:
         return BorrowedSpecial(self)
 
     # --- what the standard leaves open or to complex data -------------------------------------------
-    def real(self, x: Any, /) -> Any:
+    def real(self, x: RawArray, /) -> Any:
         return self.fresh(self.base.real(x) if x.dtype.kind == "c" else x)
 
-    def imag(self, x: Any, /) -> Any:
+    def imag(self, x: RawArray, /) -> Any:
         return self.fresh(self.base.imag(x)) if x.dtype.kind == "c" else self.zeros_like(x)
 
     real_part, imag_part = real, imag
@@ -230,21 +238,21 @@ class Standard:
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
 
-    def sign(self, x: Any, /) -> Any:
+    def sign(self, x: RawArray, /) -> Any:
         signs = self.base.sign(x)  # of a complex zero, which may be negative: 0
         return self.where(x == 0, self.zeros_like(x), signs) if x.dtype.kind == "c" else signs
 
-    def floor_divide(self, x1: Any, x2: Any, /) -> Any:
+    def floor_divide(self, x1: RawArray, x2: RawArray, /) -> Any:
         floored = self.base.floor_divide(x1, x2)
         if floored.dtype.kind != "f":
             return floored
         first, second = (self.like(x, floored) for x in (x1, x2))
         return floor_divide(first, second, floored, self)
 
-    def expm1(self, x: Any, /) -> Any:
+    def expm1(self, x: RawArray, /) -> Any:
         return expm1(x, self.base) if x.dtype.kind == "c" else self.base.expm1(x)
 
-    def tanh(self, x: Any, /) -> Any:
+    def tanh(self, x: RawArray, /) -> Any:
         return tanh(x, self.base) if x.dtype.kind == "c" else self.base.tanh(x)
 
     # --- beyond the standard ------------------------------------------------------------------------
@@ -254,35 +262,35 @@ class Standard:
             return x
         return self.full((), x, dtype=other.dtype, device=other.device)
 
-    def fresh(self, x: Any) -> Any:
+    def fresh(self, x: RawArray) -> Any:
         """Return a copy."""
         return self.asarray(x, copy=True)
 
     stop_gradient = fresh
 
-    def getitem(self, x: Any, /, key: Any) -> Any:
+    def getitem(self, x: RawArray, /, key: Index) -> Any:
         part = x[self.key(key, x)]
         return self.fresh(part) if part.shape == () else part  # one element: not a view
 
-    def key(self, key: Any, x: Any) -> Any:
+    def key(self, key: Index, x: RawArray) -> Any:
         """Return an indexing key with its host arrays moved to where x lies."""
         if type(key) is tuple:
             return tuple([self.key(part, x) for part in key])
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
 
-    def take(self, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    def take(self, x: RawArray, indices: Any, /, *, axis: int | None = None) -> Any:
         check_take(x, indices, axis)
         return self.base.take(x, indices, axis=axis)
 
-    def cast(self, x: Any, /, dtype: Any) -> Any:
+    def cast(self, x: RawArray, /, dtype: npt.DTypeLike) -> Any:
         return self.astype(x, dtype, copy=True)
 
     discretized = cast
 
-    def reshaped(self, x: Any, /, shape: Any) -> Any:
+    def reshaped(self, x: RawArray, /, shape: Any) -> Any:
         return self.reshape(x, shape, copy=True)
 
-    def reinterpreted(self, x: Any, /, into: str) -> Any:
+    def reinterpreted(self, x: RawArray, /, into: str) -> Any:
         if (x.dtype.kind == "c") == (into == "c"):
             return self.fresh(x)
         if into == "c":
@@ -290,40 +298,40 @@ class Standard:
         pairs = self.stack([self.base.real(x), self.base.imag(x)], axis=-1)
         return self.reshape(pairs, (*x.shape[:-1], 2 * x.shape[-1]))
 
-    def cofactors(self, x: Any, /) -> Any:
+    def cofactors(self, x: RawArray, /) -> Any:
         return cofactors(x, self)
 
-    def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+    def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
         return solve_again(x1, x2, adjoint, self)
 
-    def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
         return sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: Any, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
         return inverse_again(x, singular, self)
 
-    def power_derivative(self, x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
+    def power_derivative(self, x1: RawArray, x2: RawArray, /, order1: int, order2: int) -> Any:
         found = power_derivative(x1, x2, order1, order2, self)
         if order1 < 2:
             return found
         return late_power_derivative(found, x1, x2, order1, order2, self)
 
-    def sinc_derivative(self, x: Any, /, order: int) -> Any:
+    def sinc_derivative(self, x: RawArray, /, order: int) -> Any:
         return sinc_derivative(x, order, self)
 
-    def root_of_variance(self, x: Any, /) -> Any:
+    def root_of_variance(self, x: RawArray, /) -> Any:
         return self.sqrt(x)
 
-    def cube_root(self, x: Any, /) -> Any:
+    def cube_root(self, x: RawArray, /) -> Any:
         return self.sign(x) * self.abs(x) ** (1.0 / 3.0)
 
-    def truncated_remainder(self, x1: Any, x2: Any, /) -> Any:
+    def truncated_remainder(self, x1: RawArray, x2: RawArray, /) -> Any:
         return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
 
-    def logaddexp2(self, x1: Any, x2: Any, /) -> Any:
+    def logaddexp2(self, x1: RawArray, x2: RawArray, /) -> Any:
         top = self.maximum(
             x1, x2
         )  # apart: of large numbers, rounded products have no difference left
@@ -331,22 +339,22 @@ class Standard:
         log2 = math.log(2.0)
         return top + self.logaddexp((x1 - top) * log2, (x2 - top) * log2) / log2
 
-    def broadcast_view(self, x: Any, /, shape: Any) -> Any:
+    def broadcast_view(self, x: RawArray, /, shape: Any) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)
 
     # --- views, as steps of paths: what cannot be a view there is a copy -------------------------------
-    def real_view(self, x: Any, _: Any = None, /) -> Any:
+    def real_view(self, x: RawArray, _: Any = None, /) -> Any:
         return getattr(self.base, "real_view", self.base.real)(x)
 
-    def imag_view(self, x: Any, _: Any = None, /) -> Any:
+    def imag_view(self, x: RawArray, _: Any = None, /) -> Any:
         return getattr(self.base, "imag_view", self.base.imag)(x)
 
-    def diagonal_view(self, x: Any, offset: int, /) -> Any:
+    def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
         view = getattr(self.base, "diagonal_view", None)
         return view(x, offset) if view else self.linalg.diagonal(x, offset=offset)
 
-    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
+    def windows_view(self, x: RawArray, argument: tuple[int, int], /) -> Any:
         view = getattr(self.base, "windows_view", None)
         if view:
             return view(x, argument)
@@ -356,14 +364,14 @@ class Standard:
             [x[(..., slice(start, start + count), *rest)] for start in range(length)], axis=-1
         )
 
-    def read_only_view(self, x: Any, _: Any = None, /) -> Any:
+    def read_only_view(self, x: RawArray, _: Any = None, /) -> Any:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 
-    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
         """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""
         raise NotImplementedError
 
-    def scatter_add(self, x: Any, /, shape: Any, key: Any) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
         full = self.zeros(shape, dtype=x.dtype, device=x.device)
         return self.add_at(full, self.key(key, x), x)
 

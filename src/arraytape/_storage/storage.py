@@ -9,15 +9,19 @@ that says so with ``in_place`` gives ``put``, and its Arrays are written to all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Namespace
+from .._util.array_types import Index, Namespace, RawArray
 from .._util.errors import see, short_repr, user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 COMPLEX = "complex floating"
 HOST = "cpu"
@@ -56,7 +60,7 @@ class Storage:
             found = getattr(found, part)
         return found  # type: ignore[no-any-return]
 
-    def beneath(self, data: Any) -> Storage:
+    def beneath(self, data: RawArray) -> Storage:
         """Return the storage of the data that this data is made of."""
         return self
 
@@ -71,7 +75,7 @@ class Storage:
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Return what a function of NumPy's gives on this data, or raises; None where it cannot run."""
 
-    def adopted(self, data: Any) -> Any:
+    def adopted(self, data: RawArray) -> Any:
         """Data of another storage that meets data of this mixed one."""
         return data
 
@@ -80,19 +84,19 @@ class Storage:
         """The devices as users name them, the default one first."""
         raise NotImplementedError
 
-    def device(self, data: Any) -> Any:
+    def device(self, data: RawArray) -> Any:
         """Where data lies, as users name it."""
         return data.device
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         """What the raw namespace calls a device of ours; None for the default one."""
         return device
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         """Return True if this is one of the storage's devices."""
         return any(isinstance(device, type(one)) and device == one for one in self.devices())
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: Any, device: Hashable) -> Any:
         """Return a copy of data on another of the storage's devices."""
         return data.to_device(self.on(device))
 
@@ -104,7 +108,7 @@ class Storage:
         return HERE
 
     # --- making -----------------------------------------------------------------------------------
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         """New data from the creation function of this name."""
         return self.function(name)(*arguments, device=self.on(device), **keywords)
 
@@ -123,26 +127,26 @@ class Storage:
         """Return a dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
-    def copy(self, data: Any) -> Any:
+    def copy(self, data: RawArray) -> Any:
         """Return the same values in memory of their own; strides keep their order, so views stay views.
 
         Data that cannot be written to is its own copy.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
-    def contiguous(self, data: Any) -> Any:
+    def contiguous(self, data: RawArray) -> Any:
         """Return a copy in the order of C."""
         return self.copy(data)
 
-    def order(self, data: Any) -> str:
+    def order(self, data: RawArray) -> str:
         """ "C" or "F" for data without gaps in this order, "CF" for both, "" for any other."""
         return "C"
 
-    def laid_out(self, data: Any, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: Any) -> Any:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data
 
-    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
         """Return a copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
 
         On that depends which reshapes share memory, and so which writes are seen through them.
@@ -153,11 +157,11 @@ class Storage:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError
 
-    def refuse_replay(self, data: Any, why: str) -> None:
+    def refuse_replay(self, data: RawArray, why: str) -> None:
         """Say why what is computed of data's values is not to be replayed; traced data listen."""
 
     # --- memory -----------------------------------------------------------------------------------
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         """Return True if ``data[key] = value`` and ``data += value`` write to the memory of data.
 
         If not, there is no item assignment, ``data += value`` binds the name to new data, and all
@@ -165,7 +169,7 @@ class Storage:
         """
         return True
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: Any, key: Index, value: Any) -> Any:
         """Data after ``data[key] = value``, which casts the value to its dtype: itself or new data.
 
         New data keeps the memory layout of the old, as far as ``shares`` depends on it.
@@ -173,11 +177,11 @@ class Storage:
         data[key] = value
         return data
 
-    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
         """Data after ``data[key] += value``, where elements named twice add up: itself or new data."""
         return self.xp.add_at(data, self.key(key, data), value)
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         """Whether a write to one may be seen through the other.
 
         Of data without in-place writes: whether ``part``, which was reshaped from ``whole``, is to
@@ -185,23 +189,23 @@ class Storage:
         """
         raise NotImplementedError
 
-    def owns(self, data: Any) -> bool:
+    def owns(self, data: RawArray) -> bool:
         """Return True if data is memory of its own, not a view, so that a sum may be formed in it."""
         return not self.in_place(data)
 
-    def writeable(self, data: Any) -> bool:
+    def writeable(self, data: RawArray) -> bool:
         return True
 
-    def key(self, key: Any, data: Any) -> Any:
+    def key(self, key: Index, data: RawArray) -> Any:
         """Return an indexing key with its host arrays moved to where ``data`` lies."""
         return self.xp.key(key, data)
 
     # --- looks at values: what may cost a transfer ------------------------------------------------
-    def unless_none(self, mask: Any) -> Any:
+    def unless_none(self, mask: RawArray) -> Any:
         """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
         return mask
 
-    def counted(self, mask: Any) -> int | None:
+    def counted(self, mask: RawArray) -> int | None:
         """How many elements of a mask are set; None where a look is not free."""
         return None
 
@@ -221,7 +225,7 @@ def enter(storage: Storage) -> None:
     STORAGES[storage.kind] = storage
 
 
-def discover(kind: type | None = None, device: Any = None) -> None:
+def discover(kind: type | None = None, device: Hashable | None = None) -> None:
     """Enter the storage of a library whose data, or whose device, is met for the first time.
 
     Raises ValueError for a device of a library that cannot be imported.
@@ -265,7 +269,7 @@ def names() -> list[str]:
     return sorted({storage.name for storage in STORAGES.values()})
 
 
-def storage_at(device: Any) -> Storage:
+def storage_at(device: Hashable) -> Storage:
     """The storage that has this device; None is the default one.  ValueError for an unknown one."""
     wanted = DEFAULT[0] if device is None else device
     for attempt in range(2):
@@ -286,7 +290,7 @@ def devices() -> tuple[Any, ...]:
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
-def moved_between(data: Any, /, device: Any) -> Any:
+def moved_between(data: RawArray, /, device: Any) -> Any:
     """Return a copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
     if source.beneath(data) is target:
@@ -301,7 +305,7 @@ EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved_between}
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
-def makes_a_view(key: Any) -> bool:
+def makes_a_view(key: Index) -> bool:
     """Return True if a raw key is made of integers, slices, Ellipsis and None: NumPy gives a view."""
     return all(
         type(part) in BASIC or isinstance(part, np.integer)
@@ -324,7 +328,7 @@ def conjugate(x: Any, xp: Namespace) -> Any:
 KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 
 
-def is_known(dtype: Any) -> bool:
+def is_known(dtype: npt.DTypeLike) -> bool:
     """Return True if an Array can have a dtype: a number's or boolean's in the machine's byte order."""
     return dtype in KNOWN
 
@@ -366,6 +370,6 @@ def holds_kind(dtype: Any, other: Any) -> bool:
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 
-def inexact(x: Any) -> bool:
+def inexact(x: RawArray) -> bool:
     """Return True if values of x's dtype have gradients: real and complex floating point."""
     return x.dtype.kind in "fc"

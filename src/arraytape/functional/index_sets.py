@@ -23,6 +23,7 @@ from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
 from .._storage.storage import STORAGES, storage_of
+from .._util.array_types import Index
 
 Size = tuple[int, ...]
 
@@ -439,7 +440,7 @@ def host(data: Any) -> Any:
     return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)
 
 
-def host_key(key: Any) -> Any:
+def host_key(key: Index) -> Any:
     """Return a key with its arrays on the host."""
     if isinstance(key, tuple):
         return tuple(host_key(part) for part in key)

@@ -21,6 +21,7 @@ from .._storage.storage import storage_of
 from .._tape.arguments import differentiable, left_in
 from .._tape.tape import GradientTape
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import describe, see, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray, copied
@@ -244,7 +245,7 @@ def check_sequences(caller: str, **given: Any) -> None:
             )
 
 
-def with_aux(caller: str, y: Any) -> tuple[Any, Any]:
+def with_aux(caller: str, y: RawArray) -> tuple[Any, Any]:
     """What a function gave as (result, what it gave beside it); TypeError for anything else."""
     if not isinstance(y, tuple) or len(y) != 2:
         raise TypeError(
@@ -281,7 +282,7 @@ def exit_in(records: Sequence[Record]) -> str:
     return "" if left is None else f". {left} {see('value-left-the-tape')}"
 
 
-def check_scalar(y: Any, records: Sequence[Record]) -> None:
+def check_scalar(y: RawArray, records: Sequence[Record]) -> None:
     """TypeError or ValueError unless ``y``, of which a tape has these records, is a real floating-point
     Array of shape ().
     """

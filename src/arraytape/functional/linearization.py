@@ -26,6 +26,7 @@ from .._tape.jacobian import (
 )
 from .._tape.tape import GradientTape
 from .._util import nest
+from .._util.array_types import RawArray
 from ..ops.creation_functions import asarray
 from .inputs import Function, Inputs, checked_arrays, with_aux
 
@@ -69,7 +70,7 @@ class Linearization:
                 self.results = [private_handle(part) for part in self.results]
 
     # --- one direction ----------------------------------------------------------------------------
-    def pull(self, cotangent: Any) -> Any:
+    def pull(self, cotangent: RawArray) -> Any:
         """Return the gradients of a cotangent of the value, in the nesting of what is differentiated."""
         y = nest.pack_nesting(self.value, self.results)
         return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)

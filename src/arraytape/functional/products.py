@@ -12,6 +12,7 @@ from typing import Any
 from .._array.array import Array
 from .._tape.accumulator import ForwardAccumulator, tangent_of
 from .._util import nest
+from .._util.array_types import RawArray
 from .derivatives import grad
 from .doubts import settle_doubts
 from .inputs import (
@@ -389,7 +390,7 @@ def gauss_newton_product(
     return tuple(inputs.gradient(found))
 
 
-def curvature(loss: Function, y: Any, direction: Any) -> list[Array]:
+def curvature(loss: Function, y: RawArray, direction: Any) -> list[Array]:
     """Return the Hessian of a loss by what a model gives, times a direction."""
     return nest.leaves(hvp(loss, (y,), (direction,))[0])
 

@@ -19,6 +19,7 @@ from .._storage.batched.batched_data import (
 )
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import describe, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
@@ -137,7 +138,7 @@ def vmap(
     return mapped_call
 
 
-def as_mapped(x: Any, axis: int | None) -> Any:
+def as_mapped(x: RawArray, axis: int | None) -> Any:
     """Return an argument of which examples are to be taken: a NumPy array as an Array."""
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
@@ -222,7 +223,7 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     return batched(first if apart is data else wrap(apart, tid), axis_id)
 
 
-def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
+def leave(y: RawArray, axis: Any, axis_id: int, size: int) -> Array:
     """Return a result with the mapped axis in its place; with None as it is."""
     if not isinstance(y, Array):
         raise TypeError(

@@ -18,7 +18,7 @@ from .._record.plan import Later
 from .._storage import factors
 from .._storage.factors import is_large_matrix, may_be_known, through_cholesky
 from .._storage.storage import conjugate, is_complex
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
 
@@ -29,17 +29,17 @@ NAN = float("nan")
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
 
 
-def adjoint(x: Any, xp: Namespace) -> Any:
+def adjoint(x: RawArray, xp: Namespace) -> Any:
     """Conjugate transpose."""
     return xp.matrix_transpose(conjugate(x, xp))
 
 
-def symmetric(x: Any, xp: Namespace) -> Any:
+def symmetric(x: RawArray, xp: Namespace) -> Any:
     """Return the Hermitian part: the gradient with respect to a matrix of which one triangle is read."""
     return (x + adjoint(x, xp)) / 2.0
 
 
-def on_diagonal(x: Any, xp: Namespace) -> Any:
+def on_diagonal(x: RawArray, xp: Namespace) -> Any:
     """True on the diagonal of square matrices as wide as x, on its device."""
     return xp.eye(x.shape[-1], dtype=xp.bool, device=x.device)
 
@@ -49,45 +49,45 @@ def diagonal_matrix(values: Any, xp: Namespace) -> Any:
     return xp.where(on_diagonal(values, xp), values[..., None, :], 0.0)
 
 
-def diagonal_part(x: Any, xp: Namespace) -> Any:
+def diagonal_part(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), x, 0.0)
 
 
-def epsilon(x: Any) -> float:
+def epsilon(x: RawArray) -> float:
     """Return the relative rounding error of x's dtype."""
     return float(np.finfo(x.dtype).eps)
 
 
-def half_the_digits(x: Any) -> float:
+def half_the_digits(x: RawArray) -> float:
     """What a cotangent that is 0 but for rounding errors, which add up, stays below."""
     return epsilon(x) ** 0.5
 
 
-def largest_abs(x: Any, axis: int | tuple[int, ...], xp: Namespace) -> Any:
+def largest_abs(x: RawArray, axis: int | tuple[int, ...], xp: Namespace) -> Any:
     """Return the largest absolute value along axes, which stay with length 1; 0 where there is none."""
     axes = (axis,) if isinstance(axis, int) else axis
     reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
     return reduce(xp.abs(x), axis=axes, keepdims=True)
 
 
-def first_order(x: Any, zero: Any, values: Any, xp: Namespace) -> Any:
+def first_order(x: RawArray, zero: Any, values: Any, xp: Namespace) -> Any:
     """x, a quotient by values that are zero to rounding in places: its own derivative, a
     difference of quotients by their squares, is NaN there (by the infinite slope of a root)."""
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
 
 # --- while factorisations are recorded -----------------------------------------------------------
-def remember_cholesky(x: Any, y: Any, upper: bool, handles: Sequence[Any]) -> None:
+def remember_cholesky(x: RawArray, y: RawArray, upper: bool, handles: Sequence[Any]) -> None:
     if not upper and may_be_known(x):
         remember_factors("cholesky", (x, y), handles)
 
 
-def remember_eigh(x: Any, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
+def remember_eigh(x: RawArray, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
     if is_large_matrix(x):
         remember_factors("eigh", (x, eigenvalues, eigenvectors), handles)
 
 
-def remember_svd(x: Any, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
+def remember_svd(x: RawArray, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
     if is_large_matrix(x):
         remember_factors("svd", (x, U, S, Vh), handles)
 
@@ -103,7 +103,7 @@ def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> 
 
 
 # --- the rules ----------------------------------------------------------------------------------
-def solve_vjp(g: Any, x1: Any, y: Any, x2: Any, xp: Namespace) -> Any:
+def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespace) -> Any:
     """u = solve(x1^H, g) goes back to x2 and -u @ y^H to x1, for a gradient g of the result y.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 2.3.1.
@@ -111,7 +111,9 @@ def solve_vjp(g: Any, x1: Any, y: Any, x2: Any, xp: Namespace) -> Any:
     return solve_again_vjp(g, x1, y, x2, False, xp)
 
 
-def solve_again_vjp(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Namespace) -> Any:
+def solve_again_vjp(
+    g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, adjoint: bool, xp: Namespace
+) -> Any:
     """that of solve; for the adjoint of x1 u = solve(x1, g) goes back to x2 and -y @ u^H to x1"""
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
@@ -128,7 +130,7 @@ def solve_again_vjp(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Namespa
     return Later(first), sum_to(second, x2.shape, xp)
 
 
-def cholesky_vjp(g: Any, y: Any, upper: bool, xp: Namespace) -> Any:
+def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
     """the Hermitian part of L^-H @ P @ L^-1, where P is the lower triangle of L^H @ g with half
     its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3
     """
@@ -137,7 +139,7 @@ def cholesky_vjp(g: Any, y: Any, upper: bool, xp: Namespace) -> Any:
     return by_systems(g, L, y, upper, xp) if found is None else found
 
 
-def by_systems(g: Any, L: Any, y: Any, upper: bool, xp: Namespace) -> Any:
+def by_systems(g: RawArray, L: Any, y: RawArray, upper: bool, xp: Namespace) -> Any:
     """That by products and systems."""
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
@@ -212,7 +214,7 @@ def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Namespace) -> An
     return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
 
 
-def fold_complement(g: Any, Q: Any, k: int, blind: bool, what: str, xp: Namespace) -> Any:
+def fold_complement(g: RawArray, Q: Any, k: int, blind: bool, what: str, xp: Namespace) -> Any:
     """Return the cotangent of the first k columns of unitary matrices Q, that of the others folded in.
 
     The others are a free choice of basis of the rest of the space.  What depends on the space alone
@@ -246,13 +248,13 @@ def refuse_free_columns(free: Any, m: int, k: int, what: str) -> None:
         )
 
 
-def inv(g: Any, y: Any, xp: Namespace) -> Any:
+def inv(g: RawArray, y: RawArray, xp: Namespace) -> Any:
     """``-y^H @ g @ y^H``, with y the result"""
     back = adjoint(y, xp)
     return -(back @ g @ back)
 
 
-def pinv_vjp(g: Any, x: Any, y: Any, xp: Namespace) -> Any:
+def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """the adjoint of its differential, with y the result.  Source: Golub & Pereyra 1973, "The
     differentiation of pseudo-inverses and nonlinear least squares problems whose variables
     separate", eq. (4.12)
@@ -276,12 +278,12 @@ def pinv_vjp(g: Any, x: Any, y: Any, xp: Namespace) -> Any:
     return second + third - first
 
 
-def det(g: Any, x: Any, xp: Namespace) -> Any:
+def det(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """g times the conjugated cofactors of x"""
     return g[..., None, None] * conjugate(xp.cofactors(x), xp)
 
 
-def cofactors_vjp(g: Any, x: Any, xp: Namespace) -> Any:
+def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """the second derivative of the determinant along it"""
     # The second derivative of the determinant, which is linear in each row and each column: of a
     # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
@@ -321,13 +323,13 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Namespace) -> Any:
     return (xp.where(singular, steep, found),)
 
 
-def inverse_again_vjp(g: Any, y: Any, singular: Any, xp: Namespace) -> Any:
+def inverse_again_vjp(g: RawArray, y: RawArray, singular: Any, xp: Namespace) -> Any:
     """that of inv, and 0 where x is singular"""
     return xp.where(singular, 0.0, inv(g, y, xp))
 
 
 def vector_norm(
-    g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Namespace
+    g: RawArray, x: RawArray, y: RawArray, axis: Any, keepdims: bool, ord: float, xp: Namespace
 ) -> Any:
     """``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result,
     shared evenly among ties for an infinite ord

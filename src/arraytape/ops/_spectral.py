@@ -20,7 +20,7 @@ from typing import Any
 
 from .._storage.factors import remembered
 from .._storage.storage import conjugate, is_complex
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from ._factorisations import (
     NAN,
     adjoint,
@@ -67,7 +67,7 @@ def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Namespace) -> An
     return same & ~on_diagonal(turn, xp) & (~below(xp.abs(turn), small) | uneven)
 
 
-def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Namespace) -> Any:
+def quotient(x: RawArray, gap: Any, same: Any, doubt: Any, xp: Namespace) -> Any:
     """x / gap; where values coincide 0, and where there is doubt NaN, as is its slope: forward mode
     is this map's transpose."""
     same = same & ~doubt
@@ -214,7 +214,7 @@ def within_spaces(
     return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
 
 
-def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Namespace) -> Any:
+def out_of_space(g: RawArray, part: Any, S: Any, idle: Any, xp: Namespace) -> Any:
     """What moves the vectors out of the space that they span, where it is not the whole one.
 
     Vectors of a value that is zero to rounding move without bound, unless the function scales
@@ -228,7 +228,7 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Namespace) -> Any:
     return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
 
 
-def svdvals_vjp(g: Any, x: Any, xp: Namespace) -> Any:
+def svdvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``U @ diag(g) @ Vh``"""
     U, S, Vh = remembered("svd", x) or xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
@@ -272,7 +272,7 @@ def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Names
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
 
 
-def eigvalsh(g: Any, x: Any, xp: Namespace) -> Any:
+def eigvalsh(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``V @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
@@ -319,14 +319,14 @@ def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namesp
     return (xp.solve_again(eigenvectors, inner @ back, adjoint=True),)
 
 
-def eigvals(g: Any, x: Any, xp: Namespace) -> Any:
+def eigvals(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eig(x)
     inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)
     return xp.solve_again(vectors, inner, adjoint=True)
 
 
-def beside_values(g: Any, values: Any) -> Any:
+def beside_values(g: RawArray, values: Any) -> Any:
     """Return the cotangent of values, which may be a function of them, as one: for second derivatives,
     where the rules above must know that the values take part."""
     return g * (1.0 + 0.0 * values)

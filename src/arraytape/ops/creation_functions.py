@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from .data_type_functions import astype, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
 from .searching_functions import where
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @composite(creates=True)
@@ -154,7 +157,7 @@ PARAMETERS = {
 }
 
 
-def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
+def made(name: str, *arguments: Any, device: Hashable | None = None, **keywords: Any) -> Array:
     """Return a new Array from the storage's creation function of this name."""
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
@@ -173,19 +176,34 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+def zeros(
+    shape: int | tuple[int, ...],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
+) -> Array:
     """Make an array of zeros."""
     return made("zeros", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+def ones(
+    shape: int | tuple[int, ...],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
+) -> Array:
     """Make an array of ones."""
     return made("ones", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+def empty(
+    shape: int | tuple[int, ...],
+    *,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
+) -> Array:
     """Make an array whose elements are arbitrary: write before you read."""
     return made("empty", shape, dtype=dtype, device=device)
 
@@ -237,8 +255,8 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
 ) -> Array:
     """Make an array of evenly spaced values in a half-open interval.
 
@@ -273,8 +291,8 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
     endpoint: bool = True,
 ) -> Array:
     """Make an array of evenly spaced values from start to stop.
@@ -339,7 +357,11 @@ def number_of_values(num: Any) -> int:
 
 @composite(creates=True)
 def full(
-    shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None
+    shape: int | tuple[int, ...],
+    fill_value: Any,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
 ) -> Array:
     """Make an array with one value everywhere.
 
@@ -374,7 +396,14 @@ def full(
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="(),()->()")
-def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full_like(
+    x: Array,
+    /,
+    fill_value: Any,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
+) -> Array:
     """Make an array with one value everywhere, in the shape of x.
 
     Parameters
@@ -431,7 +460,7 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
 
 
 @composite(creates=True, moves=True)
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Any, /, *, device: Hashable | None = None, copy: bool | None = None) -> Array:
     """Make an Array of another library's array, through DLPack.
 
     Parameters
@@ -481,7 +510,13 @@ def dlpack_storage(x: Any) -> Storage:
 
 @composite(creates=True)
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
 ) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 
@@ -551,7 +586,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
 
 
 @attach_method(Array, "to_device")
-def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
+def to_device(x: Array, device: Hashable, /, *, stream: Any = None) -> Array:
     """Move the array to another device; the move is recorded.
 
     Parameters

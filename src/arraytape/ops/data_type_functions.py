@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from .._storage.numpy_storage import NUMPY
 from .._storage.storage import is_known, storage_at, storage_of
 from .._util.errors import entrance, explain, short_repr, user_line
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 @linear(
     transpose=lambda g, dtype: g,  # the engine casts back
@@ -24,7 +28,7 @@ from .._util.errors import entrance, explain, short_repr, user_line
     in_order=True,
     scalars=False,
 )
-def cast(x: Array, /, dtype: Any) -> Array:
+def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
     """A copy of x with another dtype."""
 
 
@@ -42,11 +46,11 @@ def _back(g, source):
     origin="inner",
     signature="()->()",
 )
-def moved(x: Array, /, device: Any) -> Array:
+def moved(x: Array, /, device: Hashable) -> Array:
     """A copy of x on another device."""
 
 
-def placed(x: Array, device: Any) -> tuple[Array, bool]:
+def placed(x: Array, device: Hashable) -> tuple[Array, bool]:
     """x on a device (None: where it is), and whether it had to be moved; ValueError for no device."""
     if type(x) is not Array:
         x = x._snapshot()
@@ -60,7 +64,7 @@ def placed(x: Array, device: Any) -> tuple[Array, bool]:
 
 
 @without_derivative(origin="inner", signature="()->()", scalars=False)
-def discretized(x: Array, /, dtype: Any) -> Array:
+def discretized(x: Array, /, dtype: npt.DTypeLike) -> Array:
     """A copy of x with an integer or boolean dtype."""
 
 
@@ -104,7 +108,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     return y
 
 
-def no_dtype(op: str, dtype: Any) -> TypeError:
+def no_dtype(op: str, dtype: npt.DTypeLike) -> TypeError:
     """Return the error for a dtype that no Array can have."""
     return TypeError(
         f"{op}: no Array can have dtype {short_repr(dtype)} [at {user_line()}]; give one of numbers or "
@@ -113,7 +117,7 @@ def no_dtype(op: str, dtype: Any) -> TypeError:
 
 
 @entrance
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: npt.DTypeLike, kind: Any) -> bool:
     """Test whether a dtype is of a kind.
 
     Parameters

@@ -25,7 +25,7 @@ from .._define.words import (
 )
 from .._record.op_facts import hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
@@ -34,7 +34,7 @@ LOG2 = 0.6931471805599453
 
 
 # --- smooth ---------------------------------------------------------------------------------
-def _half_circle(x: Any, xp: Namespace) -> Any:
+def _half_circle(x: RawArray, xp: Namespace) -> Any:
     """``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
 
     There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
@@ -42,33 +42,33 @@ def _half_circle(x: Any, xp: Namespace) -> Any:
     return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else _one_less_square(x, xp))
 
 
-def _one_less_square(x: Any, xp: Namespace) -> Any:
+def _one_less_square(x: RawArray, xp: Namespace) -> Any:
     """``1 - x ** 2``, with all digits near 1, and its slope near 0; finite at 1, also times infinity."""
     square = x * x
     return xp.where((square < 0.25) | (square == 1.0), 1.0 - square, (1.0 - x) * (1.0 + x))
 
 
-def _atanh(t: Any, x: Any, xp: Namespace) -> Any:
+def _atanh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t / (1 - x ** 2)``"""
     return t / (1.0 - x * x if is_complex(x) else _one_less_square(x, xp))
 
 
-def _acos(t: Any, x: Any, xp: Namespace) -> Any:
+def _acos(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
     return -t / _half_circle(x, xp)
 
 
-def _hypotenuse(x: Any, xp: Namespace) -> Any:
+def _hypotenuse(x: RawArray, xp: Namespace) -> Any:
     """``sqrt(1 + x ** 2)``, whose square may be too large for a number."""
     return xp.sqrt(x * x - -1.0) if is_complex(x) else xp.hypot(x, 1.0)
 
 
-def _asinh(t: Any, x: Any, xp: Namespace) -> Any:
+def _asinh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t / sqrt(1 + x ** 2)``"""
     return t / _hypotenuse(x, xp)
 
 
-def _atan(t: Any, x: Any, xp: Namespace) -> Any:
+def _atan(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t / (1 + x ** 2)``"""
     if is_complex(x):
         return t / (1.0 + x * x)
@@ -76,7 +76,7 @@ def _atan(t: Any, x: Any, xp: Namespace) -> Any:
     return t / h / h
 
 
-def _asin(t: Any, x: Any, xp: Namespace) -> Any:
+def _asin(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """``t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
     return t / _half_circle(x, xp)
 

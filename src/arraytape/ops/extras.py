@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from .indexing_functions import scatter_add, take
 from .linalg import diagonal
 from .manipulation_functions import concat, normalize_axis_index, reshape, squeeze
 from .sorting_functions import sort
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @composite(takes="floating", gives=("reduced", "floating"), origin="extra")
@@ -147,8 +151,8 @@ def logspace(
     *,
     endpoint: bool = True,
     base: float | Array = 10.0,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Hashable | None = None,
 ) -> Array:
     """Make an array of powers of a base, evenly spaced in their exponents.
 

@@ -11,18 +11,22 @@ pass padded is cropped again, what it cropped is padded with zeros.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._array.array import Array
 from .._define.words import composite, linear, sample
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr, user_line
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
 from .manipulation_functions import normalize_axis_index, roll
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 Norm = Literal["backward", "ortho", "forward"]
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -37,7 +41,7 @@ def check_norm(op: str, norm: str) -> None:
         )
 
 
-def fitted(g: Any, shape: Any, axis: int, xp: Namespace) -> Any:
+def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
     """g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
@@ -48,21 +52,21 @@ def fitted(g: Any, shape: Any, axis: int, xp: Namespace) -> Any:
     return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
 
 
-def _fft(g: Any, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
+def _fft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
     """its inverse transform with the normalisation of the other
     direction, cropped or padded to the length of x
     """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _ifft(g: Any, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
+def _ifft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
     """its transform with the normalisation of the other
     direction, cropped or padded to the length of x
     """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace) -> Any:
+def _rfft(g: RawArray, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace) -> Any:
     """the real part of its inverse transform with the normalisation
     of the other direction, cropped or padded to the length of x
     """
@@ -73,7 +77,9 @@ def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace
     return fitted(xp.real(back), shape, axis, xp)
 
 
-def _irfft(g: Any, shape: Any, dtype: Any, axis: int, norm: str, xp: Namespace) -> Any:
+def _irfft(
+    g: RawArray, shape: Any, dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
+) -> Any:
     """its transform with the normalisation of the other direction,
     doubled for each frequency that stands for two, cropped or padded to the length of x
     """

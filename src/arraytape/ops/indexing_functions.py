@@ -18,13 +18,13 @@ from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
-from .._util.array_types import Namespace
+from .._util.array_types import Index, Namespace, RawArray
 from .._util.attach import attach_method
 from .._util.errors import describe, explain, raise_documented, user_line
 
 
 @attach_method(Array, "__getitem__")
-def index(x: Array, key: Any, /) -> Array:
+def index(x: Array, key: Index, /) -> Array:
     """Read a part of the array: ``x[key]``.
 
     Parameters
@@ -80,12 +80,12 @@ def index(x: Array, key: Any, /) -> Array:
     return getitem(x, private_key(raw) if x._tid else raw)
 
 
-def whole(key: Any) -> bool:
+def whole(key: Index) -> bool:
     """Return True if a basic key that leaves no axis has an Ellipsis: NumPy gives a 0-d view."""
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
-def _key(key: Any) -> Any:
+def _key(key: Index) -> Any:
     """itself, added to zeros of the shape of x at the key"""
     return key
 
@@ -104,7 +104,7 @@ def _key(key: Any) -> Any:
     rearranges=True,
     range=hull,
 )
-def getitem(x: Array, /, key: Any) -> Array:
+def getitem(x: Array, /, key: Index) -> Array:
     """A copy of the elements that ``key`` names: one element, or a key with arrays in it."""
 
 
@@ -119,12 +119,12 @@ def getitem(x: Array, /, key: Any) -> Array:
     scalars=False,
     range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
-def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
+def scattered(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
 
 
 @composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
-def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
+def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     """Zeros of a shape with the elements of x added at the places that a key names.
 
     Parameters
@@ -263,7 +263,7 @@ def is_basic(part: Any) -> bool:
     return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
 
 
-def is_pick(key: Any) -> bool:
+def is_pick(key: Index) -> bool:
     """Return True if a raw key with hidden axes is basic for each example: its arrays are 0-d."""
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
@@ -276,7 +276,7 @@ INDICES: list[None] = []
 ENDS = frozenset((int, type(None)))  # types of the ends of slices that nobody changes
 
 
-def with_integers(key: Any) -> Any:
+def with_integers(key: Index) -> Any:
     """A basic key with integers for what its slices hold: what keeps the key must not see it change."""
     if type(key) is tuple:
         return tuple([with_integers(part) for part in key])
@@ -291,7 +291,7 @@ def with_integers(key: Any) -> Any:
         return key  # NumPy says what does not fit
 
 
-def raw_key(key: Any) -> tuple[Any, bool]:
+def raw_key(key: Index) -> tuple[Any, bool]:
     """Return the key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
     if type(key) in BASIC:
         return with_integers(key), True
@@ -325,7 +325,7 @@ def index_array(key: list[Any] | range) -> Any:
         raise_documented(error, "an index", key)
 
 
-def is_at_hand(data: Any) -> bool:
+def is_at_hand(data: RawArray) -> bool:
     """Return True if a look at one value costs no transfer: NumPy's data, also while it is traced."""
     if type(data) is np.ndarray:
         return True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copyreg
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,14 @@ from .._array.exits import leave_tapes
 from .._array.views import current, export, keep_data, peek, pin
 from .._record.mode_stack import MODES, tell_exported
 from .._storage.storage import storage_of
+from .._util.array_types import RawArray
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
 from .creation_functions import copied
 from .indexing_functions import INDICES
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def host(x: Array) -> Any:
@@ -130,7 +134,9 @@ def to_index(x: Array) -> int:
     return scalar(x, operator.index, "index", silent=True)
 
 
-def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+def to_numpy(
+    x: Array, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+) -> np.ndarray[Any, Any]:
     """Make a NumPy array: ``np.asarray(x)``.
 
     It is the memory of x, as for NumPy's arrays, where no tape has followed it.  What NumPy or C code
@@ -338,7 +344,7 @@ def text(x: Array) -> str:
     return repr(x) if storage_of(x._data).many else str(host(x))
 
 
-def rebuild(data: Any) -> Array:
+def rebuild(data: RawArray) -> Array:
     """Unpickle: the value alone, never a tape."""
     return wrap(data)
 

@@ -40,6 +40,9 @@ from .statistical_functions import max as maximum_of
 from .statistical_functions import min as minimum_of
 from .statistical_functions import sum as sum_of
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 class EigResult(NamedTuple):
     eigenvalues: Array
@@ -711,7 +714,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 @composite
-def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: Array, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Array:
     """Sum along the diagonals of matrices.
 
     Parameters

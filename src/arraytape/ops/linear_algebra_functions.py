@@ -14,18 +14,18 @@ from .._array.views import alias
 from .._define.words import composite, primitive, sample
 from .._record.op_facts import VIEW
 from .._storage.storage import conjugate
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import describe, explain, user_line
 from . import _factorisations as rules
 from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
-def in_memory(g: Any) -> Any:
+def in_memory(g: RawArray) -> Any:
     """Return a vector for a product: of one number, repeated by a stride of 0, NumPy's takes no BLAS."""
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
-def _matmul_first(g: Any, x2: Any, shape: Any, xp: Namespace) -> Any:
+def _matmul_first(g: RawArray, x2: RawArray, shape: Any, xp: Namespace) -> Any:
     """``g @ x2^H``, summed over broadcast axes"""
     many = len(x2.shape)
     if many == len(shape) == 2:
@@ -40,7 +40,7 @@ def _matmul_first(g: Any, x2: Any, shape: Any, xp: Namespace) -> Any:
     return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
-def _matmul_second(g: Any, x1: Any, shape: Any, xp: Namespace) -> Any:
+def _matmul_second(g: RawArray, x1: RawArray, shape: Any, xp: Namespace) -> Any:
     """``x1^H @ g``, summed over broadcast axes"""
     many = len(x1.shape)
     if many == len(shape) == 2:
@@ -101,14 +101,18 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     """
 
 
-def _adjoint_first(g: Any, x2: Any, shape: Any, first: bool, second: bool, xp: Namespace) -> Any:
+def _adjoint_first(
+    g: RawArray, x2: RawArray, shape: Any, first: bool, second: bool, xp: Namespace
+) -> Any:
     """``g @ b^H``, or the adjoint of it where ``first``, with b the second factor"""
     if first:
         return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
     return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
 
 
-def _adjoint_second(g: Any, x1: Any, shape: Any, first: bool, second: bool, xp: Namespace) -> Any:
+def _adjoint_second(
+    g: RawArray, x1: RawArray, shape: Any, first: bool, second: bool, xp: Namespace
+) -> Any:
     """``a^H @ g``, or the adjoint of it where ``second``, with a the first factor"""
     if second:
         return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
@@ -213,21 +217,21 @@ def matrix_transpose(x: Array, /) -> Array:
     return seen
 
 
-def _vecdot_first(g: Any, x2: Any, axis: int, shape: Any, xp: Namespace) -> Any:
+def _vecdot_first(g: RawArray, x2: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
     """``xp.conj(g) * x2``, summed over broadcast axes"""
     if axis >= 0:
         return vectors_at(conjugate(g, xp), x2, axis, shape, xp)
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
 
 
-def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Namespace) -> Any:
+def _vecdot_second(g: RawArray, x1: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
     """``g * x1``, summed over broadcast axes"""
     if axis >= 0:
         return vectors_at(g, x1, axis, shape, xp)
     return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
 
 
-def vectors_at(g: Any, x: Any, axis: int, shape: Any, xp: Namespace) -> Any:
+def vectors_at(g: RawArray, x: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
     """Return g * x in a shape, where vectors lie along an axis that is counted from the front."""
     last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)

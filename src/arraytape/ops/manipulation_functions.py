@@ -25,7 +25,7 @@ from .._array.views import alias, current, lay_out_like
 from .._define.words import composite, linear, sample
 from .._record.op_facts import VIEW
 from .._storage.storage import storage_of
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.attach import attach_method
 from .._util.errors import describe, entrance, explain, user_line
 from .elementwise_functions import imag_part, real_part
@@ -349,7 +349,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
-def _split(g: Any, shape: Any, axis: int | None, xp: Namespace) -> Any:
+def _split(g: RawArray, shape: Any, axis: int | None, xp: Namespace) -> Any:
     """its parts, each to the array from which it came"""
     # Each array gets back its stretch of the axis.
     if axis is None:
@@ -399,7 +399,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """
 
 
-def _unstacked(g: Any, axis: int) -> Any:
+def _unstacked(g: RawArray, axis: int) -> Any:
     """its slices along the axis, each to the array from which it came"""
     return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 

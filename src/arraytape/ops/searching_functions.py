@@ -10,16 +10,16 @@ from .._array.views import current
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import hull
 from .._storage.storage import storage_of
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .._util.errors import explain, user_line
 
 
-def _selected(g: Any, condition: Any, shape: Any, xp: Namespace) -> Any:
+def _selected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
     """g where the condition holds, else 0, summed over broadcast axes"""
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
-def _rejected(g: Any, condition: Any, shape: Any, xp: Namespace) -> Any:
+def _rejected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
     """g where the condition does not hold, else 0, summed over broadcast axes"""
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 
@@ -77,7 +77,7 @@ def where(
     """
 
 
-def where_it_holds(condition: Array, x1: Any, x2: Any) -> Any:
+def where_it_holds(condition: Array, x1: RawArray, x2: RawArray) -> Any:
     if x1 is not None or x2 is not None:
         raise TypeError(f"where: needs both x1 and x2, or neither [at {user_line()}]")
     return nonzero(condition)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._define.words import linear, primitive, sample
@@ -11,8 +11,11 @@ from .._record.op_facts import hull
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
 from .._storage.storage import conjugate, is_complex
-from .._util.array_types import Namespace
+from .._util.array_types import Namespace, RawArray
 from .elementwise_functions import flat_at_tip
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -23,7 +26,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return n
 
 
-def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _spread(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """itself, repeated along the reduced axes"""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
@@ -42,7 +45,7 @@ SAMPLES = (
 )
 
 
-def _gathered(g: Any, into: Any, along: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _gathered(g: RawArray, into: Any, along: Axis, keepdims: bool, xp: Namespace) -> Any:
     """``xp.sum(g)``, along the same axes"""
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
@@ -76,11 +79,13 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
     **REDUCED,
     range=lambda n, x: x.sum_of(n),
 )
-def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def sum(
+    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Array:
     """Sum over axes (all by default)."""
 
 
-def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _spread_evenly(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """``g / n``, repeated along the reduced axes, where n elements make a result"""
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
@@ -92,13 +97,13 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Arithmetic mean over axes (all by default)."""
 
 
-def _taken(x: Any, y: Any, axis: Axis, keepdims: bool, storage: Any) -> Any:
+def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Any) -> Any:
     # A NaN that is the result takes the gradient.
     taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
-def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
+def _ties(x: RawArray, y: RawArray, taken: Any, axis: Axis, storage: Any) -> Any:
     # Each result has taken one element at least: as many as there are results is one each.
     if storage.counted(taken) == count(y.shape, None):
         return None
@@ -106,7 +111,7 @@ def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
 
 
 def _extreme(
-    g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace
+    g: RawArray, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
     """g where x is the result, shared evenly among ties, else 0"""
     # Ties share the gradient evenly.
@@ -157,12 +162,12 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """
 
 
-def _multiplied(x: Any, g: Any, xp: Namespace) -> Any:
+def _multiplied(x: RawArray, g: RawArray, xp: Namespace) -> Any:
     """Return what a product multiplies: of complex numbers the real parts where ``dtype`` is real."""
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
-def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """g times the conjugated product of the other elements, without a division"""
     x = _multiplied(x, g, xp)
     # Products of the others, from the left and from the right: no division, so zeros are exact.
@@ -188,7 +193,9 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     gives=("reduced", "accumulated"),
     **REDUCED,
 )
-def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(
+    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+) -> Array:
     """Product over axes (all by default).
 
     Notes
@@ -197,14 +204,16 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = 
     """
 
 
-def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Namespace) -> Any:
+def _variance(
+    g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
+) -> Any:
     """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
     n = count(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
-def _centred(x: Any, axis: Axis, xp: Namespace) -> Any:
+def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
     # Twice: the mean is rounded, which is all that is left of deviations far from 0.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     return centred - xp.mean(centred, axis=axis, keepdims=True)
@@ -230,7 +239,13 @@ def var(
 
 
 def _deviation(
-    g: Any, x: Any, y: Any, axis: Axis, correction: float, keepdims: bool, xp: Namespace
+    g: RawArray,
+    x: RawArray,
+    y: RawArray,
+    axis: Axis,
+    correction: float,
+    keepdims: bool,
+    xp: Namespace,
 ) -> Any:
     """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
     # The slope where all elements are equal is 0.
@@ -265,7 +280,7 @@ def std(
 
 
 def _reversed_sums(
-    g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Namespace
+    g: RawArray, shape: Any, axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
     """its running sums from the end of the axis"""
     at = (axis or 0) % len(g.shape)
@@ -280,7 +295,12 @@ def _reversed_sums(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_sum(
-    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
 ) -> Array:
     """Running sums along an axis.
 
@@ -305,7 +325,9 @@ def cumulative_sum(
     """
 
 
-def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp: Namespace) -> Any:
+def _running(
+    g: RawArray, x: RawArray, y: RawArray, axis: int | None, include_initial: bool, xp: Namespace
+) -> Any:
     """its product with the matrix of the products of the other elements,
     which is exact also where elements are 0
     """
@@ -331,7 +353,12 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
 ) -> Array:
     """Running products along an axis.
 

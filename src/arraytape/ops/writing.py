@@ -44,6 +44,7 @@ from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
+from .._util.array_types import Index, RawArray
 from .._util.attach import attach_method
 from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
@@ -60,7 +61,7 @@ READS_KEYS_LATE = NUMPY < (2, 3)
 
 
 @attach_method(Array, "__setitem__")
-def setitem(x: Array, key: Any, value: Any, /) -> None:
+def setitem(x: Array, key: Index, value: Any, /) -> None:
     """Write into the array: ``x[key] = value``, seen through every alias of x.
 
     Parameters
@@ -137,7 +138,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         raise
 
 
-def is_region(value: Array, x: Array, key: Any) -> bool:
+def is_region(value: Array, x: Array, key: Index) -> bool:
     """Return True if a view is ``x[key]`` itself, which ``x[key] += y`` assigns again at its end."""
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
@@ -177,7 +178,7 @@ def made_to_fit(
     return data, raw, v
 
 
-def apart_from(data: Any, key: Any) -> Any:
+def apart_from(data: Any, key: Index) -> Any:
     """Return a key of which no integers lie in the memory that is written to."""
     memory = data.data if type(data) is Batched else data
     parts = [
@@ -187,7 +188,7 @@ def apart_from(data: Any, key: Any) -> Any:
     return tuple(parts) if type(key) is tuple else parts[0]
 
 
-def names_nothing(data: Any, key: Any, value: Any) -> bool:
+def names_nothing(data: RawArray, key: Any, value: Any) -> bool:
     """Return True if a key names no elements; NumPy's error for a key or a value that does not fit."""
     parts = key if type(key) is tuple else (key,)
     if type(value) not in STORAGES or any(
@@ -249,7 +250,7 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
         current(x)
 
 
-def check_writeable(x: Array, data: Any) -> None:
+def check_writeable(x: Array, data: RawArray) -> None:
     """ValueError for what may not be written to: a view that is read-only, foreign read-only memory.
 
     Memory of our own is read-only where values are repeated in it: it is copied before the write.
@@ -272,7 +273,7 @@ def check_writeable(x: Array, data: Any) -> None:
 
 @in_one_step(MOVING)
 def record_put(
-    x: Array, key: Any, vtid: int, value: Any, basic: bool, written: Any, memory: Any
+    x: Array, key: Index, vtid: int, value: Any, basic: bool, written: Any, memory: Any
 ) -> None:
     """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned.
 
@@ -371,7 +372,7 @@ def assign_id(
         note_cut(plan.name, [root], (old, vtid), ())
 
 
-def overwritten(x: Array, key: Any, value: Any) -> Any:
+def overwritten(x: Array, key: Index, value: Any) -> Any:
     """For a key of integer arrays that may name an element twice: the writes that did not last.
 
     The last one wins, so only that one gets a gradient.  None when every write lasts.
@@ -507,7 +508,7 @@ def updates(
     # Where storages differ in special values, their function for it and not the data's own operator.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
-    def update(x: Array, v: Any, memory: Any) -> Any:
+    def update(x: Array, v: RawArray, memory: Any) -> Any:
         data = x._data
         if function is not None:
             compute = function[type(data)]
@@ -530,7 +531,7 @@ def updates(
     return update
 
 
-def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
+def fitting(op: Op, x: Array, handle: Array, data: RawArray, other: Any) -> Any:
     """The other operand in x's storage: the result must have x's shape, and x's dtype must hold it."""
     if type(other) is not type(data) and hasattr(other, "dtype"):
         _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
@@ -556,7 +557,7 @@ def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
     return other
 
 
-def check_in_numpy(op: Op, raw: Callable[[Any, Any], Any], data: Any, other: Any) -> None:
+def check_in_numpy(op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: Any) -> None:
     """Raise what NumPy does for one example where an operator in place does not fit it."""
     if storage_of(data).beneath(data).kind is not np.ndarray:
         return
@@ -568,7 +569,7 @@ def check_in_numpy(op: Op, raw: Callable[[Any, Any], Any], data: Any, other: Any
             raise explain(f"in-place {op.name}", error, x1=data, x2=other) from error
 
 
-def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
+def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
     """Put a recorded result into x's place: views of x see it, and x's old value stays kept.
 
     v : the raw data of the other operand.

@@ -16,6 +16,7 @@ from .._array.views import current, keep_data
 from .._record.stack import only_recorders
 from .._storage.batched.batched_data import Batched
 from .._util import nest
+from .._util.array_types import RawArray
 from .._util.errors import describe, user_line
 from .program import Node
 from .reach.sameness import same_value
@@ -30,7 +31,7 @@ class Value(NamedTuple):
     data: Any
     state: int
 
-    def array(self, data: Any) -> Array:
+    def array(self, data: RawArray) -> Array:
         return wrap(data, 0, KEPT | self.state)
 
 

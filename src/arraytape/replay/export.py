@@ -14,6 +14,7 @@ from .._array.views import current
 from .._record.op_facts import facts_of
 from .._storage.standard import Standard
 from .._util import nest
+from .._util.array_types import Index, RawArray
 from .._util.errors import user_line
 from ..ops._factorisations import by_systems
 from .bound_arguments import argument_leaves
@@ -38,15 +39,15 @@ class Over(Standard):
     def is_complex(self, x: Any) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
 
-    def fresh(self, x: Any) -> Any:
+    def fresh(self, x: RawArray) -> Any:
         return x  # programs do not write
 
     stop_gradient = fresh
 
-    def real(self, x: Any, _: Any = None, /) -> Any:
+    def real(self, x: RawArray, _: Any = None, /) -> Any:
         return self.base.real(x) if self.is_complex(x) else x
 
-    def imag(self, x: Any, _: Any = None, /) -> Any:
+    def imag(self, x: RawArray, _: Any = None, /) -> Any:
         return self.base.imag(x) if self.is_complex(x) else self.base.zeros_like(x)
 
     real_part = real_view = real
@@ -55,7 +56,7 @@ class Over(Standard):
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if self.is_complex(x) else x
 
-    def reinterpreted(self, x: Any, /, into: str) -> Any:
+    def reinterpreted(self, x: RawArray, /, into: str) -> Any:
         if self.is_complex(x) == (into == "c"):
             return x
         if into == "c":
@@ -63,20 +64,20 @@ class Over(Standard):
         pairs = self.base.stack([self.base.real(x), self.base.imag(x)], axis=-1)
         return self.base.reshape(pairs, (*x.shape[:-1], 2 * x.shape[-1]))
 
-    def getitem(self, x: Any, /, key: Any) -> Any:
+    def getitem(self, x: RawArray, /, key: Any) -> Any:
         if type(key) is tuple and len(key) == 1:
             (key,) = key
         if getattr(key, "ndim", 0) == 1 and self.base.isdtype(key.dtype, "integral"):
             return self.base.take(x, key, axis=0)
         return x[whole_key(key, x.ndim)]
 
-    def through_cholesky(self, g: Any, y: Any) -> Any:
+    def through_cholesky(self, g: RawArray, y: RawArray) -> Any:
         return by_systems(g, y, y, False, self)
 
-    def item(self, whole: Any, place: int) -> Any:
+    def item(self, whole: RawArray, place: int) -> Any:
         return whole[place]
 
-    def put(self, x: Any, key: Any, value: Any) -> Any:
+    def put(self, x: RawArray, key: Index, value: Any) -> Any:
         """x after ``x[key] = value``; JAX's arrays have ``at`` for it."""
         if hasattr(x, "at"):
             return x.at[key].set(value)
@@ -84,14 +85,14 @@ class Over(Standard):
         changed[key] = value
         return changed
 
-    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
         if hasattr(x, "at"):
             return x.at[key].add(value)
         if not is_basic(key):
             raise AttributeError("sums over an index that may name an element twice")
         return self.put(x, key, x[key] + value)
 
-    def scatter_add(self, x: Any, /, shape: Any, key: Any) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
         return self.add_at(self.base.zeros(shape, dtype=x.dtype), key, x)
 
     scattered = scatter_add
@@ -271,7 +272,7 @@ class Export:
         return f", called at {line}" if line else ""
 
 
-def whole_key(key: Any, axes: int) -> Any:
+def whole_key(key: Index, axes: int) -> Any:
     """Return a key that names each axis, as the standard demands it."""
     parts = key if type(key) is tuple else (key,)
     names = [part for part in parts if part is not None]

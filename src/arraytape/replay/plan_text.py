@@ -15,6 +15,7 @@ from .._array.views import current, make_view
 from .._storage import numpy_namespace
 from .._storage.storage import AMBIENT
 from .._util import nest
+from .._util.array_types import Index
 from .._util.container_kinds import KINDS
 from ..variable import Variable
 from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
@@ -287,7 +288,7 @@ class PlanText:
             return f"({inner[1:-1]}{',' if parts else ''})"
         return f"{self.named(kind.unflatten)}({self.named(rest)}, {inner})"
 
-    def key(self, key: Any) -> str:
+    def key(self, key: Index) -> str:
         return repr(key) if type(key) in (str, int) else self.named(key)
 
 

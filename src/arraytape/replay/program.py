@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._record.op_facts import hull, state_facts
+from .._util.array_types import Index
 
 FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 INPUT, CONSTANT = "input", "constant"
@@ -209,7 +210,7 @@ def key_of(value: Any) -> Any:
 
 
 @state_facts(continuous=True, promotes="first", range=hull)
-def put(x: Any, key: Any, value: Any) -> Any:
+def put(x: Any, key: Index, value: Any) -> Any:
     """New data in the layout of x, after ``x[key] = value``."""
     changed = x.copy(order="K")
     changed[key] = value

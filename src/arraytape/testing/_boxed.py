@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from .._storage.standard import Standard
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.array_types import RawArray, RawOperand
+    from .._util.array_types import Index, RawArray, RawOperand
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
@@ -76,13 +76,13 @@ class Boxed:
     def __reduce__(self) -> tuple[Any, ...]:
         return unpickled, (self.boxes.name, self.memory, str(self.device))
 
-    def to_device(self, device: Any) -> Any:
+    def to_device(self, device: Hashable) -> Any:
         return self.boxes.from_memory(self.memory.copy(), device)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Index) -> Any:
         return self.boxes.from_memory(self.memory[self.boxes.memory_key(self, key)], self.device)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Index, value: Any) -> None:
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
         self.memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
@@ -97,7 +97,7 @@ class Frozen(Boxed):
         self.inner = inner
         self.memory.flags.writeable = False
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Index, value: Any) -> None:
         raise TypeError("frozen data cannot be written to")
 
 
@@ -163,7 +163,7 @@ class Boxes:
         return value
 
     def boxed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call_boxed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+        def call_boxed(*arguments: Any, device: Hashable | None = None, **keywords: Any) -> Any:
             boxes = self.root
             keywords |= boxes.placing(device)
             first = next((a for a in arguments if isinstance(a, Boxed)), None)
@@ -195,7 +195,7 @@ class Boxes:
             return self.dtype_for(argument)
         return argument
 
-    def memory_key(self, x: Boxed, key: Any) -> Any:
+    def memory_key(self, x: Boxed, key: Index) -> Any:
         """Return an indexing key for memory; raise IndexError for host arrays, as GPU libraries do."""
         if type(key) is tuple:
             return tuple([self.memory_key(x, part) for part in key])
@@ -214,13 +214,13 @@ class Boxes:
         return self.unbox(other)
 
     # --- depends on the wrapped namespace: here NumPy's -------------------------------------------
-    def from_memory(self, memory: np.ndarray[Any, Any], device: Any) -> Boxed:
+    def from_memory(self, memory: np.ndarray[Any, Any], device: Hashable) -> Boxed:
         return self.kind(np.asarray(memory))
 
     def device_of(self, inner: RawArray) -> Any:
         return f"{self.name}:0"
 
-    def placing(self, device: Any) -> dict[str, Any]:
+    def placing(self, device: Hashable) -> dict[str, Any]:
         """Return the keyword arguments that give the wrapped namespace a device."""
         return {}
 
@@ -236,14 +236,14 @@ class Boxes:
 class StrictBoxes(Boxes):
     """Boxes around the arrays of array_api_strict, whose dtypes are its own."""
 
-    def from_memory(self, memory: np.ndarray[Any, Any], device: Any) -> Boxed:
+    def from_memory(self, memory: np.ndarray[Any, Any], device: Hashable) -> Boxed:
         array = type(self.within.asarray(0.0))
         return self.kind(array._new(np.asarray(memory), device=device))
 
     def device_of(self, inner: Any) -> Any:
         return inner.device
 
-    def placing(self, device: Any) -> dict[str, Any]:
+    def placing(self, device: Hashable) -> dict[str, Any]:
         return {} if device is None else {"device": device}
 
     def dtype_for(self, dtype: npt.DTypeLike) -> Any:
@@ -256,7 +256,7 @@ class StrictBoxes(Boxes):
 class BoxedNamespace(Standard):
     """The raw namespace of boxed data."""
 
-    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+    def add_at(self, x: Any, key: Index, value: Any) -> Any:
         np.add.at(x.memory, x.boxes.memory_key(x, key), getattr(value, "memory", value))
         return x
 
@@ -264,7 +264,7 @@ class BoxedNamespace(Standard):
 class FrozenNamespace(BoxedNamespace):
     """The raw namespace of frozen data."""
 
-    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+    def add_at(self, x: Any, key: Index, value: Any) -> Any:
         sums = x.memory.copy(order="K")
         np.add.at(sums, x.boxes.memory_key(x, key), getattr(value, "memory", value))
         return x.boxes.from_memory(sums, x.device)

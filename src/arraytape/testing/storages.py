@@ -12,6 +12,7 @@ array_api_strict, which has nothing beyond the standard, and several devices tha
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import numpy as np
 from .._storage import numpy_namespace
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, Storage, enter
+from .._util.array_types import Index
 from .._util.blocks import Context
 from .._util.errors import entrance
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
@@ -55,7 +57,7 @@ class BoxedStorage(Storage):
     def devices(self) -> tuple[Any, ...]:
         return self._devices
 
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         device = self._devices[0] if device is None else device
         return super().create(name, device, *arguments, **keywords)
 
@@ -107,7 +109,7 @@ class FrozenStorage(BoxedStorage):
     def in_place(self, data: Any) -> bool:
         return False
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: Any, key: Index, value: Any) -> Any:
         if isinstance(value, Boxed) and value.device != data.device:
             raise ValueError(f"cannot write data on {value.device} into data on {data.device}")
         memory = data.memory.copy(order="K")
@@ -200,7 +202,7 @@ def strict() -> BoxedStorage:
 class DefaultDevice(Context):
     """The context manager of ``on``: a block with a default device."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: Hashable) -> None:
         self.device = device
 
     def _begin(self) -> None:
@@ -212,7 +214,7 @@ class DefaultDevice(Context):
 
 
 @entrance
-def on(storage: Storage, device: Any = None) -> DefaultDevice:
+def on(storage: Storage, device: Hashable | None = None) -> DefaultDevice:
     """Open a block in which creation functions that are given no device make data of this storage.
 
     Parameters

@@ -18,6 +18,7 @@ from weakref import ref
 
 import numpy as np
 
+from ..._util.array_types import RawArray
 from ..._util.blocks import Setting
 from ..._util.errors import user_line
 from ..storage import storage_of
@@ -75,7 +76,7 @@ class Batched:
     __array_ufunc__ = None  # NumPy's operators leave it to ours, and CuPy's
     __array_priority__ = 1000
 
-    def __init__(self, data: Any, axis_ids: AxisIds, diagonal: Any = None) -> None:
+    def __init__(self, data: RawArray | None, axis_ids: AxisIds, diagonal: Any = None) -> None:
         self._data, self.axis_ids, self.diagonal = data, axis_ids, diagonal
 
     @property
@@ -161,13 +162,13 @@ class Batched:
         return f"{times} times {self.sample.dtype} of shape {tuple(self.shape)}"
 
 
-def reshape(data: Any, shape: tuple[int, ...]) -> Any:
+def reshape(data: RawArray, shape: tuple[int, ...]) -> Any:
     return (
         data.reshape(shape) if type(data) is np.ndarray else namespace_of(data).reshape(data, shape)
     )
 
 
-def namespace_of(data: Any) -> Any:
+def namespace_of(data: RawArray) -> Any:
     return storage_of(data).xp
 
 

@@ -11,13 +11,14 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..._record.op import REGISTRY
 from ..._record.op_facts import facts_of
+from ..._util.array_types import RawArray
 from .. import numpy_namespace, standard
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
@@ -46,6 +47,9 @@ from .batched_forms import (
 )
 from .batched_operators import on_diagonal
 from .indexing import each_one, raw_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def function_of(name: str, values: Any) -> Any:
@@ -278,7 +282,7 @@ class BatchedNamespace:
         given = [plain(x.dtype) if type(x) is Batched else x for x in values]
         return numpy_namespace.result_type(*given)
 
-    def isdtype(self, dtype: Any, kind: Any) -> bool:
+    def isdtype(self, dtype: npt.DTypeLike, kind: Any) -> bool:
         return bool(numpy_namespace.isdtype(plain(dtype), kind))
 
     def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
@@ -294,7 +298,7 @@ class BatchedNamespace:
         dtype = plain(dtype)
         return self.each(lambda d, xp: xp.astype(d, dtype, copy=copy), x, "astype")
 
-    def cast(self, x: Any, /, dtype: Any) -> Any:
+    def cast(self, x: RawArray, /, dtype: npt.DTypeLike) -> Any:
         return self.astype(x, dtype)
 
     discretized = cast
@@ -314,10 +318,10 @@ class BatchedNamespace:
         found = on_diagonal(name, lambda d: function(d, xp), (x,)) if name else None
         return Batched(function(x.data, xp), x.axis_ids) if found is None else found
 
-    def zeros_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def zeros_like(self, x: RawArray, /, *, dtype: Any = None, device: Any = None) -> Any:
         return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x, "zeros_like")
 
-    def ones_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def ones_like(self, x: RawArray, /, *, dtype: Any = None, device: Any = None) -> Any:
         return self.each(lambda d, xp: xp.ones_like(d, dtype=plain(dtype)), x)
 
     def reshape(self, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
@@ -332,7 +336,7 @@ class BatchedNamespace:
         whole = (*x.hidden, *shape)
         return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.axis_ids)
 
-    def reshaped(self, x: Any, /, shape: Any) -> Any:
+    def reshaped(self, x: RawArray, /, shape: Any) -> Any:
         return self.reshape(x, shape, copy=True)
 
     def matrix_transpose(self, x: Any, /) -> Any:
@@ -370,7 +374,7 @@ class BatchedNamespace:
         data = x.aligned(x.axis_ids, len(shape))
         return Batched(broadcast(data, (*x.hidden, *shape)), x.axis_ids)
 
-    def broadcast_view(self, x: Any, /, shape: Any) -> Any:
+    def broadcast_view(self, x: RawArray, /, shape: Any) -> Any:
         return self.broadcast_to(x, shape, view=True)
 
     def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
@@ -413,20 +417,20 @@ class BatchedNamespace:
         at = shifted(axis, count, x.ndim)
         return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
-    def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    def vecdot(self, x1: RawArray, x2: RawArray, /, *, axis: int = -1) -> Any:
         if axis != -1:  # counted in each operand by itself
             x1, x2 = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1)
         if x1.shape[-1:] != x2.shape[-1:] or not len(x1.shape):
             raise ValueError(f"vecdot: vectors of shapes {tuple(x1.shape)}, {tuple(x2.shape)}")
         return self.sum(self.conj(x1) * x2, axis=-1)
 
-    def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: Any, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
         (data, where), axis_ids = aligned((x, singular))
         found = function_of("inverse_again", (x, singular))(data, where)
         return Batched(found, axis_ids) if axis_ids else found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
+from ..._util.array_types import RawArray
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
 from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
@@ -42,16 +43,16 @@ class BatchedStorage(Storage):
     def devices(self) -> tuple[Any, ...]:
         return ()
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         return False
 
     def device(self, data: Any) -> Any:
         return storage_of(data.sample).device(data.sample)
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         return storage_at(device).on(device)
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: Any, device: Hashable) -> Any:
         raise refusal("a move to another device", data)
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
@@ -69,7 +70,7 @@ class BatchedStorage(Storage):
 
         return elementwise_call
 
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return self.xp.find(name)(*arguments, device=device, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
@@ -90,7 +91,7 @@ class BatchedStorage(Storage):
         one = data.data[(*(0,) * len(data.axis_ids), ...)]  # the others lie alike
         return storage_of(one).order(one)
 
-    def laid_out(self, data: Any, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: Any) -> Any:
         if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
             return data
         laid = storage_of(data.data).laid_out(data.data, like.data)
@@ -102,10 +103,10 @@ class BatchedStorage(Storage):
     def in_place(self, data: Any) -> bool:
         return storage_of(data.sample).in_place(data.sample)
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: RawArray, key: Any, value: Any) -> Any:
         return self.xp.put(data, key, value)
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         a, b = (d.data if type(d) is Batched else d for d in (part, whole))
         return storage_of(a).shares(a, b)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._util.array_types import RawArray
 from ..._util.attach import attach_method
 from ..._util.errors import short_repr, user_line
 from ..storage import STORAGES, Storage, storage_of
@@ -68,13 +69,13 @@ def check_key(key: Any) -> None:
             raise refusal("indexing with a boolean key", part)
 
 
-def to_end(data: Any, count: int) -> Any:
+def to_end(data: RawArray, count: int) -> Any:
     """Data with its hidden axes last."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(count, rank), *range(count)))
 
 
-def to_front(data: Any, count: int) -> Any:
+def to_front(data: RawArray, count: int) -> Any:
     """Data with its last axes first."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))

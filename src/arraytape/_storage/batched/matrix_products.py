@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._util.array_types import RawArray
 from ..._util.attach import attach_method
 from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
@@ -30,12 +31,12 @@ def matmul(a: Any, b: Any) -> Any:
 
 
 @attach_method(Batched, "__rmatmul__")
-def matmul_reflected(b: Any, a: Any) -> Any:
+def matmul_reflected(b: RawArray, a: RawArray) -> Any:
     """``a @ b`` of a plain ``a``."""
     return matmul(a, b)
 
 
-def rows_times(a: Batched, b: Any) -> Any:
+def rows_times(a: Batched, b: RawArray) -> Any:
     """Many a, one b: the rows of all a in one product."""
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
@@ -53,7 +54,7 @@ def rows_times(a: Batched, b: Any) -> Any:
     return Batched(xp.reshape(product, (*data.shape[:-1], b.shape[1])), a.axis_ids)
 
 
-def times_columns(a: Any, b: Batched) -> Any:
+def times_columns(a: RawArray, b: Batched) -> Any:
     """Return one a, many b: the columns of all b in one product, where there are few in each."""
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
@@ -71,7 +72,7 @@ def times_columns(a: Any, b: Batched) -> Any:
     return Batched(xp.matrix_transpose(product), b.axis_ids)
 
 
-def general(a: Any, b: Any) -> Any:
+def general(a: RawArray, b: RawArray) -> Any:
     """Vectors as matrices, hidden axes lined up in front of the visible ones of stacks."""
     if not (len(a.shape) and len(b.shape)):
         raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
@@ -85,12 +86,12 @@ def general(a: Any, b: Any) -> Any:
     return product[..., 0] if column else product
 
 
-def batched_solve(a: Any, b: Any) -> Any:
+def batched_solve(a: RawArray, b: RawArray) -> Any:
     """``a^-1 b``: b is a vector only if it shows one dimension, whatever it hides."""
     return solved_by(lambda xp: xp.linalg.solve, a, b)
 
 
-def batched_solve_again(a: Any, b: Any, /, *, adjoint: bool = False) -> Any:
+def batched_solve_again(a: RawArray, b: RawArray, /, *, adjoint: bool = False) -> Any:
     """``a^-1 b`` or ``a^-H b``, by factors that may be known."""
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 

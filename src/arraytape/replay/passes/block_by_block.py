@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._util.array_types import Index
 from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
 from .nodes import like, packed
 from .rounding import added
@@ -220,7 +221,7 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
     return [], chain
 
 
-def fills(value: Any, x: Node, key: Any) -> bool:
+def fills(value: Any, x: Node, key: Index) -> bool:
     """Return True if a key is a slice without a step, of rows of x, and a value has as many of them."""
     if type(key) is not slice or key.step not in (None, 1) or type(value) is not Node:
         return False

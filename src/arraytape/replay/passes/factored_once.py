@@ -15,6 +15,7 @@ import numpy as np
 from ..._storage import numpy_namespace, standard
 from ..._storage.decompositions import LOWER, Definite, Elimination, Triangle, decomposed, libraries
 from ..._storage.factors import LEAST
+from ..._util.array_types import RawArray
 from ..program import Node, Program
 from .nodes import like
 from .simplify import mapped, without_dead_code
@@ -82,7 +83,7 @@ def factors_of(a: Any) -> Definite | Elimination:
     return decomposed(a, bool((a == a.T).all()))
 
 
-def solve_factored(known: Definite | Elimination, b: Any, turned: bool) -> Any:
+def solve_factored(known: Definite | Elimination, b: RawArray, turned: bool) -> Any:
     """What ``solve`` gives for the matrix of these factors, or its transpose."""
     return in_columns(lambda columns: known.solve_system(columns, turned), b)
 
@@ -92,7 +93,7 @@ def slogdet_factored(known: Definite | Elimination) -> Any:
     return known.slogdet()
 
 
-def inverse_factored(known: Definite | Elimination, a: Any, *given: Any) -> Any:
+def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
     """What ``inv`` gives for the matrix of these factors, or its transpose.
 
     given : for rules, whether it is singular, then that of a unit matrix; whether it is transposed.
@@ -109,7 +110,7 @@ def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
     return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 
 
-def in_columns(solve: Callable[[Any], Any], b: Any) -> Any:
+def in_columns(solve: Callable[[Any], Any], b: RawArray) -> Any:
     """Return a solution for columns or for a vector, in new data of C's order."""
     found = solve(b[:, None] if b.ndim == 1 else b)
     return np.ascontiguousarray(found[:, 0] if b.ndim == 1 else found)

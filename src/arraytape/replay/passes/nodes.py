@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._record.op_facts import facts_of, hull
 from ..._storage import numpy_namespace
+from ..._util.array_types import Index
 from ..program import CONSTANT, Node
 from .intervals import EVERYWHERE, Interval
 
@@ -136,7 +137,7 @@ def bare(x: Any) -> Any:
     return x
 
 
-def is_whole(key: Any) -> bool:
+def is_whole(key: Index) -> bool:
     """Return True if a key that leaves all elements leaves them in their order."""
     parts = key if type(key) is tuple else (key,)
     return all(

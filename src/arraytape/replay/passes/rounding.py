@@ -15,6 +15,7 @@ import numpy as np
 
 from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
+from ..._util.array_types import RawArray
 from ..program import CONSTANT, Node, Program, key_of, operands
 from .intervals import EVERYWHERE, Interval
 from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
@@ -248,7 +249,7 @@ def outer(node: Node, new: New) -> Node | None:
     return like(node, "multiply", np.multiply, x, y) if plain else None
 
 
-def power_of_two(x: Any) -> tuple[float, Node] | None:
+def power_of_two(x: RawArray) -> tuple[float, Node] | None:
     """The number, 1 or more but for its sign, and the node of floats that it is multiplied with."""
     found = factors(x)
     if found is None or not 1.0 <= abs(found[0]) < 1e6 or abs(math.frexp(found[0])[0]) != 0.5:

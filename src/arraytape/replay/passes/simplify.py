@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._record.op_facts import facts_of, state_facts
 from ..._storage import numpy_namespace
+from ..._util.array_types import Index
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
 from .nodes import SMALL, New, like, number_of, packed, same_layout
@@ -273,13 +274,13 @@ def has_more_axes(x: Node) -> bool:
 
 
 # --- writes -------------------------------------------------------------------------------------------
-def is_basic(key: Any) -> bool:
+def is_basic(key: Index) -> bool:
     """Return True if a key has integers, slices, None and ... alone."""
     parts = key if type(key) is tuple else (key,)
     return all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts)
 
 
-def apart(key: Any, other: Any, shape: Any) -> bool:
+def apart(key: Index, other: Any, shape: Any) -> bool:
     """Return True if two keys differ in an integer of one axis: they name different elements."""
     pair = [x if type(x) is tuple else (x,) for x in (key, other)]
     for first, second, count in zip(*pair, shape, strict=False):

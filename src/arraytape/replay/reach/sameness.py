@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._array.exports import same_bits
+from ..._util.array_types import RawArray
 
 PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
@@ -38,7 +39,7 @@ def same_data(a: Any, b: Any) -> bool:
     return bool(a.tobytes() == b.tobytes())
 
 
-def same_value(a: Any, b: Any) -> bool:
+def same_value(a: RawArray, b: RawArray) -> bool:
     """Return True if two values of any kind are one, or equal: ndarrays by their bits."""
     if a is b:
         return True

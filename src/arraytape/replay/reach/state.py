@@ -29,6 +29,7 @@ import numpy as np
 from ..._array.array import Array
 from ..._define.define_op import Forward
 from ..._record.stack import BaseRecorder
+from ..._util.array_types import Index
 from ..._util.container_kinds import KINDS
 from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
@@ -734,7 +735,7 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
     return function_of(text, scope)(values)
 
 
-def told(key: Any) -> str:
+def told(key: Index) -> str:
     """Return a key in a path."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 

@@ -16,6 +16,7 @@ from weakref import finalize
 import numpy as np
 
 from ..._record.op_facts import facts_of
+from ..._util.array_types import Index, RawArray
 from ..passes.block_by_block import BLOCK, BLOCKED
 from ..passes.looks import LOOKED_AT, Look
 from ..passes.nodes import packed, same_layout
@@ -344,7 +345,7 @@ class Source:
         """The arguments of a ufunc as text.  Arrays of shape () cost it half of what numbers do."""
         return ", ".join([self.operand(x, node) for x in node.args])
 
-    def operand(self, x: Any, node: Node) -> str:
+    def operand(self, x: RawArray, node: Node) -> str:
         if node.shape == ():
             return self.text_of(x, False)
         array = as_operand(x, node)
@@ -473,7 +474,7 @@ class Source:
     def function_of(self, node: Node) -> str:
         return self.named(node.op.replace(".", "_"), node.call)
 
-    def key(self, key: Any) -> str:
+    def key(self, key: Index) -> str:
         """A key as code has it."""
         parts = key if type(key) is tuple else (key,)
         return ", ".join(map(self.part_of_key, parts)) or "()"
@@ -650,7 +651,7 @@ def for_blas(x: Any) -> bool:
     return x.strides in (packed(x.shape, step), packed(x.shape[::-1], step)[::-1])
 
 
-def is_part(y: Node, x: Node, key: Any) -> bool:
+def is_part(y: Node, x: Node, key: Index) -> bool:
     """Return True if a node is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)

@@ -19,6 +19,7 @@ from ..._array.views import current, keep_data, root_of
 from ..._record.mode_stack import Mode, OpFunctionLike, pushed
 from ..._record.stack import only_recorders
 from ..._storage.storage import MAKING
+from ..._util.array_types import RawArray
 from ...variable import Variable
 from ..program import Node
 from ..reach.ran import Ran
@@ -218,10 +219,10 @@ class LiftingMode(Mode):
                 return  # all is traced already, as in most calls
         lifter.look((*args, *kwargs.values()))
 
-    def meets(self, x: Any) -> None:
+    def meets(self, x: RawArray) -> None:
         self.lifter.look((x,))
 
-    def wrote(self, x: Any) -> None:
+    def wrote(self, x: RawArray) -> None:
         self.lifter.look_after_write()
 
     def exported(self, x: Any, value: Any) -> None:

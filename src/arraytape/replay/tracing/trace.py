@@ -17,6 +17,7 @@ import numpy as np
 from ..._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
+from ..._util.array_types import Index, RawArray
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
@@ -71,19 +72,19 @@ class Trace:
         """Return the traced data that still exists."""
         return [x for x in [one() for one in self.made] if x is not None]
 
-    def input(self, data: Any) -> Traced:
+    def input(self, data: RawArray) -> Traced:
         """Data that each replay is given anew."""
         node = Node(INPUT, like=data)
         self.program.inputs.append(node)
         self.program.nodes.append(node)
         return self.traced(node, data)
 
-    def constant(self, data: Any) -> Node:
+    def constant(self, data: RawArray) -> Node:
         """Data that is the same in each replay; it is not written to as long as the program lives."""
         known = self.constants.get(id(data))
         return self.new_constant(data, data) if known is None else known[1]
 
-    def new_constant(self, data: Any, value: Any) -> Node:
+    def new_constant(self, data: RawArray, value: Any) -> Node:
         """Return a constant with a value, known by the id of data."""
         node = Node(CONSTANT, like=data, value=value)
         self.lines[node] = user_line()
@@ -268,7 +269,7 @@ def is_shaped(op: str) -> bool:
     return bool(facts_of(op).data_dependent_shape) or op in SHAPED or op.startswith(FOREIGN)
 
 
-def has_mask(key: Any) -> bool:
+def has_mask(key: Index) -> bool:
     """Return True if a key has a boolean array, so that the shape of what it names depends on values."""
     parts = key if type(key) is tuple else (key,)
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from sys import gettrace, settrace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from ..._define.define_op import read_only
 from ..._storage import numpy_namespace
 from ..._storage.batched.batched_data import Batched
 from ..._storage.storage import HOST, MAKING
+from ..._util.array_types import Index
 from ..._util.blocks import Setting
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
 HANDLE = "_tid"  # what Arrays have, whose own operators take traced data
@@ -74,13 +79,13 @@ class Traced:
             raise AttributeError(f"a traced value has no {name}")
         return functools.partial(method_call, name, self)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Index) -> Any:
         return call_noted("getitem", numpy_namespace.getitem, self, key)
 
     def __len__(self) -> int:
         return len(self.value)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: Any = None) -> Any:
         found = looked_at(self)
         return found if dtype is None else found.astype(dtype)
 
@@ -159,7 +164,12 @@ def is_plain_operand(x: Any) -> bool:
 
 # --- calls --------------------------------------------------------------------------------------------
 def call_noted(
-    op: str, function: Callable[..., Any], /, *args: Any, device: Any = None, **keywords: Any
+    op: str,
+    function: Callable[..., Any],
+    /,
+    *args: Any,
+    device: Hashable | None = None,
+    **keywords: Any,
 ) -> Any:
     """Call a raw function of ours or NumPy's, wherever its data is; the active trace notes it."""
     trace = ACTIVE.get()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
+from ..._util.array_types import Index, RawArray
 from ..program import put
 from .traced import (
     ACTIVE,
@@ -44,29 +45,31 @@ class TracedNamespace:
         setattr(self, name, found)
         return found
 
-    def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    def asarray(
+        self, x: RawArray, /, *, dtype: Any = None, device: Any = None, copy: Any = None
+    ) -> Any:
         return TRACED.asarray(x, dtype, device, copy)
 
-    def key(self, key: Any, x: Any) -> Any:
+    def key(self, key: Index, x: RawArray) -> Any:
         return key
 
     def conj(self, x: Any, /) -> Any:
         return call_noted("conj", np.conj, x)
 
     # Programs write to memory that stays, of which no factors may be known; a pass looks for them.
-    def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+    def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
         return standard.solve_again(x1, x2, adjoint, self)
 
-    def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: Any, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
         return call_noted("inverse_again", inverse_again, x, singular)
 
-    def cofactors(self, x: Any, /) -> Any:
+    def cofactors(self, x: RawArray, /) -> Any:
         return call_noted("cofactors", cofactors, x)
 
 
@@ -76,10 +79,10 @@ class TracedStorage(Storage):
     name, kind, mixed = "traced", Traced, 1
     xp = TracedNamespace(numpy_namespace)
 
-    def beneath(self, data: Any) -> Storage:
+    def beneath(self, data: RawArray) -> Storage:
         return NUMPY
 
-    def adopted(self, data: Any) -> Any:
+    def adopted(self, data: RawArray) -> Any:
         trace = ACTIVE.get()
         if trace is None or type(data) is not np.ndarray:
             return data
@@ -102,20 +105,20 @@ class TracedStorage(Storage):
     def devices(self) -> tuple[Any, ...]:
         return ()
 
-    def takes(self, device: Any) -> bool:
+    def takes(self, device: Hashable) -> bool:
         return False
 
-    def device(self, data: Any) -> Any:
+    def device(self, data: RawArray) -> Any:
         return HOST
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Hashable) -> Any:
         return NUMPY.on(device)
 
-    def moved(self, data: Any, device: Any) -> Any:
+    def moved(self, data: RawArray, device: Hashable) -> Any:
         return self.copy(data)
 
     # --- making -----------------------------------------------------------------------------------
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return call_noted(name, attrgetter(name)(np), *arguments, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
@@ -140,7 +143,7 @@ class TracedStorage(Storage):
             return call_noted("astype", numpy_namespace.astype, found, dtype)
         return trace.traced(trace.constant(made), made)
 
-    def copy(self, data: Any) -> Any:
+    def copy(self, data: RawArray) -> Any:
         value = traced_value(data)
         if value.flags.writeable and value.copy(order="K").strides == value.strides:
             return data  # traced data is not written to
@@ -152,10 +155,10 @@ class TracedStorage(Storage):
             return data
         return call_noted("contiguous", contiguous, data)
 
-    def order(self, data: Any) -> str:
+    def order(self, data: RawArray) -> str:
         return NUMPY.order(traced_value(data))
 
-    def laid_out(self, data: Any, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: Any) -> Any:
         value = traced_value(data)
         if not hasattr(like, "strides") or NUMPY.laid_out(value, traced_value(like)) is value:
             return data
@@ -163,7 +166,7 @@ class TracedStorage(Storage):
             "laid_out", arranged, data, order_in_memory(traced_value(like), like.ndim)
         )
 
-    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
         return call_noted("arranged", arranged, data, order_in_memory(traced_value(like), rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
@@ -174,13 +177,13 @@ class TracedStorage(Storage):
         data.trace.spoil(why)
 
     # --- memory -----------------------------------------------------------------------------------
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         return False
 
-    def put(self, data: Any, key: Any, value: Any) -> Any:
+    def put(self, data: RawArray, key: Index, value: Any) -> Any:
         return call_noted("put", put, data, key, value)
 
-    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
         if makes_a_view(key):  # as users' code would be traced, for which there are passes
             total = call_noted(
                 "add", np.add, call_noted("getitem", numpy_namespace.getitem, data, key), value
@@ -188,16 +191,16 @@ class TracedStorage(Storage):
             return self.put(data, key, total)
         return call_noted("add_at", added_at, data, key, value)
 
-    def shares(self, part: Any, whole: Any) -> bool:
+    def shares(self, part: Any, whole: RawArray) -> bool:
         return np.may_share_memory(traced_value(part), traced_value(whole))
 
-    def writeable(self, data: Any) -> bool:
+    def writeable(self, data: RawArray) -> bool:
         return NUMPY.writeable(traced_value(data))
 
-    def key(self, key: Any, data: Any) -> Any:
+    def key(self, key: Index, data: RawArray) -> Any:
         return key
 
-    def unless_none(self, mask: Any) -> Any:
+    def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
         if found is None:  # what the mask is for is right for both, so only this is guarded
             looked_at(call_noted("any", numpy_namespace.any, mask))
@@ -219,7 +222,7 @@ def copied(x: Any) -> Any:
 
 
 @state_facts("add_at", continuous=True)
-def added_at(x: Any, key: Any, value: Any) -> Any:
+def added_at(x: Any, key: Index, value: Any) -> Any:
     """New data after ``x[key] += value``, where elements named twice add up."""
     return add_at(x.copy(order="K"), key, value)
 
@@ -230,7 +233,7 @@ def contiguous(x: Any) -> Any:
     return x.copy()
 
 
-def inverse_again(x: Any, singular: Any) -> Any:
+def inverse_again(x: RawArray, singular: Any) -> Any:
     """Inverses, unit matrices in the place of those of singular matrices."""
     return standard.inverse_again(x, singular, numpy_namespace)
 
@@ -248,7 +251,7 @@ def through_cholesky(g: Any, y: Any) -> Any:
 factors.THROUGH[Traced] = through_cholesky
 
 
-def cofactors(x: Any) -> Any:
+def cofactors(x: RawArray) -> Any:
     """Return the derivative of a determinant."""
     return standard.cofactors(x, np)
 
