@@ -382,5 +382,5 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List what is public."""
     return sorted(__all__)

@@ -346,7 +346,7 @@ def table(module: Module, shapes: Shapes) -> str:
 
 
 def counted(module: Module) -> tuple[int, int, int]:
-    """How many numbers a Module's Variables hold, how many of these are trained, and the bytes."""
+    """Count the numbers in a Module's Variables, those that are trained, and the bytes."""
     found = [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
     trained = sum(variable.size for variable in found if variable.trainable)
     return (
@@ -362,7 +362,7 @@ def said(module: Module) -> str:
 
 
 def parameters_of(module: Module) -> int:
-    """How many numbers its Variables hold."""
+    """Return the number of elements of a Module's Variables."""
     return sum(leaf.size for _, leaf in walk(module) if isinstance(leaf, Variable))
 
 

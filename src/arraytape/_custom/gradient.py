@@ -199,7 +199,7 @@ class UserRule:
         ]
 
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
-        """What ``grad_fn`` gives for the arguments and for the Variables."""
+        """Return the results of ``grad_fn`` for the arguments and for the Variables."""
         changed = [v for v, data in self.variable_values if v._data is not data]
         refuse = RefuseChanged(self.name, changed)
         with only_recorders(*recorders(), refuse) if changed else HERE:

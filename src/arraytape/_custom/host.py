@@ -104,7 +104,7 @@ def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunctio
 
 
 class HostFunction:
-    """What ``host_function`` gives: callable with Arrays."""
+    """The result of ``host_function``: callable with Arrays."""
 
     def __init__(self, f: Callable[..., Any], vjp: Callable[..., Any] | None, name: str) -> None:
         self.f, self.name, self.vjp = f, name, vjp
@@ -159,7 +159,7 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def returned(name: str, answer: Any, arrays: Sequence[Array]) -> Any:
-    """What a host function gave, as Arrays where its first Array argument lies."""
+    """Return a host function's results as Arrays on the device of its first Array argument."""
     leaves = []
     for value in nest.leaves(answer):
         data = np.asarray(value)

@@ -23,24 +23,24 @@ PolicyLike = Callable[..., Any] | Iterable[Callable[..., Any]]
 
 
 class ArrayLayout(NamedTuple):
-    """What a policy is told of an array."""
+    """The description of an array that a policy gets."""
 
     shape: tuple[int, ...]
     dtype: Any
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Return the number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its elements take."""
+        """Return the number of bytes of the elements."""
         return self.size * int(self.dtype.itemsize)
 
 
 class Policy:
-    """Which ops it is about, and which of their results are kept.
+    """The ops that a policy is about, and which of their results are kept.
 
     choose : called with the op's function and layouts of results and operands; None to keep all.
     """
@@ -99,7 +99,7 @@ def told(value: Any) -> Any:
 
 
 def compared(value: Any) -> Any:
-    """What has to be the same of an argument in both runs."""
+    """Return the part of an argument that has to be the same in both runs."""
     value = told(value)
     if type(value) is tuple:
         return tuple(map(compared, value))
@@ -144,7 +144,7 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """What is kept of a call: its arguments as they are compared, and its results."""
+    """The kept part of a call: its arguments as they are compared, and its results."""
 
     arguments: tuple[Any, ...]
     results: Results

@@ -19,7 +19,7 @@ from .._util.errors import describe, user_line
 
 
 class Inputs(NamedTuple):
-    """What one run of a function is given, and the handles on the Arrays in ``args``."""
+    """The inputs of one run of a function, and the handles on the Arrays in ``args``."""
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -27,7 +27,7 @@ class Inputs(NamedTuple):
 
 
 class Original(NamedTuple):
-    """What an Array held when the function was given it, to see whether it was written to."""
+    """The data of an Array when the function was given it, to see whether it was written to."""
 
     array: Array
     data: Any
@@ -99,7 +99,7 @@ class Arguments:
         return [original.owner for original in self._originals if original.is_written()]
 
     def forms(self) -> list[Form]:
-        """For what gradients may be given: the Arrays alone, the numbers beside them, all there is."""
+        """Return the inputs for which gradients may be given: Arrays alone, or numbers, too."""
         arrays = set(self._places)
         numbers = {i for i, leaf in enumerate(self._leaves) if is_number(leaf)} - arrays
         forms: list[Form] = []
@@ -181,7 +181,7 @@ def is_number(leaf: Any) -> bool:
 
 # --- functions and their results ----------------------------------------------------------------------
 def display_name(f: Any) -> str:
-    """How messages call a function; TypeError for what cannot be called."""
+    """Return a function's name for messages; raise TypeError for what cannot be called."""
     if not callable(f):
         raise TypeError(f"a function is needed, got {describe(f)} [at {user_line()}]")
     return str(getattr(f, "__name__", type(f).__name__))

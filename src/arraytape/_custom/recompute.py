@@ -308,7 +308,7 @@ def push_recomputed(at: Any, record: Record) -> list[Array | None]:
 
 
 class Either:
-    """What one of several collections holds, without a copy of them."""
+    """The union of several collections, without a copy of them."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts

@@ -29,7 +29,7 @@ from .recorder import FunctionRecorder, Trace
 
 # --- records --------------------------------------------------------------------------------------
 class CallRecord(NamedTuple):
-    """How the record of a call reads: ``CallRecord(*record)``."""
+    """The fields of the record of a call: ``CallRecord(*record)``."""
 
     plan: int
     outs: tuple[int, ...]  # value ids of the results
@@ -43,7 +43,7 @@ def call_record(plan: Structural, outs: Sequence[int], tids: Sequence[int], call
 
 
 class SameValue(NamedTuple):
-    """How a record of ``SAME`` reads: ``new`` is another id for the value ``known``."""
+    """The fields of a record of ``SAME``: ``new`` is another id for the value ``known``."""
 
     plan: int
     new: int
@@ -176,7 +176,7 @@ def needs_care(arrays: Sequence[Array]) -> bool:
 def publish(
     trace: Trace, plan: Structural, make_call: Callable[[], Call], with_exits: bool = False
 ) -> Any:
-    """What a hidden run gave, as the results of one record in the recorders that follow its inputs.
+    """Record the results of a hidden run as one record in the recorders that follow its inputs.
 
     make_call : called only if there are such recorders.  with_exits : tell them where values left, too.
     """
@@ -224,7 +224,7 @@ def may_record_gradients(stack: Sequence[Recorder]) -> bool:
 
 
 def result_handle(y: Array, out: int) -> Array:
-    """What the caller gets of a result: a handle of its own, under the id that recorders know."""
+    """Return the caller's handle of a result, under the id that recorders know."""
     return wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
 
 

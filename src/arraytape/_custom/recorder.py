@@ -39,7 +39,7 @@ from .private_handles import Inputs, check_results
 
 
 class OnCapture(enum.Enum):
-    """What to do when a function uses a watched Array that is not among its arguments."""
+    """The reaction to a watched Array that a function uses and that is not among its arguments."""
 
     REFUSE = "raise a ValueError"
     COLLECT = "count it among the inputs"

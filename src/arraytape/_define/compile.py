@@ -63,7 +63,7 @@ from .source import Source
 
 
 def public_module(op: Op) -> str:
-    """Where an op's function is public, and found by pickles: ``linalg.svd`` in arraytape.linalg."""
+    """Return the module in which an op is public: arraytape.linalg of ``linalg.svd``."""
     return ".".join(["arraytape", *op.name.split(".")[:-1]])
 
 
@@ -153,7 +153,7 @@ FEW = 3  # inputs: for so many the record of each subset is written out
 
 
 class Form(NamedTuple):
-    """What decides the source of a compiled function."""
+    """The properties that decide the source of a compiled function."""
 
     op: Op
     signature: inspect.Signature
@@ -233,7 +233,7 @@ def write_mode_test(s: Source, form: Form) -> None:
 
 
 def check_dtype_parameter(s: Source, form: Form) -> None:
-    """Of our own ops: a result has no dtype that an Array cannot have."""
+    """Check the dtype of our own ops: a result has none that an Array cannot have."""
     dtype = form.signature.parameters.get("dtype")
     if dtype is not None and dtype.default is None and not form.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
@@ -440,14 +440,14 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Where a compiled function has each value that a rule may ask for: see Op.value_positions."""
+    """Return the locals of a compiled function that a rule may ask for: see Op.value_positions."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Where it has the shapes and dtypes of inputs and results, by the names of Op.value_positions."""
+    """Return the locals with shapes and dtypes, by the names of Op.value_positions."""
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:

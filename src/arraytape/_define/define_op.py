@@ -340,7 +340,7 @@ MOST_INPUTS = {"linear": (1, "1 array inputs")}
 
 
 def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
-    """As many array inputs as the word allows, and at least one."""
+    """Check that there are as many array inputs as the word allows, and at least one."""
     most, say = MOST_INPUTS.get(word, (len(inputs), "1 array inputs or more"))
     if not 0 < len(inputs) <= most:
         raise TypeError(
@@ -351,7 +351,7 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """As many rules as the word asks for; a joint rule stands alone and is a primitive's."""
+    """Check that there are as many rules as the word asks for; a joint rule stands alone."""
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
             raise TypeError(

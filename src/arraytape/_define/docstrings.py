@@ -218,7 +218,7 @@ def entries_of(section: str) -> dict[str, str]:
 
 
 def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
-    """What is said of a parameter that the op's own docstring does not describe."""
+    """Return the text on a parameter that the op's own docstring does not describe."""
     name = p.name
     if takes and name in op.inputs:
         return f"    Of {TAKES[takes][0]}."
@@ -281,7 +281,7 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
 
 
 def not_arrays(op: Op, signature: Signature) -> list[str]:
-    """When the array arguments of an op raise TypeError."""
+    """Say when the array arguments of an op raise TypeError."""
     if op.variadic:
         return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
     if op.kind != "composite":
@@ -297,7 +297,7 @@ def not_arrays(op: Op, signature: Signature) -> list[str]:
 
 
 def derivative_text(op: Op) -> str:
-    """What the op's rules say, as they are written."""
+    """Write the op's rules as they stand in the source."""
     if op.kind == "nondifferentiable":
         return "Derivative: none; the gradient is None."
     if op.kind == "composite":
@@ -365,7 +365,7 @@ LONGEST = 86  # characters behind "A tape keeps "
 
 
 def kept_words(op: Op) -> str:
-    """What a record of the op keeps when all of its inputs are followed."""
+    """Say what a record of the op keeps when all of its inputs are followed."""
     if not op.recorded:
         return ""
     kept, computed = [], []

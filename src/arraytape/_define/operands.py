@@ -140,7 +140,7 @@ def first_array(nested: Any, depth: int = 0) -> Array | None:
 
 
 def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
-    """What NumPy's operators make of nested lists: of Arrays one recorded Array, of numbers host data.
+    """Convert a nested list as NumPy's operators do: of Arrays one recorded Array, of numbers host data.
 
     None for what is no list, or holds something else; TypeError for Dask's collections.
     """
@@ -311,6 +311,6 @@ def wrap_all(results: Any) -> tuple[Any, list[Array]]:
 
 
 def saving(function: Any, storage: Any, *values: Any) -> Any:
-    """What an op saves beside its inputs, computed where they lie."""
+    """Compute the values that an op saves beside its inputs, on their device."""
     with storage.at(*values):
         return function(*values)

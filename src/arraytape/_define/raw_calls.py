@@ -135,7 +135,7 @@ DIVISIONS = ("divide", "floor_divide", "remainder")
 
 
 def met(op: str, result: Any, operand: Any) -> list[str]:
-    """What NumPy says of a result that is not finite, or "a floating-point error" where it is."""
+    """Return NumPy's words on a result that is not finite, or "a floating-point error"."""
     nan, far = np.isnan(result), np.isinf(result)
     if op in DIVISIONS and (by_zero := np.equal(operand, 0)).any():
         if result.dtype.kind not in "fc":

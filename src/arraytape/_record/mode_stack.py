@@ -34,7 +34,7 @@ GO_ON: Any = object()  # in place of an answer: the op is to compute its result 
 
 
 class OpFunctionLike(Protocol):
-    """What modes use of the function that an op was compiled to."""
+    """The part of a compiled op's function that modes use."""
 
     op: Op
     names: tuple[str, ...]

@@ -42,7 +42,7 @@ def routine(name: str, a: Data) -> Any:
 
 @functools.cache
 def typed_routine(name: str, kind: str) -> Any:
-    """That for a kind of dtype."""
+    """Return the routine for a kind of dtype."""
     blas, lapack = libraries()
     library = blas if name in ("trsm", "trsv") else lapack
     return getattr(library, ("z" if kind == "c" else "d") + name)
@@ -115,7 +115,7 @@ class Definite(Factors):
         return np.prod(self.factors.diagonal().real) ** 2
 
     def apart(self, a: Data) -> float:
-        """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
+        """Return LAPACK's estimate of 1 over the condition number of a."""
         found: float = routine("pocon", self.factors)(self.factors.T, np.linalg.norm(a, 1))[0]
         return found
 
@@ -163,7 +163,7 @@ class Elimination(Factors):
         return np.prod(self.factors.diagonal()) * (-1.0) ** self.odd
 
     def apart(self, a: Data) -> float:
-        """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
+        """Return LAPACK's estimate of 1 over the condition number of a."""
         found: float = routine("gecon", self.factors)(self.factors, np.linalg.norm(a, 1))[0]
         return found
 
@@ -238,7 +238,7 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
 
 @functools.lru_cache(maxsize=8)
 def above(n: int) -> Data:
-    """Where a small matrix is above its diagonal."""
+    """Return the mask of a small matrix above its diagonal."""
     return ~np.tri(n, dtype=np.bool_)
 
 

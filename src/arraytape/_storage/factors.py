@@ -49,7 +49,7 @@ THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by t
 
 # --- what is known ------------------------------------------------------------------------------
 class Known:
-    """What is known of a matrix, or of all matrices of a stack.
+    """The known factors of a matrix, or of all matrices of a stack.
 
     data : the matrix, weakly.  factors : those of each, if rules have asked for them.  results : what
     recorded ops gave for it, by their names, weakly.  form : whether it is a triangle, and hermitian :
@@ -80,7 +80,7 @@ def forget_factors(at: int, known: Known | None) -> None:
 
 
 def about(x: Data) -> Known:
-    """What is known of this data."""
+    """Return the known factors of this data."""
     known = TABLE.get(id(x))
     if known is None or known.data() is not x:
         known = TABLE[id(x)] = Known(x)
@@ -98,14 +98,14 @@ def transposed_source(x: Data) -> tuple[Data, bool]:
 
 
 def remember(op: str, x: Data, *results: Data) -> None:
-    """What a factorisation gave for x; all of it data that nobody writes to any more."""
+    """Keep the factors of x, all of it data that nobody writes to any more."""
     about(x).results[op] = [ref(y) for y in results]
     if op == "cholesky":
         about(results[0]).form = LOWER
 
 
 def remembered(op: str, x: RawArray) -> list[Data] | None:
-    """What a factorisation gave for this data, if that is still there."""
+    """Return the factors of this data, if they are still there."""
     known = TABLE.get(id(x))
     results = known.results.get(op) if known is not None and known.data() is x else None
     if results is None:
@@ -228,7 +228,7 @@ def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
 
 
 def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Of one matrix: the columns of all right-hand sides at once."""
+    """Solve with one matrix, for the columns of all right-hand sides at once."""
     if b.ndim == 2:
         return by_factors(one, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
@@ -237,7 +237,7 @@ def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
 
 
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
-    """Of a stack of matrices, of shape ``own``: one after the other."""
+    """Solve with a stack of matrices, of shape ``own``, one after the other."""
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
@@ -248,7 +248,7 @@ def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoi
 
 
 def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Of one matrix, with right-hand sides of either kind."""
+    """Solve with one matrix, for right-hand sides of either kind."""
     b, dtype = as_double(b), one.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)

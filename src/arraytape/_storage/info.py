@@ -23,10 +23,10 @@ ALL = KINDS["bool"] + KINDS["numeric"]
 
 
 class Info:
-    """What this namespace can do: the answer of ``__array_namespace_info__()``."""
+    """The capabilities of this namespace: the answer of ``__array_namespace_info__()``."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What the standard leaves open and this namespace has.
+        """Return the options that the standard leaves open and this namespace has.
 
         Returns
         -------
@@ -36,7 +36,7 @@ class Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Any:
-        """Where creation functions put arrays when they are given no device.
+        """Return the device of arrays that creation functions make without a device.
 
         Returns
         -------

@@ -88,7 +88,7 @@ SMALL = 4096  # elements: below, writing a broadcast out is cheaper than making 
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
-    """For rules: a view only where the result is large."""
+    """Broadcast for rules: a view only where the result is large."""
     count = 1
     for n in shape:
         count *= n

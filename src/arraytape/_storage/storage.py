@@ -85,11 +85,11 @@ class Storage:
         raise NotImplementedError
 
     def device(self, data: RawArray) -> Any:
-        """Where data lies, as users name it."""
+        """Return the device on which data lies, as users name it."""
         return data.device
 
     def on(self, device: Hashable) -> Any:
-        """What the raw namespace calls a device of ours; None for the default one."""
+        """Return the raw namespace's name of a device; None for the default one."""
         return device
 
     def takes(self, device: Hashable) -> bool:
@@ -182,7 +182,7 @@ class Storage:
         return self.xp.add_at(data, self.key(key, data), value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
-        """Whether a write to one may be seen through the other.
+        """Return True if a write to one may be seen through the other.
 
         Of data without in-place writes: whether ``part``, which was reshaped from ``whole``, is to
         be a view of it.
@@ -206,7 +206,7 @@ class Storage:
         return mask
 
     def counted(self, mask: RawArray) -> int | None:
-        """How many elements of a mask are set; None where a look is not free."""
+        """Return the number of elements of a mask that are set; None where reading them is not free."""
         return None
 
     def has_nan(self, data: Any) -> bool:

@@ -44,7 +44,7 @@ sys.modules[f"{__name__}.numerics"] = sys.modules[
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List what is public."""
     return sorted(__all__)
 
 

@@ -245,7 +245,7 @@ def source_used_elsewhere(facts: Facts) -> str:
 
 
 def may_be(facts: Facts) -> str:
-    """What may be the reason, where the tape cannot know."""
+    """Say what may be the reason, where the tape cannot know."""
     if facts.lines is not None:
         return (
             "No op that was noted leads from it to the target either: the target does not depend on "
@@ -268,7 +268,7 @@ def may_be(facts: Facts) -> str:
 
 
 def by_assignment(facts: Facts) -> str:
-    """That the target depends on Variables, to which something may have been assigned."""
+    """Say that the target depends on Variables, to which something may have been assigned."""
     read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
     if not read:
         return ""

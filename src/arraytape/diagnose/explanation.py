@@ -76,7 +76,7 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
 
 
 def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
-    """What was noted beside a tape whose records are gone."""
+    """Explain by the lines that were noted, for a tape whose records are gone."""
     if seen is None:
         return ""
     facts = Facts(recording, target, source, seen)
@@ -97,7 +97,7 @@ def recording_of(tape: Any) -> Recording:
 
 
 def verdict(facts: Facts, gradient: Any) -> str:
-    """What the gradient is, and why."""
+    """Say what the gradient is, and why."""
     if gradient is None:
         why = next(filter(None, (cause(facts) for cause in CAUSES)))
         return f"The gradient is None: {why}."
@@ -123,7 +123,7 @@ def through(facts: Facts) -> str:
 
 
 def also_left(facts: Facts) -> str:
-    """What exits mean for a gradient that is there: a part may be missing, or none is."""
+    """Say what exits mean for a gradient that is there: a part may be missing, or none is."""
     if not facts.exits:
         return ""
     assert isinstance(facts.request, Differentiation)

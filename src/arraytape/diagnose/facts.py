@@ -67,7 +67,7 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 
 @dataclass
 class Facts:
-    """What causes are told from.
+    """The facts from which causes are told.
 
     original : the tape's recording; ``recording`` is a copy of it.  lines : of all ops, if they were
     noted.  start, origin : the tids of target and source.
@@ -188,7 +188,7 @@ class Facts:
 
     @remembered
     def exits(self) -> list[str]:
-        """Where values that depend on the source left the tape, each place once: ``file:line (how)``."""
+        """Return where values that depend on the source left the tape: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
         return [
             *dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_tids)

@@ -200,7 +200,7 @@ def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
 def backward_report(
     request: Differentiation, seeds: Sequence[Array], made_at: dict[int, str]
 ) -> str:
-    """What is to be said of the backward pass; "" if nothing is."""
+    """Write the report on the backward pass; "" if there is nothing to report."""
     if not seeds:
         return ""
     storage = storage_of(seeds[0]._data)

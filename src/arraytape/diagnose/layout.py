@@ -39,7 +39,7 @@ class Box(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where everything goes.
+    """The positions of boxes and edges.
 
     boxes : by node.  lines : by edge, the points that it goes through.  turned : the edges that close
     a cycle, and so go upwards.
@@ -215,7 +215,7 @@ def swapped(rows: list[list[int]], neighbours: Neighbours) -> None:
 
 
 def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
-    """How many pairs of lines between neighbouring rows cross."""
+    """Count the pairs of lines between neighbouring rows that cross."""
     count = 0
     for row, lower in pairwise(rows):
         place = {node: k for k, node in enumerate(lower)}
@@ -227,7 +227,7 @@ def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
 
 
 def inversions(values: Sequence[int]) -> int:
-    """How many pairs stand in the wrong order, by a Fenwick tree."""
+    """Count the pairs that stand in the wrong order, by a Fenwick tree."""
     tree, count = [0] * (max(values, default=0) + 2), 0
     for seen, value in enumerate(values):
         i, smaller = value + 1, 0
@@ -275,7 +275,7 @@ def positions(
 def pull_of_lines(
     node: int, others: Sequence[int], centres: Sequence[float], nodes: int
 ) -> tuple[float, float]:
-    """Where a place is drawn to, and how strongly: a line is to be straight where it passes layers."""
+    """Return the position to which lines draw a place, and the weight of straight lines."""
     weights = [(1.0, 2.0, 8.0)[(node >= nodes) + (other >= nodes)] for other in others]
     total = sum(weights)
     if not total:
@@ -354,7 +354,7 @@ def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge
 
 
 def ports(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -> dict[Edge, float]:
-    """Where along a box's edge each line ends: in the order in which the lines come in."""
+    """Return the ends of lines along a box's edge, in the order in which the lines come in."""
     at: dict[int, list[tuple[float, Edge]]] = {}
     for pair, points in lines.items():
         towards = points[-side][0] if points else boxes[pair[1 - side]].middle

@@ -43,7 +43,7 @@ def learn(found: dict[int, Layout], tid: int, layout: Layout) -> bool:
 
 
 def stated(record: Record) -> Iterator[tuple[int, Layout]]:
-    """What a record says itself of its inputs and results."""
+    """Return the layouts that a record itself has of its inputs and results."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
         yield from zip(results_of(record), (plan.result_layout(record, y) for y in plan.op.outputs),
@@ -91,7 +91,7 @@ def of_call(record: Record) -> Iterator[tuple[int, Layout]]:
 
 
 def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
-    """What follows for the values of a record from what is known of some of them."""
+    """Return the layouts that follow for a record from some of them."""
     plan, tids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
         return of_structural(plan, record, found)

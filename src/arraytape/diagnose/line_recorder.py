@@ -49,7 +49,7 @@ class Step(NamedTuple):
 
 
 class Lines(Bystander, SeesAssignments, Mode):
-    """What ``lines`` gives: the steps of a thread, in the order in which they ran."""
+    """The result of ``lines``: the steps of a thread, in the order in which they ran."""
 
     # A bystander, so that gradients which are taken meanwhile compute on raw data as they would without.
     one_shot = answers = True

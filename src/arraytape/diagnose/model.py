@@ -46,7 +46,7 @@ class Node:
     lines: list[str] = field(default_factory=list)  # of all records; the box says the first
 
     def words(self) -> list[str]:
-        """What the box says, its title first."""
+        """Return the lines of the box, its title first."""
         said = [self.title or titled(self.ops)]
         if self.named:
             said[0] = f"{self.named} = {said[0]}" if self.kind != "source" else self.named
@@ -228,7 +228,7 @@ class Builder:
         )
 
     def notes(self) -> list[str]:
-        """Which gradients are None, since nothing leads from the source to a target."""
+        """Say which gradients are None, since nothing leads from the source to a target."""
         names = [self.label_of(tid) or "a source" for tid in self.sources if tid not in self.ahead]
         return [f"no path from {name} to the target: its gradient is None" for name in names]
 
@@ -258,7 +258,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def op_words(plan: Plan | Structural, record: Record) -> str:
-    """What a record did, in a word or two."""
+    """Say in a word or two what a record did."""
     if plan is VIEW:
         return view_name(ViewRecord(*record).path)
     if plan is PUT:

@@ -137,7 +137,7 @@ def box_size(lines: Sequence[str]) -> tuple[float, float]:
 
 
 def edge_kind(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
-    """How an edge is drawn: a cut path, one on a path from a source to the target, another."""
+    """Return the style of an edge: a cut path, one from a source to the target, another."""
     if graph.nodes[pair[1]].kind in ("left", "missing"):
         return "cut"
     return "on" if on_path else ""

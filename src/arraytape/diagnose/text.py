@@ -28,7 +28,7 @@ MERMAID_EDGES = {"": "-->", "on": "==>", "cut": "-.->"}
 
 
 def as_dot(graph: Graph, title: str) -> str:
-    """For Graphviz."""
+    """Write the graph for Graphviz."""
     head = "\\n".join(quoted(line) for line in [title, *graph.notes])
     lines = ["digraph tape {", f'  label="{head}"; labelloc=t; node [fontname="monospace"];']
     for i, node in enumerate(graph.nodes):
@@ -40,7 +40,7 @@ def as_dot(graph: Graph, title: str) -> str:
 
 
 def as_mermaid(graph: Graph, title: str) -> str:
-    """For Mermaid, as pages of Markdown show it."""
+    """Write the graph for Mermaid, as pages of Markdown show it."""
     lines = ["flowchart TD", *(f"  %% {line}" for line in [title, *graph.notes])]
     for i, node in enumerate(graph.nodes):
         before, after, _ = MERMAID[node.kind]
@@ -54,12 +54,12 @@ def as_mermaid(graph: Graph, title: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """For a string of DOT."""
+    """Quote a text as a string of DOT."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def entities(text: str) -> str:
-    """For a label of Mermaid, which reads HTML and has its own signs for characters."""
+    """Escape a label of Mermaid, which reads HTML and has its own signs for characters."""
     for sign, entity in (
         ("#", "#35;"),
         ("&", "#amp;"),

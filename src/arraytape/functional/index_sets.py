@@ -108,7 +108,7 @@ class IndexSets:
 
     # --- ops --------------------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
-        """What stands at one place, with broadcasting."""
+        """Return the union of the sets at one place, with broadcasting."""
         parts = [self.sets(tid) for tid in inputs_of(record) if tid in self.held]
         shape = (
             plan.result_layout(record, "y")[0]
@@ -276,7 +276,7 @@ class IndexSets:
 
 
 class Unknown(Exception):
-    """What an op's result depends on, element by element, is not known here."""
+    """An op whose results' dependence on its inputs, element by element, is not known here."""
 
 
 HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
@@ -373,7 +373,7 @@ def along(value: Sets, axes: tuple[int, ...]) -> Sets:
 
 
 def from_left(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
-    """What x1 brings to x1 @ x2, of shapes (m, k) and (k, n).  other : x2, where it is a constant."""
+    """Return the sets that x1 gives x1 @ x2, of shapes (m, k) and (k, n).  other : x2, if constant."""
     from scipy import sparse
 
     factor = sparse.csr_array(np.ones((n, k), np.int32) if other is None else other.T != 0)
@@ -381,7 +381,7 @@ def from_left(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
 
 
 def from_right(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
-    """What x2 brings to x1 @ x2.  other : x1, where it is a constant."""
+    """Return the sets that x2 gives x1 @ x2.  other : x1, if constant."""
     from scipy import sparse
 
     factor = sparse.csr_array(np.ones((m, k), np.int32) if other is None else other != 0)

@@ -129,7 +129,7 @@ def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], lis
 
 
 def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
-    """What a leaf that is no Array was given as; TypeError for what has no derivative."""
+    """Return the kind of a leaf that is no Array; raise TypeError where it has no derivative."""
     if isinstance(leaf, np.ndarray):
         if type(leaf) not in (np.ndarray, np.memmap):
             raise TypeError(
@@ -246,7 +246,7 @@ def check_sequences(caller: str, **given: Any) -> None:
 
 
 def with_aux(caller: str, y: RawArray) -> tuple[Any, Any]:
-    """What a function gave as (result, what it gave beside it); TypeError for anything else."""
+    """Return a function's value as (result, aux); raise TypeError for anything else."""
     if not isinstance(y, tuple) or len(y) != 2:
         raise TypeError(
             f"{caller}: with has_aux=True the function must give a tuple (result, aux), got "
@@ -277,7 +277,7 @@ def checked_arrays(
 
 
 def exit_in(records: Sequence[Record]) -> str:
-    """What follows a message about a result that is no Array: where a value left, if one did."""
+    """Write the end of a message about a result that is no Array: where a value left, if one did."""
     left = left_in(records)
     return "" if left is None else f". {left} {see('value-left-the-tape')}"
 

@@ -95,7 +95,7 @@ class Linearization:
         ]
 
     def pushed_tangents(self, tangents: Tangents) -> list[Array | None]:
-        """As ``push``; None for a result that does not depend on the inputs."""
+        """Push tangents forward; return None for a result that does not depend on the inputs."""
         forward = ForwardPass()
         with active(REPLAY):
             for x, t in zip(self.arrays, tangents, strict=True):
@@ -159,14 +159,14 @@ class Linearization:
         return max(sizes)
 
     def by_rows(self, chunk_size: int | None) -> list[Any]:
-        """For each result its Jacobian in the nesting of what is differentiated, by reverse mode."""
+        """Return the Jacobian of each result in the nesting of the inputs, by reverse mode."""
         sources = self.inputs.chosen
         return [
             compute_jacobian(self.recording, y, sources, ZERO, chunk_size) for y in self.results
         ]
 
     def by_columns(self, chunk_size: int | None) -> list[Any]:
-        """As ``by_rows``, by forward mode.
+        """Return the Jacobian of each result in the nesting of the inputs, by forward mode.
 
         By reverse mode after all where there is a NaN: its guard tells those that are none.
         """
@@ -195,7 +195,7 @@ class Linearization:
         return [part if differentiable(part) else xp.astype(part, x.dtype) for part in columns]
 
     def unit_tangents(self, at: int, chunk_size: int | None) -> list[Array]:
-        """For each result its derivatives along all unit vectors of one input, on a new first axis."""
+        """Return the derivatives of each result along all unit vectors, on a new first axis."""
         xp: Any = namespace()
         rows = self.arrays[at].size
         if rows > 1 and self.batches():
@@ -233,7 +233,7 @@ def concerns(forward: ForwardPass, record: Record) -> bool:
 
 
 def elements(arrays: Sequence[Array]) -> int:
-    """How many elements arrays have together."""
+    """Return the number of elements that arrays have together."""
     total = 0
     for x in arrays:
         total += x._data.size

@@ -211,7 +211,7 @@ class Colouring(NamedTuple):
 
     @classmethod
     def of(cls, pattern: Any, by_rows: bool = False) -> Colouring:
-        """Of rows; of columns where the fullest row has less than half as many entries as a column.
+        """Colour rows, or columns where the fullest row has less than half as many entries as a column.
 
         A product with a row took a third of the time of one with a column.
         """
@@ -243,7 +243,7 @@ def greedy(pattern: Any) -> Any:
 
 
 def structure_of(run: Linearization) -> Any:
-    """Where the Jacobian of a run may have entries."""
+    """Return the places where the Jacobian of a run may have entries."""
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))

@@ -81,7 +81,7 @@ class Again:
         self.arrays = [x for part in self.leaves for x in part if x is not None]
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """What the function gives at other values."""
+        """Return the result of the function at other values."""
         args, rest = list(self.args), iter(arrays)
         for n, leaves in zip(self.positions, self.leaves, strict=True):
             args[n] = nest.pack_nesting(

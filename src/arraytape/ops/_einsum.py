@@ -161,7 +161,7 @@ def dropped(term: Term, lengths: dict[str, int]) -> Term:
 
 
 def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tuple[int, ...]]:
-    """Which terms are multiplied with each other, step by step."""
+    """Return the terms that are multiplied with each other, step by step."""
     if not optimize or len(arrays) < 3:
         return [tuple(range(len(arrays)))]
     shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]

@@ -59,7 +59,7 @@ def epsilon(x: RawArray) -> float:
 
 
 def half_the_digits(x: RawArray) -> float:
-    """What a cotangent that is 0 but for rounding errors, which add up, stays below."""
+    """Return a bound of the rounding errors, which add up, of a cotangent that is 0."""
     return epsilon(x) ** 0.5
 
 
@@ -93,7 +93,7 @@ def remember_svd(x: RawArray, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -
 
 
 def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
-    """What a matrix was factored into: for rules that would factor it again.
+    """Keep the factors of a matrix, for rules that would factor it again.
 
     No record holds these data for that.  The handles are marked as if one did, so that a write leaves
     the data as it is.

@@ -40,7 +40,7 @@ THREE_DIGITS = 1e-3
 
 # --- what coincides -----------------------------------------------------------------------------
 def faintness(S: Any) -> float:
-    """What a cotangent that is scaled by a value of 0, but for rounding errors, stays below."""
+    """Return a bound of the rounding errors of a cotangent that is scaled by a value of 0."""
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
@@ -178,7 +178,7 @@ def svd_vjp(
 def within_spaces(
     gU: Any, gS: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Namespace
 ) -> Any:
-    """What turns the vectors among themselves.
+    """Return the part of a cotangent that turns the vectors among themselves.
 
     idle : columns of which the function uses nothing; None where it does not use the values at all.
     blind : the cotangents say nothing of what it uses.
@@ -215,7 +215,7 @@ def within_spaces(
 
 
 def out_of_space(g: RawArray, part: Any, S: Any, idle: Any, xp: Namespace) -> Any:
-    """What moves the vectors out of the space that they span, where it is not the whole one.
+    """Return the part that moves the vectors out of the space that they span, if not the whole one.
 
     Vectors of a value that is zero to rounding move without bound, unless the function scales
     them by it (as U S Vh does: the quotient is exact) or does not use them.

@@ -465,7 +465,7 @@ def _to_second(t, lost, tie, xp):
 
 # Of a number that is no NaN, as in maximum(x, 0.0), one comparison says where it is the result.
 def _lost_to_greater(x1, x2):
-    """Where x2 is the maximum: it is greater, or NaN."""
+    """Return True where x2 is the maximum: it is greater, or NaN."""
     nan = x2 != x2
     return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
 
@@ -475,7 +475,7 @@ def _tie(x1, x2, storage):
 
 
 def _lost_to_less(x1, x2):
-    """Where x2 is the minimum: it is less, or NaN."""
+    """Return True where x2 is the minimum: it is less, or NaN."""
     nan = x2 != x2
     return x1 > x2 if nan is False or nan is False_ else (x1 > x2) | nan
 

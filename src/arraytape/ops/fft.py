@@ -530,5 +530,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List what is public."""
     return sorted(__all__)

@@ -835,7 +835,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List what is public."""
     return sorted(__all__)
 
 

@@ -84,7 +84,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 
 @attach_method(Array, "_part")
 def cut(x: Array, kind: str, argument: Any) -> Array:
-    """What a step of a path makes of an Array, for passes that compute on Arrays."""
+    """Apply a step of a path to an Array, for passes that compute on Arrays."""
     seen = alias(x, kind, argument)
     return COPIES[kind](x, argument) if seen is None else seen
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
-    """How many elements go into one result."""
+    """Return the number of elements that go into one result."""
     n = 1
     for i in normalize_axis_tuple(axis, len(shape)):
         n *= shape[i]

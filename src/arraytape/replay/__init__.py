@@ -24,5 +24,5 @@ __all__ = ["callback", "function"]
 
 
 def __dir__() -> list[str]:
-    """What is public."""
+    """List what is public."""
     return __all__

@@ -25,7 +25,7 @@ EMPTY = inspect.Parameter.empty
 
 
 class Form:
-    """How calls with so many positional arguments and these keywords give the parameters.
+    """The way in which calls with so many positional arguments and these keywords give the parameters.
 
     names : of the values, such as "x", "args[0]", "options['rate']".  take : takes args and keywords,
     gives the values, defaults among them; None where the values are args.
@@ -45,7 +45,7 @@ class Form:
         self.take = None if given else self.compile_binding()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-        """By name the place of the value in a call, or its default in a list of its own."""
+        """Return by name the place of the value in a call, or its default in a list of its own."""
         found: dict[str, Any] = {}
         for name, parameter in signature.parameters.items():
             if name not in bound.arguments:
@@ -97,14 +97,14 @@ class Identity:
 
 
 def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
-    """What calls must have in common to run one program; Apart for a call that cannot be replayed."""
+    """Return the key that calls of one program share; raise Apart where a call cannot be replayed."""
     places: dict[int, int] = {}
     parts = tuple([signature_part(value, places, gone) for value in values])
     return form.names, parts, ambient()
 
 
 def ambient() -> Any:
-    """What surrounds the call and changes what functions compute."""
+    """Return the state around a call that changes what functions compute."""
     return tuple([ask() for ask in AMBIENT])
 
 
@@ -128,7 +128,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def array_signature(x: Array) -> Any:
-    """What of an Array decides about the program."""
+    """Return the part of an Array that decides about the program."""
     if x._tid == -1:  # a view
         x._sync()
     data = x._data
@@ -143,7 +143,7 @@ def array_signature(x: Array) -> Any:
 
 
 def marks_of(x: Array) -> tuple[Any, ...]:
-    """What of a Variable decides, beside its data: whether tapes watch it, and its name."""
+    """Return the part of a Variable that decides, beside its data: watched or not, and its name."""
     return (x.trainable, x.name) if isinstance(x, Variable) else ()
 
 

@@ -192,7 +192,7 @@ class Call:
 
     # --- the result -------------------------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
-        """What a leaf of the result is made of; an Array gets its value in the place of traced data."""
+        """Describe a leaf of the result; an Array has its value in place of traced data."""
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
         root = root_of(leaf)
@@ -238,7 +238,7 @@ class Call:
         )
 
     def view_given(self, leaf: Array) -> dict[str, Any]:
-        """Which view it is, and the path from its root; a path by data cannot be cut again."""
+        """Return a view and its path from its root; a path by data cannot be cut again."""
         path = leaf._view.path
         if not has_no_data(path):
             self.spoil_call("a result is a view at an index that is an array")

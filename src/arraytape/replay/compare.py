@@ -12,7 +12,7 @@ from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
-    """What the first call read that had another value in the second, in words; "" for nothing."""
+    """Say which value that the first call read was another in the second; "" for none."""
     try:
         first.read(second.values)
     except Changed as change:
@@ -33,7 +33,7 @@ def decided_by(first: Call, second: Call) -> Guard | None:
 
 
 def difference(first: Call, second: Call) -> str:
-    """What differs between two calls that looked at equal values, in words; "" for nothing."""
+    """Say what differs between two calls that looked at equal values; "" for nothing."""
     return (
         programs_differ(first, second)
         or records_differ(first, second)
@@ -44,7 +44,7 @@ def difference(first: Call, second: Call) -> str:
 
 
 def programs_differ(one: Call, other: Call) -> str:
-    """What differs between the programs of two calls."""
+    """Say what differs between the programs of two calls."""
     first, second = one.trace.program, other.trace.program
     places = [{node: i for i, node in enumerate(program.nodes)} for program in (first, second)]
     for a, b in zip(first.nodes, second.nodes, strict=False):
@@ -63,7 +63,7 @@ def programs_differ(one: Call, other: Call) -> str:
 
 
 def made_outside(call: Call, node: Node) -> str:
-    """Where data came from that is another in each call."""
+    """Say where data came from that is another in each call."""
     line = call.trace.lines.get(node, "")
     where = f" at {line}" if line else ""
     return (
@@ -79,7 +79,7 @@ def records_differ(one: Call, other: Call) -> str:
 
 
 def recorded_in(call: Call) -> Any:
-    """What a tape recorded in a call, and which of it is given."""
+    """Return the records that a tape made in a call, with the positions of inputs."""
     recorded = call.recorded
     if recorded is None:
         return None

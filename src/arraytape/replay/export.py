@@ -145,7 +145,7 @@ class Export:
         return [node.op for node in self.program.nodes if node.op not in (INPUT, CONSTANT)]
 
     def path(self, call: Call, place: int) -> str:
-        """How messages and results call a handle that is written."""
+        """Write a handle's name for messages and results."""
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
             found = id(call.lifter.handles[place])
@@ -224,7 +224,7 @@ class Export:
             )
 
     def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """What a node's call gives, or a constant."""
+        """Return the result of a node's call, or a constant."""
         if node.op == CONSTANT:
             return over.argument(node.value)
         if node.op in SAME:
@@ -267,7 +267,7 @@ class Export:
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
     def place(self, node: Node) -> str:
-        """Where the function called what is not in the standard, if that is known."""
+        """Return the line where the function called what is not in the standard, if it is known."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 

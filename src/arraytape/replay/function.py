@@ -54,7 +54,7 @@ TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what var
 
 
 class Entry:
-    """What is known of the calls of one signature.
+    """The facts that are known of the calls of one signature.
 
     pending : traced calls that no later one was equal to.  plans : the last one used first.  eager : ""
     or why calls run as they are.  spoiled : "" or why the last traced call gave no program.  misses :
@@ -181,7 +181,7 @@ class Function(Generic[P, R]):
         return self.other_plan(form, values, args, keywords, plan, why)  # type: ignore[no-any-return]
 
     def new_form(self, args: Any, keywords: Any) -> Form | None:
-        """How calls like this one give the parameters; None where they do not."""
+        """Return the form of calls like this one; None where it gives no parameters."""
         try:
             form = Form(self.signature, len(args), keywords)
         except TypeError:
@@ -219,7 +219,7 @@ class Function(Generic[P, R]):
         return self.trace_alone(entry, form, values, args, keywords)
 
     def entry_of(self, form: Form, values: Any) -> Entry | None:
-        """What is known of such calls; None for a signature more than are traced."""
+        """Return the entry of such calls; None for a signature beyond those that are traced."""
         key = signature_of(form, values, self.gone), under_tape(values)
         entry = self.entries.get(key)
         if entry is None and len(self.entries) < SIGNATURES:
@@ -393,7 +393,7 @@ class Function(Generic[P, R]):
 
 
 def under_tape(values: Any) -> Any:
-    """What of the tape around a call decides about the program."""
+    """Return the state of the tape around a call that decides about the program."""
     tape = tape_here() if watched() else None
     if tape is None:
         return None
@@ -408,7 +408,7 @@ def followed_alike(one: Call, other: Call) -> bool:
 
 
 def set_apart(before: Call, call: Call) -> tuple[str, str]:
-    """What an earlier call read that had another value, and what to do: such calls are not compared."""
+    """Note a value that differed from an earlier call's: such calls are not compared."""
     state = state_differs(before, call)
     if state:
         return state, ". Make it an Array, or pass it as an argument"

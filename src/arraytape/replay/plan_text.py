@@ -74,7 +74,7 @@ class PlanText:
         return defined_function(text, file, "replay", self.scope)  # type: ignore[no-any-return]
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
-        """What makes the function's result of its leaves; no container in it is an argument."""
+        """Build the function's result of its leaves; no container in it is an argument."""
         leaves = iter([f"leaves[{i}]" for i in range(len(self.call.given))])
         text = f"lambda leaves: {self.rebuilt(self.call.result, leaves, {})}"
         return eval(text, self.scope)  # type: ignore[no-any-return]

@@ -69,7 +69,7 @@ class Node:
 
 
 class Guard(NamedTuple):
-    """What must hold of a value for the program to be the one that the function runs.
+    """A condition on a value under which the program is the one that the function runs.
 
     kind : "value", "shape" or "no NaN".  expected : the value's bytes, or the shape.  line : where the
     function looked.
@@ -118,7 +118,7 @@ class Program:
         yield from (guard.node for guard in self.guards)
 
     def count(self) -> int:
-        """How many calls it has."""
+        """Return the number of calls."""
         return sum(node.op not in (INPUT, CONSTANT) for node in self.nodes)
 
     def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -153,7 +153,7 @@ class Program:
 
 
 def result_of(node: Node, known: dict[Node, Any]) -> Any:
-    """What a node's call gives; NumPy's scalars as arrays of shape ()."""
+    """Return the result of a node's call; NumPy's scalars become arrays of shape ()."""
     if node.op == CONSTANT:
         return node.value
     assert node.call is not None
@@ -196,7 +196,7 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 
 def key_of(value: Any) -> Any:
-    """What is equal for equal arguments of a call: nodes by identity, numbers by type and value."""
+    """Return a key of a call's arguments: nodes by identity, numbers by type and value."""
     kind = type(value)
     if kind is Node:
         return Node, id(value)

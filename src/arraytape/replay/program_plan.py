@@ -29,7 +29,7 @@ NUMBERED = re.compile(r"[a-z]\d")  # as names begin that texts of programs make
 
 
 class TraceInfo(NamedTuple):
-    """What is known of one program.
+    """The facts that are known of one program.
 
     signature : the parameters, each with its type.  ops : how many calls of NumPy were traced and how
     many are left.  guards : where the function looked at a value.  replayed : how often it ran.
@@ -44,7 +44,7 @@ class TraceInfo(NamedTuple):
 
 
 class Plan:
-    """What takes the place of a function for calls like the one that was traced.
+    """The replacement of a function for calls like the one that was traced.
 
     blocks : whether last bits may differ: of what decides nothing, of large elementwise programs, which
     run in blocks that fit the cache, and of large matrices, which are factored once.

@@ -68,7 +68,7 @@ class Pulled:
         return outputs, writes, [outputs[place] for place in self.places]
 
     def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """What cotangents give for each input; None where these are others than were traced."""
+        """Return the cotangents of the inputs; None where the given ones are others than were traced."""
         found = [np.asarray(g) for g in seeds if g is not None]
         layouts = zip(found, self.seeds, strict=True)
         if any(g.shape != node.shape or g.dtype != node.dtype for g, node in layouts):
@@ -89,7 +89,7 @@ def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
 
 
 def needed(back: Program, front: set[Node]) -> list[Node]:
-    """What the way back needs of what is computed in front: data of its own, no views of other data."""
+    """Return the values that the way back needs: data of its own, no views of other data."""
     asked, saved = {*back.roots()}, []
     for node in reversed(back.nodes):
         if node not in asked or node.op in (INPUT, CONSTANT):

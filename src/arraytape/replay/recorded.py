@@ -33,7 +33,7 @@ def tape_here() -> Recording | None:
 
 
 def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
-    """Which of these Arrays the tape follows; to ask is no read of a Variable."""
+    """Return the Arrays among these that the tape follows, without reading a Variable."""
     return tuple([x._current_id() in tape.followed for x in handles])
 
 
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 class Recorded:
-    """What a tape recorded in a traced call.
+    """The records that a tape made in a traced call.
 
     records : with nodes in the place of traced data, and other ids: those of the program's inputs from
     1 on, then those that records make; 0 for what is not followed.  pattern : which inputs are

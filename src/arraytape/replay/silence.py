@@ -15,7 +15,7 @@ LAST: tuple[Any, Any] = (None, None)  # the error state around the last program,
 
 
 def silently(run: Callable[..., Any], *data: Any) -> Any:
-    """What a program gives, of which NumPy says nothing; Apart where errors are to be raised."""
+    """Run a program without NumPy's warnings; raise Apart where errors are to be raised."""
     return copy_context().run(in_silence, run, data)
 
 

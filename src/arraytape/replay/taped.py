@@ -38,7 +38,7 @@ from .tracing.traced_storage import TRACED
 
 
 class Taped:
-    """How the replays of one plan are recorded.
+    """The way in which the replays of one plan are recorded.
 
     results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that are
     not an input's.  pulled : the program with what its pull needs, and the pull; None until a first
@@ -100,7 +100,7 @@ class Taped:
         return {**dict(enumerate((0, *tids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
-        """What records keep, for a call's inputs."""
+        """Return the values that records keep, for a call's inputs."""
         return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
@@ -131,7 +131,7 @@ class Taped:
 
 
 class TapedCall(CallOfUser):
-    """What the record of a replayed call keeps: its inputs, and what the pull needs."""
+    """The kept part of a replayed call: its inputs, and what the pull needs."""
 
     cusped = True  # perhaps
 
@@ -145,7 +145,7 @@ class TapedCall(CallOfUser):
         self.kept_arrays = [*data, *saved]
 
     def back(self, seeds: Sequence[Any]) -> Any:
-        """What raw cotangents give for each input by the program; None where that does not serve."""
+        """Return raw cotangents of the inputs by the program; None where the program does not serve."""
         pulled = self.pulled
         if pulled is None or tuple([g is not None for g in seeds]) != pulled.given:
             return None

@@ -33,7 +33,7 @@ PLAIN = (slice(None), Ellipsis, None)
 
 
 class NoBatchedForm(TypeError):
-    """What many arrays at once cannot do: a result whose shape, or a branch that, depends on values."""
+    """An operation that many arrays at once have not: its shape or branch depends on values."""
 
 
 class Shape(tuple[int, ...]):

@@ -56,7 +56,7 @@ class Blocks:
 
 
 def rows_per_block(shape: tuple[int, ...]) -> int:
-    """How many rows of a shape are about as large as a block; 0 where one row is too large.
+    """Return the number of rows of a shape that fill a block; 0 where one row is too large.
 
     All blocks are about equal, so that the last one is worth its calls, and begin where memory is read
     fast.
@@ -203,7 +203,7 @@ def with_added_parts(program: Program) -> Program:
 
 
 def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
-    """What a chain of writes adds to zeros, and its nodes, which nothing else reads but the last one."""
+    """Return the values that a chain of writes adds to zeros, and the nodes of the chain."""
     parts: list[Part] = []
     chain = {node}
     while node.op == "put":

@@ -50,7 +50,7 @@ def factored(program: Program) -> Program:
 
 
 def by_factors(node: Node, known: Node, turned: bool) -> Node:
-    """What is asked of a matrix, by its factors."""
+    """Return the result of a function of a matrix, by its factors."""
     if node.op == SOLVE:
         return like(node, "solve_factored", solve_factored, known, node.args[1], turned)
     if node.op == SLOGDET:
@@ -84,17 +84,17 @@ def factors_of(a: Any) -> Definite | Elimination:
 
 
 def solve_factored(known: Definite | Elimination, b: RawArray, turned: bool) -> Any:
-    """What ``solve`` gives for the matrix of these factors, or its transpose."""
+    """Return the result of ``solve`` for the matrix of these factors, or its transpose."""
     return in_columns(lambda columns: known.solve_system(columns, turned), b)
 
 
 def slogdet_factored(known: Definite | Elimination) -> Any:
-    """What ``slogdet`` gives for the matrix of these factors."""
+    """Return the result of ``slogdet`` for the matrix of these factors."""
     return known.slogdet()
 
 
 def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
-    """What ``inv`` gives for the matrix of these factors, or its transpose.
+    """Return the result of ``inv`` for the matrix of these factors, or its transpose.
 
     given : for rules, whether it is singular, then that of a unit matrix; whether it is transposed.
     """
@@ -106,7 +106,7 @@ def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) ->
 
 
 def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
-    """What ``solve`` gives for a lower triangular matrix, or its transpose."""
+    """Return the result of ``solve`` for a lower triangular matrix, or its transpose."""
     return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 
 

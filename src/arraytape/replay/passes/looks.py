@@ -153,7 +153,7 @@ def up_to(most: float) -> Interval:
 
 
 def size_of(x: Any, known: Mapping[Node, float]) -> float:
-    """What the elements of an operand are at most, but for their signs."""
+    """Return a bound of the absolute values of an operand."""
     if type(x) is not Node:
         return abs(float(x))
     if x.op == CONSTANT and x.dtype.kind == "f" and x.value.size:
@@ -249,7 +249,7 @@ def is_unknown(x: Node) -> bool:
 
 
 def most_of(given: Sequence[Node], nodes: Sequence[Node]) -> float | None:
-    """What sums of squares of given values may be at most for nodes to be moderate."""
+    """Return the bound of sums of squares of given values below which nodes are moderate."""
     floats = [*filter(is_unknown, nodes)]
     for most in MODERATE.get(min([x.dtype.itemsize for x in floats]), ()):
         known = dict.fromkeys(filter(is_unknown, given), math.sqrt(most))

@@ -128,7 +128,7 @@ def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def bare(x: Any) -> Any:
-    """What has the elements of x in their order, before it got its shape."""
+    """Return the node with the elements of x in their order, before it got its shape."""
     while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
         inner = x.args[0]
         if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):

@@ -293,7 +293,7 @@ def added(node: Node) -> tuple[Node, Node] | None:
 
 
 def added_before(node: Node, new: New) -> Node | None:
-    """What is added to a part that was written two writes ago is added there."""
+    """Move an addition to a part that was written two writes ago to that write."""
     middle = node.args[0]
     last, between = added(node), added(middle) if middle.op == "put" else None
     if last is None or between is None or middle.args[0].op != "put":

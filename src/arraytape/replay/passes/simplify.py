@@ -240,7 +240,7 @@ def unspread(node: Node, new: New) -> Node | None:
 
 
 def before_spread(x: Any, new: New) -> Node | None:
-    """What was broadcast to give an operand; also what was computed of it and a number."""
+    """Return the operand before it was broadcast, also where a number was added or multiplied."""
     if type(x) is not Node:
         return None
     if x.op in ("broadcast_to", "broadcast_view") or has_more_axes(x):
@@ -292,7 +292,7 @@ def apart(key: Index, other: Any, shape: Any) -> bool:
 
 
 def read_of_write(node: Node, new: New) -> Node | None:
-    """What is read at the key of a write is what was written; past other writes it is what was there."""
+    """Replace a read at the key of a write by the written value, past other writes by the older one."""
     if not is_basic(node.args[1]):
         return None
     x, key = node.args
@@ -313,7 +313,7 @@ def read_of_write(node: Node, new: New) -> Node | None:
 
 
 def added_to_zeros(node: Node, new: New) -> Node | None:
-    """What is added to parts of zeros needs no copy of these."""
+    """Replace an addition to parts of zeros, which needs no copy of these."""
     x, key, value = node.args
     if not is_positive_zero(x) or type(value) is not Node or value.dtype != node.dtype:
         return None

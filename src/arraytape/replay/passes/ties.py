@@ -69,7 +69,7 @@ def is_shifted(node: Node) -> bool:
 
 
 def slope_of(node: Any) -> tuple[Node, Node, Node, Node] | None:
-    """What is shared among ties, what takes part, its extreme values and the count, or None."""
+    """Return the shared cotangent, the operand, its extreme values and the count, or None."""
     if type(node) is not Node or node.op not in (MASKED, "where"):
         return None
     if node.op == MASKED:
@@ -113,7 +113,7 @@ def is_look_for_nan(node: Node) -> bool:
 
 
 def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
-    """Where elements are the greatest or smallest ones, if a node counts these in its sum."""
+    """Return the mask of extreme elements, if a node counts these in its sum."""
     if node.op != "sum" or not node.shape or not node.keywords.get("keepdims"):
         return None
     cast = node.args[0]
@@ -133,7 +133,7 @@ def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
 
 
 def count_ties(taken: Any, ones: Any, **options: Any) -> Any:
-    """How many elements are taken in each group, of which each has one at least."""
+    """Count the elements that are taken in each group, of which each has one at least."""
     if np.count_nonzero(taken) == ones.size:
         return ones
     return numpy_namespace.sum(taken.astype(ones.dtype), **options)

@@ -15,7 +15,7 @@ import numpy as np
 
 
 def look_of(value: Any) -> Callable[[], Any] | None:
-    """What tells by its result whether an object was asked meanwhile; None for other objects.
+    """Return a value that tells whether an object was asked meanwhile; None for other objects.
 
     Of iterators written in C nothing tells: they count as asked.  Those of classes in Python have
     attributes, and a file is no source of numbers.

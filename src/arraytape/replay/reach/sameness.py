@@ -59,6 +59,6 @@ def same_items(a: Any, b: Any) -> bool:
 
 
 def buffer_of(x: Any) -> Any:
-    """What there is to a buffer of Python's."""
+    """Return the memory and layout of an object with Python's buffer protocol."""
     view = memoryview(x)
     return type(x), view.format, view.shape, view.tobytes()

@@ -70,7 +70,7 @@ STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}  # 
 
 
 class State:
-    """What a call can read, as it was when this was made.
+    """The values that a call can read, as they were when this was made.
 
     read : takes the arguments and gives the Arrays that were reached, in an order that is always the
     same; raises Changed where anything else is not what it was.  paths : of these Arrays.  known : the
@@ -421,7 +421,7 @@ class State:
         self.add(f"value_of({name})", path, value_of(value), depth)
 
     def parts_of_loggers(self, name: str, path: str, value: Any, depth: int) -> None:
-        """What holds for all loggers; of the others none asks, but for its parents."""
+        """Return the state that all loggers share; none asks another but for its parents."""
         self.add(f"{name}.disable", f"{path}.disable", value.disable, depth)
 
     def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
@@ -477,7 +477,7 @@ class State:
                 self.demand(f"content_of({place}) is MISSING", label)
 
     def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
-        """What an op of the user's computes, and its rules: it may draw numbers anew in each replay."""
+        """Return the function and rules of a user's op, which may draw numbers anew in each replay."""
         if isinstance(raw, Forward):
             for part in ("forward", "op.rules", "op.joint"):
                 self.ops.append((f"{name}.{part}", path, attrgetter(part)(raw), depth))

@@ -103,7 +103,7 @@ def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict
 
 
 def kept_outside(program: Program) -> Iterator[Node]:
-    """What others may have after the program: outputs, writes, what a user's function was given."""
+    """Return the values that others may have after the program: outputs, writes, arguments."""
     yield from program.outputs
     yield from program.writes
     for node in program.nodes:

@@ -16,7 +16,7 @@ from ..program import Node
 
 
 class Spelling(NamedTuple):
-    """How code has a call that a wrapper would make slower.
+    """A cheaper text for a call that a wrapper of NumPy's would make slower.
 
     text : with a place for each argument.  arguments : of a node, in their order; None where it does not
     fit.  arrays : whether NumPy's scalars will not do.  scalar : whether 0-d results are such.

@@ -62,7 +62,7 @@ class TraceFunction:
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """What Python calls for each call."""
+        """Note a call: Python calls this for each one."""
         seen = is_seen(frame.f_code.co_filename) and self.see(frame)
         returns = self.ends if seen else None
         if self.before is None:
@@ -126,7 +126,7 @@ class Monitor:
         return False
 
     def started(self, code: CodeType, offset: int) -> Any:
-        """What Python calls for each call in any thread."""
+        """Note a call in any thread: Python calls this for each one."""
         if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()

@@ -237,7 +237,7 @@ class Trace:
 
 
 class Raises:
-    """Whether a raw function raises what it raised before."""
+    """A raw function that raises what it raised before, or not."""
 
     ALWAYS = np.asarray(True)
 
@@ -253,7 +253,7 @@ class Raises:
 
 
 def exit_line() -> str:
-    """What looks at a value, with the line that does, a library's too: ``float() at f.py:3``."""
+    """Write the expression that reads a value, and its line, a library's too: ``float() at f.py:3``."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not outside(frame.f_code.co_filename):
@@ -276,7 +276,7 @@ def has_mask(key: Index) -> bool:
 
 
 def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-    """What a raw function gives; NumPy's warnings have the user's line."""
+    """Return the result of a raw function; NumPy's warnings name the user's line."""
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
     raw = noticing(function) if ours else function
     try:
