@@ -13,7 +13,8 @@ LOADED = "print(*sorted(m for m in sys.modules if m.startswith('arraytape.')))"
 # What the bare package imports; its time beside NumPy's is in asv_bench/benchmarks/importing.py.
 BARE = """
 _array _array.array _numpy_hook _storage _storage.batched _storage.batched.batched_data _storage.storage
-_util _util.attach _util.blocks _util.errors _util.foreign_names _util.fork_hooks _util.locks _version
+_util _util.array_types _util.attach _util.blocks _util.errors _util.foreign_names _util.fork_hooks
+_util.locks _version
 """
 # What a gradient of ops of the usual chapters does without.
 SELDOM = """
