@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._record.op_facts import facts_of
+from .._util.array_types import RawOperand
 from .numpy_storage import NUMPY
 from .storage import DEFAULT, EVERYWHERE, STORAGES, storage_at, storage_for
 
 NUMBERS = frozenset((bool, int, float, complex))
 
 
-def number(value: Any) -> Any:
+def number(value: RawOperand) -> Any:
     """Return a Python number as 0-d data on the default device."""
     return storage_at(None).asarray(value, None, DEFAULT[0], None)
 
@@ -61,7 +62,7 @@ class DispatchTable(dict[type, Callable[..., Any]]):
         self[kind] = found = found if plain else immutable(found)
         return found
 
-    def of_number(self, value: Any, *arguments: Any, **keywords: Any) -> Any:
+    def of_number(self, value: RawOperand, *arguments: Any, **keywords: Any) -> Any:
         """``xp.sqrt(2.0)``: the number as an array where creation functions make theirs."""
         data = number(value)
         result = self[type(data)](data, *arguments, **keywords)

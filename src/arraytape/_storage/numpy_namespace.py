@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._record.op_facts import VIEW, hull, state_facts
-from .._util.array_types import Index, RawArray
+from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
@@ -138,7 +138,7 @@ def is_whole(x: RawArray, other: Any, condition: Any) -> bool:
     )
 
 
-def is_zero(x: Any, beside: Any) -> bool:
+def is_zero(x: RawOperand, beside: Any) -> bool:
     """Return True if x is the number 0, not -0.0, and does not decide about a dtype."""
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0

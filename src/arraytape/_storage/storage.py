@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Index, Namespace, RawArray
+from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .._util.errors import see, short_repr, user_line
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Storage:
         """
         return True
 
-    def put(self, data: Any, key: Index, value: Any) -> Any:
+    def put(self, data: Any, key: Index, value: RawOperand) -> Any:
         """Data after ``data[key] = value``, which casts the value to its dtype: itself or new data.
 
         New data keeps the memory layout of the old, as far as ``shares`` depends on it.

@@ -44,7 +44,7 @@ from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
-from .._util.array_types import Index, RawArray
+from .._util.array_types import Index, RawArray, RawOperand
 from .._util.attach import attach_method
 from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
@@ -204,7 +204,7 @@ def names_nothing(data: RawArray, key: Any, value: Any) -> bool:
     return trial[key].size == 0
 
 
-def write(x: Array, key: Any, value: Any, memory: Any) -> Any:
+def write(x: Array, key: Any, value: RawOperand, memory: Any) -> Any:
     """``x[key] = value`` on raw data: in the memory that x owns, or as new data of its root.
 
     memory : the root's, as ``make_exclusive`` gave it; what comes back is that to which was written.
@@ -224,7 +224,7 @@ def write(x: Array, key: Any, value: Any, memory: Any) -> Any:
     return memory
 
 
-def overlap(v: Any, data: Any) -> bool:
+def overlap(v: RawOperand, data: Any) -> bool:
     """Return True if a write into data may change v."""
     if type(v) is not np.ndarray:
         return storage_of(v).shares(v, data)
@@ -273,7 +273,7 @@ def check_writeable(x: Array, data: RawArray) -> None:
 
 @in_one_step(MOVING)
 def record_put(
-    x: Array, key: Index, vtid: int, value: Any, basic: bool, written: Any, memory: Any
+    x: Array, key: Index, vtid: int, value: RawOperand, basic: bool, written: Any, memory: Any
 ) -> None:
     """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned.
 
@@ -301,7 +301,9 @@ def record_put(
 
 
 @in_one_step(MOVING)
-def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory: Any) -> None:
+def record_add(
+    x: Array, sign: int, vtid: int, value: RawOperand, written: Any, memory: Any
+) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
     if MODES:
         tell_written(x)
@@ -409,7 +411,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     numpys = op.name != "floor_divide"  # NumPy's own gives other special values: see ``updates``
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
-    def method(x: Array, other: Any, /) -> Any:
+    def method(x: Array, other: RawOperand, /) -> Any:
         if type(other) is not Array and not accepted(other):
             given, other = other, list_beside(op.name, x, other)
             if other is given:
@@ -475,7 +477,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     return method
 
 
-def sum_in_layout(result: Array, data: Any, v: Any) -> None:
+def sum_in_layout(result: Array, data: Any, v: RawOperand) -> None:
     """Give a product the bits that NumPy's has in the layout of x, which it writes to.
 
     In which order it sums depends, on some processors, on the layout of what it writes to.
@@ -531,7 +533,7 @@ def updates(
     return update
 
 
-def fitting(op: Op, x: Array, handle: Array, data: RawArray, other: Any) -> Any:
+def fitting(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
     """The other operand in x's storage: the result must have x's shape, and x's dtype must hold it."""
     if type(other) is not type(data) and hasattr(other, "dtype"):
         _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))

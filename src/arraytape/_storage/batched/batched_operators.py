@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._record.op_facts import facts_of
+from ..._util.array_types import RawOperand
 from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 
@@ -88,7 +89,7 @@ def binary(short: str, side: str) -> Callable[..., Any]:
                 return found
         return elementwise(function, x, other)
 
-    def reflected(x: Batched, other: Any) -> Any:
+    def reflected(x: Batched, other: RawOperand) -> Any:
         if name and x._data is None:
             found = on_diagonal(name, function, (other, x))
             if found is not None:

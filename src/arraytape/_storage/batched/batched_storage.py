@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray
+from ..._util.array_types import RawArray, RawOperand
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
 from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
@@ -103,7 +103,7 @@ class BatchedStorage(Storage):
     def in_place(self, data: Any) -> bool:
         return storage_of(data.sample).in_place(data.sample)
 
-    def put(self, data: RawArray, key: Any, value: Any) -> Any:
+    def put(self, data: RawArray, key: Any, value: RawOperand) -> Any:
         return self.xp.put(data, key, value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:

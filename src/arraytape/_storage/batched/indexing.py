@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray
+from ..._util.array_types import RawArray, RawOperand
 from ..._util.attach import attach_method
 from ..._util.errors import short_repr, user_line
 from ..storage import STORAGES, Storage, storage_of
@@ -59,7 +59,7 @@ def rank_of_mask(part: Any) -> int:
     return len(getattr(part, "shape", ()))
 
 
-def value_shape(value: Any) -> tuple[int, ...]:
+def value_shape(value: RawOperand) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
@@ -131,7 +131,7 @@ def gather_elements(x: Any, key: Any) -> Any:
     return Batched(xp.permute_dims(found, tuple(order)), axis_ids)
 
 
-def put_batched(x: Batched, key: Any, value: Any) -> Batched:
+def put_batched(x: Batched, key: Any, value: RawOperand) -> Batched:
     """x after ``x[key] = value``, itself where its data can be written to.
 
     x must have every hidden axis of key and value.
@@ -141,7 +141,7 @@ def put_batched(x: Batched, key: Any, value: Any) -> Batched:
 
 
 @attach_method(Batched, "__setitem__")
-def put_in_place(x: Batched, key: Any, value: Any) -> None:
+def put_in_place(x: Batched, key: Any, value: RawOperand) -> None:
     """``x[key] = value``; TypeError where the data cannot be written to in place."""
     if put_batched(x, key, value) is not x:
         raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
