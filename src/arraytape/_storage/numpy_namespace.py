@@ -46,7 +46,7 @@ def getitem(x: RawArray, /, key: Index) -> Any:
     return x[key]
 
 
-def stop_gradient(x: Any, /) -> Any:
+def stop_gradient(x: np.ndarray[Any, Any], /) -> Any:
     return x.copy(order="K")
 
 
@@ -87,7 +87,7 @@ def all(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 SMALL = 4096  # elements: below, writing a broadcast out is cheaper than making the view
 
 
-def broadcast_to(x: Any, /, shape: Any) -> Any:
+def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
     """Broadcast for rules: a view only where the result is large."""
     count = 1
     for n in shape:
@@ -184,17 +184,17 @@ truncated_remainder = np.fmod
 
 # --- views, as steps of paths: see ``_array.paths`` --------------------------------------------------
 @state_facts(signature="()->()", continuous=True)
-def real_view(x: Any, _: Any = None, /) -> Any:
+def real_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
     return x.real
 
 
 @state_facts(signature="()->()", continuous=True)
-def imag_view(x: Any, _: Any = None, /) -> Any:
+def imag_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
     return x.imag
 
 
 @state_facts(signature="(M,N)->(K)", continuous=True, rearranges=True, range=hull)
-def diagonal_view(x: Any, offset: int, /) -> Any:
+def diagonal_view(x: np.ndarray[Any, Any], offset: int, /) -> Any:
     rows, columns = x.shape[-2:]
     if rows == columns and x.ndim == 2 and not offset and x.flags.c_contiguous:
         return x.reshape(-1)[:: rows + 1]
@@ -205,38 +205,38 @@ def diagonal_view(x: Any, offset: int, /) -> Any:
 
 
 @state_facts(signature="(N)->(N,M)", continuous=True, rearranges=True, range=hull)
-def windows_view(x: Any, argument: tuple[int, int], /) -> Any:
+def windows_view(x: np.ndarray[Any, Any], argument: tuple[int, int], /) -> Any:
     axis, length = argument
     return np.lib.stride_tricks.sliding_window_view(x, length, axis)
 
 
 @state_facts(signature="()->()", **VIEW)
-def read_only_view(x: Any, _: Any = None, /) -> Any:
+def read_only_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
     view = x.view()
     view.flags.writeable = False
     return view
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: np.ndarray[Any, Any], /) -> Any:
     return x.mT
 
 
-def permute_dims(x: Any, /, axes: Any) -> Any:
+def permute_dims(x: np.ndarray[Any, Any], /, axes: Any) -> Any:
     return x.transpose(axes)
 
 
-def real(x: Any, /) -> Any:
+def real(x: np.ndarray[Any, Any], /) -> Any:
     return x.real.copy(order="K")
 
 
-def imag(x: Any, /) -> Any:
+def imag(x: np.ndarray[Any, Any], /) -> Any:
     return x.imag.copy(order="K")
 
 
 real_part, imag_part = real, imag
 
 
-def round(x: Any, /) -> Any:
+def round(x: np.ndarray[Any, Any], /) -> Any:
     return np.round(x)
 
 
@@ -247,29 +247,29 @@ def scatter_add(x: RawArray, /, shape: Any, key: Index) -> Any:
 scattered = scatter_add
 
 
-def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+def take(x: np.ndarray[Any, Any], indices: Any, /, *, axis: Any = None) -> Any:
     if axis is None or not x.ndim or indices.dtype.kind == "b":
         standard.check_take(x, indices, axis)
     return x.take(indices, axis)
 
 
-def cast(x: Any, /, dtype: npt.DTypeLike) -> Any:
+def cast(x: np.ndarray[Any, Any], /, dtype: npt.DTypeLike) -> Any:
     return x.astype(dtype)
 
 
 discretized = cast
 
 
-def reshaped(x: Any, /, shape: Any) -> Any:
+def reshaped(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
     return x.reshape(shape, copy=True)
 
 
-def reinterpreted(x: Any, /, into: str) -> Any:
+def reinterpreted(x: np.ndarray[Any, Any], /, into: str) -> Any:
     dtype = np.result_type(x.dtype, np.complex64) if into == "c" else x.real.dtype
     return np.array(x, order="C").view(dtype)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
     """NumPy's own where it is the standard's: of real floating-point data, between Python numbers or
     data of its dtype.
     """
@@ -306,7 +306,9 @@ def solve_again(x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
     return found
 
 
-def matmul_adjoint(x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+def matmul_adjoint(
+    x1: np.ndarray[Any, Any], x2: np.ndarray[Any, Any], /, first: bool, second: bool
+) -> Any:
     if first:
         x1 = (x1.conj() if x1.dtype.kind == "c" else x1).mT
     if second:
@@ -334,15 +336,15 @@ def power_derivative(x1: RawArray, x2: RawArray, /, order1: int, order2: int) ->
     return standard.late_power_derivative(found, x1, x2, order1, order2, np)
 
 
-def root_of_variance(x: Any, /) -> Any:
+def root_of_variance(x: np.ndarray[Any, Any], /) -> Any:
     return np.sqrt(x)
 
 
-def sinc_derivative(x: Any, /, order: int) -> Any:
+def sinc_derivative(x: np.ndarray[Any, Any], /, order: int) -> Any:
     return standard.sinc_derivative(x, order, np) if order else np.sinc(x)
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: np.ndarray[Any, Any], /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if x.dtype is not DOUBLE or not x.shape or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)
     # As np.mean, without its detour in Python.
@@ -350,11 +352,11 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return total / (x.size // builtins.max(total.size, 1))
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: np.ndarray[Any, Any], dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     return x.astype(dtype, copy=copy)
 
 
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+def reshape(x: np.ndarray[Any, Any], /, shape: Any, *, copy: bool | None = None) -> Any:
     return x.reshape(shape, copy=copy)
 
 
@@ -369,14 +371,14 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         return standard.floor_divide(x1, x2, floored, np)
 
 
-def expm1(x: Any, /) -> Any:
+def expm1(x: np.ndarray[Any, Any], /) -> Any:
     if x.dtype.kind != "c":
         return np.expm1(x)
     with Quiet():
         return as_ufuncs(standard.expm1(x, np))
 
 
-def tanh(x: Any, /) -> Any:
+def tanh(x: np.ndarray[Any, Any], /) -> Any:
     return as_ufuncs(standard.tanh(x, np)) if x.dtype.kind == "c" else np.tanh(x)
 
 

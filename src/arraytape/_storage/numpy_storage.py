@@ -40,7 +40,7 @@ class NumPyStorage(Storage):
     def device(self, data: RawArray) -> Any:
         return HOST
 
-    def moved(self, data: Any, device: Hashable) -> Any:
+    def moved(self, data: np.ndarray[Any, Any], device: Hashable) -> Any:
         return data.copy()
 
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
@@ -77,13 +77,13 @@ class NumPyStorage(Storage):
         copy[...] = data
         return copy
 
-    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
+    def arranged(self, data: RawArray, like: np.ndarray[Any, Any], rank: int) -> Any:
         return arranged(data, order_in_memory(like, rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         return data  # type: ignore[no-any-return]
 
-    def shares(self, part: Any, whole: RawArray) -> bool:
+    def shares(self, part: np.ndarray[Any, Any], whole: RawArray) -> bool:
         return np.may_share_memory(part, whole)
 
     def owns(self, data: RawArray) -> bool:
@@ -104,13 +104,13 @@ class NumPyStorage(Storage):
     def counted(self, mask: Any) -> int | None:
         return int(np.count_nonzero(mask))
 
-    def has_nan(self, data: Any) -> bool:
+    def has_nan(self, data: np.ndarray[Any, Any]) -> bool:
         flat = data.ravel()
         square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
         return bool(square != square)
 
 
-def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
+def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
     """Return the last axes of data in the order in which they lie in memory, the outermost first."""
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
