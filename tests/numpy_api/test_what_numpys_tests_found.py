@@ -308,6 +308,16 @@ def test_cond_of_what_is_not_finite_has_no_slope(p):
     assert not np.isfinite(np.asarray(g[1])).all()
 
 
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
+@pytest.mark.parametrize("scale", [1e200, 1e160, 1e-160, 1e-200])
+def test_cond_of_examples_is_that_of_a_loop_where_norms_overflow(p, scale):
+    data = np.asarray([[[2.0, 0.3], [0.4, 1.9]]]) * np.asarray([[[1.0]], [[scale]]])
+    with np.errstate(all="ignore"):
+        expected = [float(np.linalg.cond(xp.asarray(a), p)) for a in data]
+        found = xp.vmap(lambda a: np.linalg.cond(a, p))(xp.asarray(data))
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("call", [np.sort, np.argsort, xp.Array.sort, xp.Array.argsort])
 def test_an_order_is_said_by_kind_or_by_keywords(call):
     keywords = {"stable": True} | ({"descending": True} if NUMPY >= (2, 5) else {})

@@ -350,8 +350,9 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Replace NaN by 1 / ``zero``, whose value and derivative are infinite where ``zero`` is 0."""
-    return where(elementwise.isnan(found), 1.0 / zero, found)
+    """Replace NaN by infinity: 1 / ``zero`` with its derivative, or ``zero`` if that overflowed."""
+    infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
+    return where(elementwise.isnan(found), infinite, found)
 
 
 def squared_modulus(x: Array) -> Array:
