@@ -701,7 +701,7 @@ PHASED = {"linalg.svd", "linalg.eigh", "linalg.qr"}  # rough where the phases of
 HERMITIAN = {"linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"}
 # What this library accepts, and NumPy does not.
 # np.common_type: NumPy asks a list for its dtype.
-ACCEPTED = {"pad", "np.take_along_axis", "diff", "einsum", "np.einsum", "fft.fftshift", "fft.ifftshift", "np.common_type"}  # fmt: skip
+ACCEPTED = {"pad", "special.comb", "np.take_along_axis", "diff", "einsum", "np.einsum", "fft.fftshift", "fft.ifftshift", "np.common_type"}  # fmt: skip
 # --- elementwise ---------------------------------------------------------------------------------------
 INTEGER_ORDERS = {"bdtr": 2, "bdtrc": 2, "bdtri": 2, "nbdtr": 2, "nbdtrc": 2, "nbdtri": 2, "kn": 1, "yn": 1,
                   "expn": 1, "smirnov": 1, "smirnovi": 1, "pdtr": 1, "pdtrc": 1, "pdtri": 1, "sph_harm_y": 2,
