@@ -222,7 +222,7 @@ class Op(Facts):
             return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
         if not (self.diagonal and self.continuous and self.rules):
             return ()
-        asks = [{*self.asks.get(rule, ("y",))} for rule in self.rules]  # type: ignore[arg-type]
+        asks = [{*self.asks.get(rule, ("y",))} if callable(rule) else {"y"} for rule in self.rules]
         names, whole = self.inputs, {*self.outputs, *self.saves}
         free = [i for i, x in enumerate(names) if not asks[i] & {x, *whole}]
         groups = [

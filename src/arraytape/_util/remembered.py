@@ -17,7 +17,7 @@ class remembered(Generic[T]):
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
 
-    def __get__(self, facts: Any, cls: type) -> T:
-        found = self.compute(facts)
-        facts.__dict__[self.name] = found  # where it is found before this is asked again
+    def __get__(self, owner: Any, cls: type) -> T:
+        found = self.compute(owner)
+        owner.__dict__[self.name] = found  # where it is found before this is asked again
         return found

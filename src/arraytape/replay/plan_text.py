@@ -71,7 +71,7 @@ class PlanText:
         body = "\n    ".join(self.lines)
         text = f"def replay(values):\n    {body}\n{self.more}"
         file = f"<arraytape plan of {name}>"
-        return defined_function(text, file, "replay", self.scope)  # type: ignore[no-any-return]
+        return defined_function(text, file, "replay", self.scope)
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
         """Build the function's result of its leaves; no container in it is an argument."""

@@ -21,10 +21,13 @@ FOREIGN = "foreign"  # what the names of calls of functions that are not ours be
 INPUT, CONSTANT = "input", "constant"
 
 
-def defined_function(text: str | CodeType, file: str, name: str, scope: dict[str, Any]) -> Any:
+def defined_function(
+    text: str | CodeType, file: str, name: str, scope: dict[str, Any]
+) -> Callable[..., Any]:
     """Run a text, or its code, that defines a function of this name, and return the function."""
     exec(compile(text, file, "exec") if isinstance(text, str) else text, scope)
-    return scope[name]
+    function: Callable[..., Any] = scope[name]
+    return function
 
 
 class Node:
