@@ -17,7 +17,7 @@ DATA_ALONE = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_recor
 
 
 class Handles:
-    """What a trace function sees of one trace: the Arrays among the arguments of our functions."""
+    """The Arrays among the arguments of our functions, as a trace function sees them in one trace."""
 
     def __init__(self, lifter):
         self.lifter, self.seen = lifter, {}

@@ -1,4 +1,4 @@
-"""What NumPy does not ask the Arrays about: the examples of generated/scope.md do what it says."""
+"""Functions for which NumPy does not ask the Arrays: the examples of generated/scope.md hold."""
 
 import warnings
 

@@ -138,7 +138,7 @@ def stated(facts):
 
 
 def known_elsewhere(name):
-    """What makes data, has its form on batched data alone, or is SciPy's: other tests call it."""
+    """Return True for makers of data, forms of batched data and functions of SciPy's."""
     only = stated(FACTS[name]) <= {"signature", "scalars", "data_dependent_shape", "moves"}
     return FACTS[name].creates or name.startswith("special.") or only
 

@@ -1,4 +1,4 @@
-"""What ops still lack, from their statements to the pages: all of it in one message."""
+"""Ops lack nothing, from their statements to the pages; else one message lists all that is missing."""
 
 import re
 
@@ -32,7 +32,7 @@ def found(name):
 
 
 def without_function(op, namespace):
-    """Whether a namespace of raw functions lacks the op's, to which no other room gives one."""
+    """Return True if a namespace of raw functions lacks the op's, and no other room adds it."""
     value = namespace
     for part in op.name.split("."):
         value = getattr(value, part, None)

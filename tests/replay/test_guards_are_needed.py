@@ -391,7 +391,7 @@ def contexts_inside():
 
 
 def with_memory_that_moves(wrap, f):
-    """What a function gives of an Array that it finds, which has other memory from the third call on."""
+    """Read an Array that the function finds, which has other memory from the third call on."""
     w, found, tapes = x_of(1.0, 2.0), [], []
     g = wrap(lambda x: f(x, w))
     for _ in range(5):

@@ -3,7 +3,7 @@
     LEFT  (plan, exit, value, how, stack, data)
 
 The record is that of an op without a result, and costs nothing in the backward pass.  From it ``_exits``
-finds out whether what left may have come back as a constant, and messages name its line.
+finds out whether such a value may have come back as a constant, and messages name its line.
 """
 
 from __future__ import annotations

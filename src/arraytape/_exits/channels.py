@@ -1,4 +1,4 @@
-"""Ways by which what left comes back from outside of the program: files, the environment, processes."""
+"""Files, the environment and processes, through which a value that left the tape may come back."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Channels:
         self.taints: dict[Channel, int] = {}
 
     def write(self, names: Channel, taint: int) -> bool:
-        """Note that what left may have been written under names; return True if that is new."""
+        """Add taint to the values written under these names; return True if the taint is new."""
         before = self.taints.get(names, 0)
         self.taints[names] = before | taint
         return bool(taint & ~before)
 
     def read(self, names: Channel) -> int:
-        """Return the taint of what may have been written under these names."""
+        """Return the taint of all values that may have been written under these names."""
         found = 0
         for written, taint in self.taints.items():
             if is_same_channel(written, names):

@@ -275,7 +275,7 @@ class Differentiation:
             note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Warn or raise, as the tape's ``exits`` says, for gradients that miss what left the tape."""
+        """Warn or raise, as the tape's ``exits`` says, where a value left that gradients may lack."""
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
         unseen = any(start not in recording.known for start in self.starts)
