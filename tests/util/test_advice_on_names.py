@@ -440,7 +440,9 @@ REFERENCES = {
 def pieces(text):
     """Return the pieces of an advice that are code: what stands between words, outside of brackets."""
     parts, depth = [""], 0
-    for word in re.split(r"( or | and | for | in a | if |, with |, of logits | with |, |[()\[\]])", text):
+    for word in re.split(
+        r"( or | and | for | in a | if |, with |, of logits | with |, |[()\[\]])", text
+    ):
         depth += (word in "([") - (word in ")]") if word else 0
         if depth == 0 and word.endswith(" ") and word:
             parts.append("")
