@@ -103,14 +103,13 @@ def paragraphs(path: Path, source: str) -> Iterator[Text]:
     source = re.sub(r"(?ms)^```.*?^```|<!--.*?-->", lambda m: "\n" * m[0].count("\n"), source)
     start, lines = 1, []
     for number, line in enumerate([*source.splitlines(), ""], 1):
-        item = re.match(r"\s*(?:[-*]|\d+\.) ", line)
-        if not line.strip() or item or line.startswith(("#", "|", "    ", ":")):
-            if lines:
-                yield Text(path, start, "page", " ".join(lines))
+        prose = line.strip() and not re.match(r" {4}|\s*[#|:]", line)
+        if lines and (not prose or re.match(r"\s*(?:[-*]|\d+\.) ", line)):
+            yield Text(path, start, "page", " ".join(lines))
             lines = []
-        if line.strip() and not line.startswith(("#", "|", "    ", ":")):
+        if prose:
             start = start if lines else number
-            lines.append(line.strip().removeprefix("- "))
+            lines.append(re.sub(r"^\s*[-*] ", "", line.strip()))
 
 
 # --- rules --------------------------------------------------------------------------------------------
