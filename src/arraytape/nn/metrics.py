@@ -1,7 +1,7 @@
 """Metrics: figures over all batches of an epoch, summed up in Variables.
 
-Labels come first, as in Keras.  State is never recorded, so a result is a number and no target for a
-tape.  Sums are in double precision.
+Labels come first, as in Keras.  Assignments to Variables are never recorded, so no gradient flows
+through a result.  Sums are in double precision.
 
 >>> import arraytape as xp
 >>> accuracy = xp.nn.metrics.SparseCategoricalAccuracy()
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, raise_documented, user_line
 from ..module import Module
-from ..variable import Variable, detached, together
+from ..variable import Variable, all_or_none, detached
 from .initializers import finite_number, named_option
 from .layers import boolean_option, check_name, integer_option
 from .libraries import as_state
@@ -51,7 +51,7 @@ class Metric(Module):
     Parameters
     ----------
     name : str, optional
-        The layer's name in messages, and the first part of its Variables' names.
+        The metric's name in messages, and the first part of its Variables' names.
 
     Examples
     --------
@@ -115,30 +115,25 @@ class Metric(Module):
 
     def reset_state(self) -> None:
         """Set all sums to zero."""
-        together(self.variables, self._forget)
+        with all_or_none(self.variables):
+            for variable in self.variables:
+                variable.assign(xp.zeros_like(detached(variable)))
 
     def __call__(self, *args: Any, **keywords: Any) -> Array:
         """Add a batch, and return the result over all batches."""
         self.update_state(*args, **keywords)
         return self.result()
 
-    def _forget(self) -> None:
-        for variable in self.variables:
-            variable.assign(xp.zeros_like(detached(variable)))
-
-    def _add(self, *pairs: tuple[Variable, Any]) -> None:
+    def _add(self, *pairs: tuple[Variable, Array]) -> None:
         """Add to Variables, to all or to none."""
-        # Sums may lie on another device.
+        # The batch may lie on another device than the Variables.
         values = [
             (variable, as_state(self.name, detached(value).to_device("cpu"), variable))
             for variable, value in pairs
         ]
-
-        def add_values() -> None:
+        with all_or_none(variable for variable, _ in pairs):
             for variable, value in values:
                 variable.assign_add(value)
-
-        together([variable for variable, _ in pairs], add_values)
 
 
 class Sum(Metric):
@@ -171,7 +166,7 @@ class Sum(Metric):
         values : Array or array_like
             Real numbers.
         sample_weight : Array or array_like, optional
-            A factor for each, or for all in a row.
+            A factor for each value, or for each row of values.
         """
         given, weights = with_weights(self.name, real_numbers(self.name, values), sample_weight)
         self._add((self.total, xp.sum(given * weights)))
@@ -222,7 +217,7 @@ class Mean(Averaged):
         values : Array or array_like
             Real numbers.
         sample_weight : Array or array_like, optional
-            A weight for each, or for all in a row.
+            A weight for each value, or for each row of values.
         """
         self._average(real_numbers(self.name, values), sample_weight)
 
@@ -304,7 +299,7 @@ class BinaryAccuracy(Compared):
 
 
 class CategoricalAccuracy(Compared):
-    """The share of examples whose greatest prediction has the place of the greatest label.
+    """The share of examples whose greatest prediction has the index of the greatest label.
 
     Parameters
     ----------
@@ -326,7 +321,7 @@ class CategoricalAccuracy(Compared):
 
 
 class SparseCategoricalAccuracy(Compared):
-    """The share of examples whose greatest prediction is that of the label's class, an integer.
+    """The share of examples whose greatest prediction has the label, an integer, as its index.
 
     Parameters
     ----------
@@ -420,6 +415,8 @@ class MeanAbsoluteError(Compared):
 class Confusion(Metric):
     """Sums of true and false positives and negatives at thresholds."""
 
+    from_logits = False
+
     def _make_counts(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
         self.thresholds = thresholds
         for name in names:
@@ -438,10 +435,12 @@ class Confusion(Metric):
         y_true : Array or array_like
             Labels: 0 or 1.
         y_pred : Array or array_like
-            Predictions from 0 to 1.
+            Predictions from 0 to 1, or logits for an ``AUC`` with ``from_logits=True``.
         sample_weight : Array or array_like, optional
             A weight for each.
         """
+        if self.from_logits:
+            y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
         labels, weights = with_weights(self.name, as_doubles(labels), sample_weight)
         columns = xp.asarray(self.thresholds, device=predictions.device)[:, None]
@@ -458,8 +457,33 @@ class Confusion(Metric):
         self._add(*[(variable, value) for variable, value in there if variable is not None])
 
 
-class Precision(Confusion):
+class HitRate(Confusion):
+    """Base class of metrics that are true positives over their sum with another count."""
+
+    true_positives: Variable
+    _misses: ClassVar[str]  # the attribute of the other count
+
+    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
+        super().__init__(name)
+        value = finite_number(type(self).__name__, "thresholds", thresholds)
+        self._make_counts(np.array([value]), "true_positives", self._misses)
+
+    def result(self) -> Array:
+        """Return the share.
+
+        Returns
+        -------
+        Array
+            From 0 to 1; 0 where both counts are 0.
+        """
+        hits = detached(self.true_positives)
+        return ratio_or(hits, hits + detached(getattr(self, self._misses)), 0.0)[0]
+
+
+class Precision(HitRate):
     """The share of the examples predicted to be positive that are positive.
+
+    If nothing was predicted to be positive, the precision is 0.
 
     Parameters
     ----------
@@ -477,28 +501,14 @@ class Precision(Confusion):
     0.5
     """
 
-    true_positives: Variable
     false_positives: Variable
-
-    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
-        super().__init__(name)
-        value = finite_number("Precision", "thresholds", thresholds)
-        self._make_counts(np.array([value]), "true_positives", "false_positives")
-
-    def result(self) -> Array:
-        """Return the precision.
-
-        Returns
-        -------
-        Array
-            From 0 to 1; 0 where nothing was predicted to be positive.
-        """
-        hits = detached(self.true_positives)
-        return ratio_or(hits, hits + detached(self.false_positives), 0.0)[0]
+    _misses = "false_positives"
 
 
-class Recall(Confusion):
+class Recall(HitRate):
     """The share of the positive examples that were predicted to be positive.
+
+    If no example is positive, the recall is 0.
 
     Parameters
     ----------
@@ -516,31 +526,15 @@ class Recall(Confusion):
     0.5
     """
 
-    true_positives: Variable
     false_negatives: Variable
-
-    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
-        super().__init__(name)
-        value = finite_number("Recall", "thresholds", thresholds)
-        self._make_counts(np.array([value]), "true_positives", "false_negatives")
-
-    def result(self) -> Array:
-        """Return the recall.
-
-        Returns
-        -------
-        Array
-            From 0 to 1; 0 where nothing is positive.
-        """
-        hits = detached(self.true_positives)
-        return ratio_or(hits, hits + detached(self.false_negatives), 0.0)[0]
+    _misses = "false_negatives"
 
 
 class AUC(Confusion):
     """The area under the ROC curve, or under the curve of precision over recall.
 
-    It is summed up by trapezoids between thresholds, so it is exact where predictions are thresholds'
-    multiples, and else as good as there are thresholds.
+    The area is a sum of trapezoids between thresholds, so it is exact if a threshold separates each two
+    different predictions; else more thresholds make it more accurate.
 
     Parameters
     ----------
@@ -555,8 +549,8 @@ class AUC(Confusion):
 
     References
     ----------
-    Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: the
-    area between two points of the former is not a trapezoid.
+    Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: for
+    precision over recall, the area between two points is no trapezoid.
 
     Examples
     --------
@@ -590,27 +584,6 @@ class AUC(Confusion):
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         self._make_counts(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
 
-    def update_state(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
-        """Add a batch.
-
-        Parameters
-        ----------
-        y_true : Array or array_like
-            Labels: 0 or 1.
-        y_pred : Array or array_like
-            Predictions from 0 to 1, or logits.
-        sample_weight : Array or array_like, optional
-            A weight for each.
-        """
-        if self.from_logits:
-            y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
-        super().update_state(y_true, y_pred, sample_weight)
-
     def result(self) -> Array:
         """Return the area.
 
@@ -628,10 +601,7 @@ class AUC(Confusion):
 
 
 def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
-    """Return the area under precision over recall, interpolated in the counts.
-
-    Source: Davis and Goadrich 2006.
-    """
+    """Return the area under precision over recall; between thresholds, counts are interpolated."""
     positives = hits + wrong
     steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
     slope = ratio_or(steps, more, 0.0)
@@ -653,7 +623,7 @@ def real_numbers(owner: str, given: ArrayLike) -> Array:
     """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
-    else:
+    else:  # a tensor of PyTorch may be on a GPU, and in a graph of PyTorch's
         plain = given.detach().cpu() if hasattr(given, "detach") else given
         found = xp.asarray(plain if isinstance(plain, list | tuple) else np.asarray(plain))
     if found.dtype.kind == "c":
@@ -675,7 +645,7 @@ def same_shape_arrays(
 
 
 def with_weights(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-    """Return values in double precision, and the weight of each, which may be that of its row."""
+    """Return values in double precision, and the weight of each; a row's weight counts for all in it."""
     values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)

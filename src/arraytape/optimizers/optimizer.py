@@ -16,7 +16,7 @@ from .._array.views import peek
 from .._util import nest
 from .._util.errors import TapeWarning, describe, entrance, layout_text, see, stacklevel, user_line
 from ..module import Module
-from ..variable import Variable, detached, together
+from ..variable import Variable, all_or_none, detached
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from .scipy import number_in_range
 
@@ -240,8 +240,8 @@ class Optimizer(Module):
         for g, variable in self._clipped(checked):
             place = self._place(variable)
             rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
-
-        def take_step() -> None:
+        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
+        with all_or_none([*changed, self._learning_rate, self.iterations]):
             for (g, variable, slots), decayed in zip(rows, decays, strict=True):
                 if decayed:
                     variable.assign_sub(
@@ -251,9 +251,6 @@ class Optimizer(Module):
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
-
-        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
-        together([*changed, self._learning_rate, self.iterations], take_step)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int

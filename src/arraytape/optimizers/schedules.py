@@ -26,7 +26,7 @@ from ..module import Module
 from ..nn.initializers import finite_number, named_option
 from ..nn.layers import boolean_option, integer_option
 from ..nn.libraries import library_of
-from ..variable import Variable, detached, together
+from ..variable import Variable, all_or_none, detached
 
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
@@ -491,12 +491,9 @@ class ReduceLROnPlateau(LearningRateSchedule):
             xp.where(falls, 0, wait),
             xp.where(falls, self.cooldown, cooling),
         ]
-
-        def change_rate() -> None:
+        with all_or_none(self.state.values()):
             for variable, x in zip(self.state.values(), new, strict=True):
                 variable.assign(xp.astype(x, variable.dtype))
-
-        together(self.state.values(), change_rate)
 
 
 def at_most(library: Namespace, step: RawArray, last: float) -> Any:

@@ -20,7 +20,7 @@ from .._util.options import unwrap_option
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import with_doubts
 from ..functional.verify import Again, inner
-from ..variable import Variable, detached, restore_values, together
+from ..variable import Variable, all_or_none, detached, restore_values
 from .bounds import bounds_of
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -200,12 +200,9 @@ class LBFGS:
         result = minimize_scipy(
             value, nesting, method="L-BFGS-B", options=self.options, bounds=bounds
         )
-
-        def assign_result() -> None:
+        with all_or_none(changed):
             for variable, found in zip(changed, nest.leaves(result.x), strict=True):
                 variable.assign(found)
-
-        together(changed, assign_result)
         return result
 
 
