@@ -51,7 +51,9 @@ def materialise(
 
     def make_argument(spec: Any) -> Any:
         if isinstance(spec, str):
-            return rng.random(eval_shape(spec)) < 0.5
+            # "bool(3, 4)" stands for random bools of this shape.
+            lengths = spec.removeprefix("bool(").removesuffix(")").split(",")
+            return rng.random([int(n) for n in lengths if n.strip()]) < 0.5
         if isinstance(spec, list):
             return [make_argument(part) for part in spec]
         if not isinstance(spec, tuple):
@@ -62,12 +64,6 @@ def materialise(
         return np.asarray(x, dtype=dtype)
 
     return [make_argument(spec) for spec in sample.inputs]
-
-
-def eval_shape(spec: str) -> tuple[int, ...]:
-    """Return the shape in a specification such as "bool(3, 4)"."""
-    inside = spec[spec.index("(") + 1 : -1]
-    return tuple(int(n) for n in inside.split(",") if n.strip())
 
 
 @entrance
@@ -86,7 +82,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
     Returns
     -------
     function : Callable
-        Gives the weighted total of the op's results.
+        Returns the weighted total of the op's results.
     floats : list of numpy.ndarray
         The floating-point arrays among the arguments, on which it depends.
 
@@ -127,7 +123,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
 
 
 def recorded_ops() -> list[Op]:
-    """List the ops of the registry that are recorded: by a rule of their own, or as missing one.
+    """List the ops of the registry that are recorded, with a rule or as an op whose rule is missing.
 
     Returns
     -------
