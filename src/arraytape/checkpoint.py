@@ -39,7 +39,7 @@ from ._array.array import Array
 from ._util import nest
 from ._util.errors import describe, layout_text, see, user_line
 from .module import Module, named, walk
-from .variable import Variable, all_or_none, detached
+from .variable import AllOrNone, Variable, detached
 
 try:
     import fcntl
@@ -184,7 +184,7 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
     }
-    with all_or_none(variables.values()):
+    with AllOrNone(variables.values()):
         for name, variable in variables.items():
             variable.assign(read_arrays[name])
     return read_arrays

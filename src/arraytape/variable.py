@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -287,15 +286,17 @@ def detached(x: Array) -> Array:
     return wrap(peek(x if isinstance(x, Variable) else asarray(x)), 0, KEPT)
 
 
-@contextmanager
-def all_or_none(variables: Iterable[Variable]) -> Iterator[None]:
-    """Open a block that assigns to Variables; if it raises, they get their former values back."""
-    kept = [(variable, peek(variable)) for variable in variables]
-    try:
-        yield
-    except BaseException:
-        restore_values(kept)
-        raise
+class AllOrNone:
+    """A block that assigns to Variables: if it raises, they get their former values back."""
+
+    def __init__(self, variables: Iterable[Variable]) -> None:
+        self.kept = [(variable, peek(variable)) for variable in variables]
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is not None:
+            restore_values(self.kept)
 
 
 def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:

@@ -127,12 +127,9 @@ class Pooling(Layer):
     _axes = 0
 
     def __init__(
-        self,
-        pool_size: Sizes = 2,
-        strides: Sizes | None = None,
-        padding: str = "valid",
+        self, pool_size: Sizes = 2, strides: Sizes | None = None, padding: str = "valid",
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
@@ -354,7 +351,7 @@ def pad_axis(
 
 def axis_sizes(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...]:
     """Return an integer for each axis; raise TypeError or ValueError for anything else."""
-    several = given if isinstance(given, list | tuple) else (given,) * axes
+    several: Any = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(
             f"{owner}: {name} must be an integer or {axes} of them, got {short_repr(given)} "

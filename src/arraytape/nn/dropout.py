@@ -71,12 +71,9 @@ class Dropout(Layer):
     least_axes = 0
 
     def __init__(
-        self,
-        rate: float,
-        noise_shape: tuple[int | None, ...] | None = None,
-        seed: Seed = None,
+        self, rate: float, noise_shape: tuple[int | None, ...] | None = None, seed: Seed = None,
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
         self.rate = initializers.finite_number("Dropout", "rate", rate, 0.0)
         if self.rate >= 1.0:

@@ -261,19 +261,15 @@ class VarianceScaling(Initializer):
     """
 
     def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
+        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal",
         seed: Seed = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(seed)
-        self.scale = finite_number(type(self).__name__, "scale", scale, 0.0)
-        self.mode = named_option(
-            type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg")
-        )
+        owner = type(self).__name__
         kinds = ("truncated_normal", "untruncated_normal", "uniform")
-        self.distribution = named_option(type(self).__name__, "distribution", distribution, kinds)
+        self.scale = finite_number(owner, "scale", scale, 0.0)
+        self.mode = named_option(owner, "mode", mode, ("fan_in", "fan_out", "fan_avg"))
+        self.distribution = named_option(owner, "distribution", distribution, kinds)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
@@ -475,8 +471,8 @@ def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return field * shape[-2], field * shape[-1]
 
 
-def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
-    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
+def real_number(owner: str, name: str, value: float) -> float:
+    """Return a number as a float, maybe an infinite one; raise TypeError for NaN and anything else."""
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -485,6 +481,12 @@ def finite_number(owner: str, name: str, value: float, least: float = -math.inf)
         raise TypeError(
             f"{owner}: {name} must be a number, got {describe(value)} [at {user_line()}]"
         )
+    return given
+
+
+def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
+    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
+    given = real_number(owner, name, value)
     if math.isinf(given) or given < least:
         said = "finite" if least == -math.inf else f"finite and at least {least}"
         raise ValueError(f"{owner}: {name} must be {said}, got {value} [at {user_line()}]")

@@ -416,12 +416,7 @@ def activation_of(
             f"{owner}: activation must be None, a name or a function, got {describe(given)} "
             f"[at {user_line()}]"
         )
-    if given not in ACTIVATIONS:
-        raise ValueError(
-            f"{owner}: no activation {short_repr(given)}; there are {', '.join(ACTIVATIONS)} "
-            f"[at {user_line()}]"
-        )
-    return ACTIVATIONS[given]
+    return ACTIVATIONS[initializers.named_option(owner, "activation", given, tuple(ACTIVATIONS))]
 
 
 def integer_option(owner: str, name: str, given: SupportsIndex, least: int = 1) -> int:

@@ -25,7 +25,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, raise_documented, user_line
 from ..module import Module
-from ..variable import Variable, all_or_none, detached
+from ..variable import AllOrNone, Variable, detached
 from .initializers import finite_number, named_option
 from .layers import boolean_option, check_name, integer_option
 from .libraries import as_state
@@ -115,7 +115,7 @@ class Metric(Module):
 
     def reset_state(self) -> None:
         """Set all sums to zero."""
-        with all_or_none(self.variables):
+        with AllOrNone(self.variables):
             for variable in self.variables:
                 variable.assign(xp.zeros_like(detached(variable)))
 
@@ -131,7 +131,7 @@ class Metric(Module):
             (variable, as_state(self.name, detached(value).to_device("cpu"), variable))
             for variable, value in pairs
         ]
-        with all_or_none(variable for variable, _ in pairs):
+        with AllOrNone(variable for variable, _ in pairs):
             for variable, value in values:
                 variable.assign_add(value)
 
@@ -226,10 +226,7 @@ class Compared(Averaged):
     """Base class of metrics that are the mean of a figure of each label and its prediction."""
 
     def update_state(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
         """Add a batch.
 
@@ -249,8 +246,7 @@ class Compared(Averaged):
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
-class Accuracy(Compared):
-    """The share of predictions that equal their labels.
+COMPARED = """{title}
 
     Parameters
     ----------
@@ -260,11 +256,18 @@ class Accuracy(Compared):
     Examples
     --------
     >>> import arraytape as xp
-    >>> accuracy = xp.nn.metrics.Accuracy()
-    >>> accuracy.update_state([1, 2, 3], [1, 2, 4])
-    >>> print(accuracy.result())
-    0.6666666666666666
+    >>> metric = xp.nn.metrics.{name}()
+    >>> metric.update_state({batch})
+    >>> print(metric.result())
+    {result}
     """
+
+
+class Accuracy(Compared):
+    __doc__ = COMPARED.format(
+        title="The share of predictions that equal their labels.",
+        name="Accuracy", batch="[1, 2, 3], [1, 2, 4]", result="0.6666666666666666",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         return as_doubles(xp.equal(*same_shape_arrays(self.name, y_true, y_pred)))
@@ -299,21 +302,10 @@ class BinaryAccuracy(Compared):
 
 
 class CategoricalAccuracy(Compared):
-    """The share of examples whose greatest prediction has the index of the greatest label.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> accuracy = xp.nn.metrics.CategoricalAccuracy()
-    >>> accuracy.update_state([[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]])
-    >>> print(accuracy.result())
-    0.5
-    """
+    __doc__ = COMPARED.format(
+        title="The share of examples whose greatest prediction has the index of the greatest label.",
+        name="CategoricalAccuracy", batch="[[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]]", result="0.5",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred, 1)
@@ -321,21 +313,10 @@ class CategoricalAccuracy(Compared):
 
 
 class SparseCategoricalAccuracy(Compared):
-    """The share of examples whose greatest prediction has the label, an integer, as its index.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> accuracy = xp.nn.metrics.SparseCategoricalAccuracy()
-    >>> accuracy.update_state([1, 0], [[0.1, 0.9], [0.4, 0.6]])
-    >>> print(accuracy.result())
-    0.5
-    """
+    __doc__ = COMPARED.format(
+        title="The share of examples whose greatest prediction has the label, an integer, as its index.",
+        name="SparseCategoricalAccuracy", batch="[1, 0], [[0.1, 0.9], [0.4, 0.6]]", result="0.5",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = real_numbers(self.name, y_true), real_numbers(self.name, y_pred)
@@ -348,21 +329,10 @@ class SparseCategoricalAccuracy(Compared):
 
 
 class MeanSquaredError(Compared):
-    """The mean of the squared difference.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> error = xp.nn.metrics.MeanSquaredError()
-    >>> error.update_state([1.0, 2.0], [1.5, 1.0])
-    >>> print(error.result())
-    0.625
-    """
+    __doc__ = COMPARED.format(
+        title="The mean of the squared difference.",
+        name="MeanSquaredError", batch="[1.0, 2.0], [1.5, 1.0]", result="0.625",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
@@ -370,42 +340,20 @@ class MeanSquaredError(Compared):
 
 
 class RootMeanSquaredError(MeanSquaredError):
-    """The root of the mean squared difference.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> error = xp.nn.metrics.RootMeanSquaredError()
-    >>> error.update_state([1.0, 2.0], [4.0, 6.0])
-    >>> print(error.result())
-    3.5355339059327378
-    """
+    __doc__ = COMPARED.format(
+        title="The root of the mean squared difference.",
+        name="RootMeanSquaredError", batch="[1.0, 2.0], [4.0, 6.0]", result="3.5355339059327378",
+    )  # fmt: skip
 
     def result(self) -> Array:
         return xp.sqrt(super().result())
 
 
 class MeanAbsoluteError(Compared):
-    """The mean of the absolute difference.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> error = xp.nn.metrics.MeanAbsoluteError()
-    >>> error.update_state([1.0, 2.0], [1.5, 1.0])
-    >>> print(error.result())
-    0.75
-    """
+    __doc__ = COMPARED.format(
+        title="The mean of the absolute difference.",
+        name="MeanAbsoluteError", batch="[1.0, 2.0], [1.5, 1.0]", result="0.75",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
@@ -415,18 +363,13 @@ class MeanAbsoluteError(Compared):
 class Confusion(Metric):
     """Sums of true and false positives and negatives at thresholds."""
 
-    from_logits = False
-
     def _make_counts(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
         self.thresholds = thresholds
         for name in names:
             setattr(self, name, self.add_variable(thresholds.shape, name))
 
     def update_state(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
         """Add a batch.
 
@@ -439,7 +382,7 @@ class Confusion(Metric):
         sample_weight : Array or array_like, optional
             A weight for each.
         """
-        if self.from_logits:
+        if getattr(self, "from_logits", False):  # an AUC may have logits
             y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
         labels, weights = with_weights(self.name, as_doubles(labels), sample_weight)
@@ -453,8 +396,8 @@ class Confusion(Metric):
             "false_negatives": (1.0 - above) @ positive,
             "true_negatives": (1.0 - above) @ negative,
         }
-        there = [(getattr(self, name, None), value[:, 0]) for name, value in sums.items()]
-        self._add(*[(variable, value) for variable, value in there if variable is not None])
+        kept = [name for name in sums if hasattr(self, name)]
+        self._add(*[(getattr(self, name), sums[name][:, 0]) for name in kept])
 
 
 class HitRate(Confusion):
@@ -567,12 +510,9 @@ class AUC(Confusion):
     true_negatives: Variable
 
     def __init__(
-        self,
-        num_thresholds: int = 200,
-        curve: str = "ROC",
-        name: str | None = None,
+        self, num_thresholds: int = 200, curve: str = "ROC", name: str | None = None,
         from_logits: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         count = integer_option("AUC", "num_thresholds", num_thresholds, 2)
         self.curve = named_option("AUC", "curve", curve, ("ROC", "PR"))

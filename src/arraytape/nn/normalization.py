@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .._util.errors import describe, raise_documented, short_repr, user_line
-from ..variable import Variable, all_or_none
+from ..variable import AllOrNone, Variable
 from . import initializers
 from .layers import Initial, Layer, boolean_option, integer_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
@@ -222,7 +222,7 @@ class BatchNormalization(Normalization):
         except Exception as error:
             raise_documented(error, self.name, x)
 
-    def _normalized(self, x: RawArray, training: bool) -> Any:
+    def _normalized(self, x: Any, training: bool) -> Any:
         library = self._library(x)
         self.build(x)
         (axis,) = normalized_axes(self.name, x, self.axis)
@@ -259,7 +259,7 @@ class BatchNormalization(Normalization):
         for variable, value in zip(state, current, strict=True):
             flat = as_state(self.name, library.reshape(value, variable.shape), variable)
             values.append(variable.value() * self.momentum + flat * (1.0 - self.momentum))
-        with all_or_none(state):
+        with AllOrNone(state):
             for variable, value in zip(state, values, strict=True):
                 variable.assign(value)
 
