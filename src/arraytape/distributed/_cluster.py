@@ -127,6 +127,3 @@ def is_at_work(worker: Mapping[str, Any]) -> bool:
     """Return True if a worker runs tasks or can start one; a paused worker ends its running tasks."""
     executing = worker["metrics"].get("task_counts", {}).get("executing", 0)
     return bool(worker["status"] != "paused" or executing > 0)
-
-
-__all__ = ["awaited", "check_installed", "check_running", "client_of"]

@@ -177,6 +177,3 @@ def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int 
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):
             return i
     return None
-
-
-__all__ = ["persisted", "sum_of"]

@@ -107,12 +107,9 @@ def lost(function: str, error: BaseException) -> PartitionError:
 
 def idle(function: str, state: str, seconds: float) -> PartitionError:
     return PartitionError(
-        f"{function}: no worker of the cluster ran tasks for {seconds:g} s: {state}. Workers that died "
-        "and were slow to come back are given up by Dask: cluster.scale(n) starts new ones. Where "
-        "workers come late, call client.wait_for_workers(n) first, or set Dask's option "
-        f"distributed.scheduler.no-workers-timeout [at {user_line()}]",
+        f"{function}: start workers by cluster.scale(n); if they start slowly, call "
+        "client.wait_for_workers(n) first, or set Dask's option "
+        "distributed.scheduler.no-workers-timeout: no worker of the cluster ran tasks for "
+        f"{seconds:g} s: {state} [at {user_line()}]",
         function,
     )  # fmt: skip
-
-
-__all__ = ["PartitionError"]

@@ -199,6 +199,3 @@ def check_count(name: str, value: Any, least: int) -> None:
         raise ValueError(
             f"partitions: {name} must be at least {least}, got {value} [at {user_line()}]"
         )
-
-
-__all__ = ["Partitions", "partitions"]

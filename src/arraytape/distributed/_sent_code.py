@@ -50,6 +50,3 @@ def add_sources(sources: Mapping[str, bytes]) -> None:
             linecache.cache[file] = len(text), None, lines, file
             forget_trees()
         KNOWN[file] = packed
-
-
-__all__ = ["add_sources", "pack_sources", "rebuild_code"]

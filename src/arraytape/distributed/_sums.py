@@ -394,6 +394,3 @@ def check_loss(y: Any) -> None:
             f"value_and_grad: the function must give an Array of shape (), got {describe(y)} "
             f"[at {user_line()}]; sum the result, or use map_sum"
         )
-
-
-__all__ = ["map_sum", "value_and_grad"]

@@ -293,9 +293,3 @@ def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
         f"{name}: partitions {a.first} and {b.first} give different results: {how}; what is to be "
         "summed has one nesting, the same shapes, and one kind of numbers for all of them"
     )
-
-
-__all__ = [
-    "Part", "add_parts", "move_partition", "pull_partition", "push_partition", "run_partition",
-    "slope_partition",
-]  # fmt: skip

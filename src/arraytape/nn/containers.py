@@ -131,8 +131,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     TypeError
         When ``module`` is no Module, or ``values`` no mapping.
     ValueError
-        When there is no such path, the call reads a Variable that has a new value, a value has another
-        shape than its Variable, or a layer has no Variables yet.
+        When there is no such path, or a value has another shape than its Variable.  When the call reads
+        a Variable that has a new value, or a layer has no Variables yet.
 
     Examples
     --------

@@ -42,16 +42,8 @@ SECOND = (
     "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed "
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
-SIMPLE = (
-    2.0,
-    3.0,
-    4.0,
-    0.5,
-    1.0 / 3.0,
-    0.25,
-    -2.0,
-    -0.5,
-)  # ratios of a wrong slope to the right one
+# Ratios of a wrong slope to the right one that suggest a missing or superfluous factor.
+SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
 SECONDS = 5.0  # the time limit for the comparison of single elements
 
 
