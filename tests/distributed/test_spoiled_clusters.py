@@ -85,7 +85,7 @@ def test_a_cluster_that_has_given_up_its_workers(private_cluster, blocks, w, rig
             start = time.monotonic()
             with pytest.raises(
                 distributed.PartitionError,
-                match=r"slow_loss: no worker .* for 2 s: there is none\. .*cluster\.scale\(n\)",
+                match=r"slow_loss: .*cluster\.scale\(n\).* no worker .* for 2 s: there is none",
             ) as caught:
                 step(w)
         assert time.monotonic() - start < 20
@@ -100,7 +100,7 @@ def test_a_cluster_that_has_given_up_its_workers(private_cluster, blocks, w, rig
 def test_dasks_own_limit_says_the_same(private_cluster, blocks, w, right):
     with no_workers_for(1), private_cluster(n_workers=0) as cluster, Client(cluster) as client:
         step = distributed.value_and_grad(loss, lazy(blocks))
-        with pytest.raises(distributed.PartitionError, match=r"loss: no worker .* for 1 s"):
+        with pytest.raises(distributed.PartitionError, match=r"loss: .* no worker .* for 1 s"):
             step(w)
         cluster.scale(1)
         client.wait_for_workers(1)
