@@ -16,8 +16,8 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.paths import broadcast_axes
-from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, Rule, identity_rule
-from .backward import BackwardPass, backward
+from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Rule, identity_rule, is_product
+from .backward import BackwardPass, backward, fit_to_input
 
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
@@ -126,15 +126,9 @@ def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | 
     if pull.fit is None or part is None:
         return part
     shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
-    if part.dtype is not dtype:
-        return pass_.data.fit_contribution(part, shape, dtype)
-    if part.shape == shape:
+    if part.dtype is dtype and part.shape == shape:
         return part
-    return (
-        np.add.reduce(part, 0)
-        if part.shape[1:] == shape
-        else pass_.data.fit_contribution(part, shape, dtype)
-    )
+    return fit_to_input(pass_.data, part, shape, dtype, PLANS[record[0]].name)
 
 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
@@ -153,12 +147,6 @@ def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> A
 def is_like(x: Any, g: HostArray) -> bool:
     """Return True if kept data is an array of the cotangent's shape and dtype."""
     return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
-
-
-def is_product(rule: Rule) -> bool:
-    """Return True if a rule is one product with its one kept value."""
-    code = getattr(rule, "__code__", None)
-    return code is not None and code.co_code in PRODUCTS
 
 
 # --- blocks -------------------------------------------------------------------------------------------
