@@ -20,7 +20,7 @@ def selects(plan: Plan, record: Record) -> bool:
 
 
 def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
-    """Return an op's flag; a function is called with one that gives the record's kept data by name."""
+    """Return an op's flag for a record: see ``Op.cusped`` for flags that are functions."""
     if not callable(flag):
         return flag
     return flag(
@@ -33,9 +33,9 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection follows an op with a cusp.
 
-    A finite gradient through the two says nothing about the next order, so the guard must be on.
+    A finite gradient does not show that the next order is finite, so a recorded pass must be guarded.
     """
-    for record in records:
+    for record in records:  # a quick test, which is enough for most tapes
         if PLANS[record[0]].cusped:
             break
     else:

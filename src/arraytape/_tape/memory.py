@@ -17,8 +17,8 @@ from .table_text import align_table, format_bytes
 class Kept(NamedTuple):
     """One row of a MemoryUse: an op, the number of its records, and bytes.
 
-    kept : bytes of the buffers that its records keep alive.  shared : bytes of those that something else
-    keeps alive, too.
+    kept : bytes of the buffers that its records keep alive.  shared : bytes of those among these buffers
+    to which something else refers, too.
     """
 
     name: str
@@ -91,7 +91,7 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 
 
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """Return the arrays in records and their views' buffers by id, and how often these refer to each."""
+    """Return by id the arrays in records and the bases of views, and how often both refer to each."""
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
     for item in kept_in(records):

@@ -1,4 +1,4 @@
-"""The limit on the bytes that records keep: an observer that refuses the record that would pass it."""
+"""The limit on the bytes that records keep: an observer that refuses a record beyond the limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MemoryLimit:
             size, plan = sum(found.values()), plan_of(record)
             if not size:
                 return
-            # A write has been done when its record comes: it counts, and the next op is refused.
+            # A write is done before it is recorded, so its record is kept and the next op is refused.
             refused = self.buffers.total + size > self.limit
             if refused and plan is not PUT and plan is not ADD:
                 raise MemoryError(self.message(plan.name, size))
