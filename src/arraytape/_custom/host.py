@@ -1,4 +1,4 @@
-"""Functions on NumPy arrays, outside arraytape: without a gradient, or with one given by hand."""
+"""Functions of NumPy arrays, outside arraytape: without a gradient, or with a VJP of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class HostFunction:
 
 
 def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with NumPy copies in the place of Arrays."""
+    """Return arguments with NumPy copies in the place of Arrays."""
     leaves = [
         np.array(storage_of(leaf._data).host(current(leaf)[1]), copy=True)
         if isinstance(leaf, Array) else leaf

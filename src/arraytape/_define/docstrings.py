@@ -317,7 +317,7 @@ def derivative_text(op: Op) -> str:
     given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
     rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
     if not rules:
-        return f"Derivative: none is known by {names_in_sentence(list(op.inputs))}."
+        return f"Derivative: none is known with respect to {names_in_sentence(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is identity_rule else written(rule)}, for the tangent t of {x}"
@@ -331,7 +331,7 @@ def derivative_text(op: Op) -> str:
         text += ", with y the result"
     unknown = [x for x, rule in given if x not in rules]
     if unknown:
-        text += f".\nNone is known by {names_in_sentence(unknown)}"
+        text += f".\nNone is known with respect to {names_in_sentence(unknown)}"
     none = [x for x in op.inputs if x not in rules and x not in unknown]
     return f"{text}.\nThere is none for {names_in_sentence(none)}." if none else f"{text}."
 

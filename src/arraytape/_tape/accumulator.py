@@ -27,7 +27,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         The same nesting; each has its primal's shape and dtype.  Numbers, lists of numbers and NumPy
         arrays are converted, of the dtype's kind or a lesser one.
     exits : str | None, default: None
-        What to do at a derivative that may lack a part because a value left: see ``GradientTape``.
+        The reaction to a derivative that may lack a part because a value left: see ``GradientTape``.
 
     Raises
     ------

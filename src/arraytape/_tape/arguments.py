@@ -46,7 +46,7 @@ WORDS = {member.value: member for member in UnconnectedGradients}
 
 
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """Return the enum member; raise ValueError with the allowed values for anything else."""
+    """Return the member of the enum; raise ValueError with the allowed values for anything else."""
     if isinstance(value, UnconnectedGradients):
         return value
     found = WORDS.get(value) if isinstance(value, str) else None
@@ -58,7 +58,7 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """Raised if a nesting of sources has None beside Arrays: a parameter that a model leaves out."""
+    """The exception for None beside Arrays among sources: a model may leave a parameter out."""
 
 
 def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
@@ -69,8 +69,8 @@ def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
 
 
 def left_in(records: Sequence[Record]) -> str | None:
-    """Return where a value last left the tape, and what to do about it; None if none did."""
-    from .._exits.messages import last_exit  # seldom, and much code
+    """Return the place of the last exit and what to do about it; None if no value left the tape."""
+    from .._exits.messages import last_exit  # seldom needed, and slow to import
 
     return last_exit(records)
 
@@ -80,8 +80,8 @@ def arrays_of(
 ) -> list[Array]:
     """Return the leaves of targets or sources; raise TypeError for what is no Array.
 
-    Raise Holes if None is among the sources.  ``left`` says where a value last left the tape
-    (``left_in``): a leaf that is a number or a foreign array may be that value.
+    Raise Holes if None is among the sources.  left : the place of the last exit (``left_in``), since a
+    leaf that is a number or a foreign array may be that value.
     """
     found = nest.leaves(structure)
     if MODES:
@@ -118,7 +118,7 @@ def arrays_of(
 
 
 def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
-    """Return one cotangent for each target: the given one, checked, or ones."""
+    """Return a cotangent for each target: its output gradient, or ones."""
     if output_gradients is None:
         return [one(y) for y in targets]
     given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
@@ -135,8 +135,8 @@ def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) ->
 
 
 def one(y: Array) -> Array:
-    """Return ones in the shape of a target; for NumPy scalars without going through the storage."""
-    if type(y._data) is np.ndarray and y._data.shape == ():
+    """Return ones in the shape of a target."""
+    if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case, without the storage
         return wrap(np.array(1.0, y._data.dtype))
     return filled_like("ones", y)
 
@@ -146,10 +146,10 @@ def differentiable(x: Array) -> bool:
 
 
 def array_beside(x: Array, value: Any, what: str) -> Array:
-    """Return an Array as it is; convert a number, a list of numbers or raw data to x's device.
+    """Return an Array as it is; convert numbers, lists of numbers and raw data to Arrays like x.
 
-    Raw data takes the dtype of x if it is of the same kind; numbers also if x's kind is a greater one,
-    as an integer for a float.  Raise TypeError for anything else.
+    The device is that of x.  Raw data of the kind of x's dtype takes that dtype.  Numbers take it also
+    if their kind is a lesser one, as integers for a float.  Raise TypeError for anything else.
     """
     if isinstance(value, Array):
         return value

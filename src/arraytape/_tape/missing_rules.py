@@ -1,4 +1,4 @@
-"""Ops without a rule: found between sources and targets before a backward pass consumes anything."""
+"""Ops without a rule: found between sources and targets before a backward pass changes anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
 
 
 def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule | None:
-    """Return the error if a rule is missing for one of ``depending``, the ids that matter; else None."""
+    """Return the error if a rule is missing for one of the value ids ``depending``; else None."""
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
         found = [told for place, told in plan.unknown.items() if record[place] in depending]
@@ -87,8 +87,8 @@ def missing_rule_error(name: str) -> MissingRule:
 
 def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
     return MissingRule(
-        f"{name} has no derivative by {argument}: {why}. stop_gradient it if it is a constant, or "
-        f"give the function a rule of your own with custom_gradient [at {user_line()}] "
+        f"{name} has no derivative with respect to {argument}: {why}. stop_gradient it if it is a "
+        f"constant, or give the function a rule of your own with custom_gradient [at {user_line()}] "
         f"{see('no-gradient-rule')}",
         name,
         argument,

@@ -113,7 +113,7 @@ def was_assigned(name: str, line: str) -> str:
 
 def swapped_words(x: Array, target: Array) -> str:
     return (
-        f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, "
+        f"the source {name_with_layout(x)} was computed from the target {name_with_layout(target)}, "
         "and not the target of the "
         "source: they are swapped. Call tape.gradient(target, sources)"
     )
@@ -263,10 +263,10 @@ def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequenc
     if not parents:
         return ""
     return (
-        f"the target was computed of {join_words([*dict.fromkeys(parents)])}, as the source "
+        f"the target was computed from {join_words([*dict.fromkeys(parents)])}, as the source "
         f"{name_with_layout(x)} was, "
         "but not of this source: the name of the one that was used now stands for another Array (x = x "
-        "+ 1)? Give the Array that the target was computed of"
+        "+ 1)? Give the Array that the target was computed from"
     )
 
 
