@@ -74,12 +74,11 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     """
     name = f"custom_gradient({display_name(f)})"
 
-    def call_with_grad_fn(*args: Any, **keywords: Any) -> tuple[Any, Any]:
-        return pair_of(name, f(*args, **keywords))
-
     @functools.wraps(f)
     def custom_function(*args: Any, **keywords: Any) -> Any:
-        return call_with_rule(name, call_with_grad_fn, args, keywords, signature_of=f)
+        return call_with_rule(
+            name, lambda *a, **k: pair_of(name, f(*a, **k)), args, keywords, signature_of=f
+        )
 
     return custom_function
 
@@ -331,7 +330,8 @@ def summed_over_examples(
             f"{name}: under vmap, grad_fn uses a value of one example that is not among the function's "
             f"arguments [at {user_line()}]; pass it as an argument"
         )
-    return sum_over_surplus(part, layout.shape)
+    summed: Array = sum_over_surplus(part, layout.shape)
+    return summed
 
 
 def for_each_example(

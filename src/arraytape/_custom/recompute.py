@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -309,19 +309,13 @@ def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
 
 
 class Either:
-    """The union of several collections, without a copy of them."""
+    """The union of several containers, without a copy of them."""
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts
 
     def __contains__(self, item: object) -> bool:
         return any(item in part for part in self.parts)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (item for part in self.parts for item in part)
-
-    def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
 
 
 RECOMPUTED = Structural(

@@ -200,7 +200,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         else:
             if self.journal is not None:
                 self.journal.note(record, len(self.records), depth=2)
-            self.cusped = self.cusped or may_have_cusp(plan, record)
+            self.cusped = self.cusped or has_cusp(plan, record)
         if self.keeps_records:
             self.records.append(record)
 
@@ -245,13 +245,6 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 self.captured(tid, "its result")
             self.used.add(tid)
         return [tid if self.followed.made_of_inputs(tid) else 0 for tid in tids]
-
-
-def may_have_cusp(plan: Plan | Structural, record: Record) -> bool:
-    """Return True if the slope of a record may be finite where its curvature is not."""
-    if isinstance(plan, Plan):
-        return has_cusp(plan, record)
-    return bool(getattr(record[-1], "cusped", False))
 
 
 def same_values(data: Any, other: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -64,18 +65,11 @@ class OpFunction:
         """Return the function with another raw function, which asks no mode."""
         self.build_once()
         function = self.function
-        scope = function.__globals__ | {"UFUNC": raw, "RAW": AnyKind(raw), "MODES": None}
+        scope = function.__globals__ | {
+            "UFUNC": raw,
+            "RAW": defaultdict(lambda: raw),
+            "MODES": None,
+        }
         twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
         twin.__kwdefaults__ = function.__kwdefaults__
         return twin
-
-
-class AnyKind(dict[type, Callable[..., Any]]):
-    """A table of raw functions with one function for all types of data."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def __missing__(self, kind: type) -> Callable[..., Any]:
-        return self.function

@@ -126,11 +126,7 @@ def nondifferentiable(
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that declares an op linear in its only input; the transpose is its VJP."""
-
-    def declare(function: Callable[P, R]) -> Callable[P, R]:
-        return from_signature("linear", function, transpose=transpose, **options)
-
-    return declare
+    return functools.partial(from_signature, "linear", transpose=transpose, **options)
 
 
 def primitive(
@@ -141,11 +137,7 @@ def primitive(
     A VJP of None gives no gradient to its input.  A joint VJP returns a tuple of contributions, for
     inputs that share work.  options : of ``Op``, such as ``linear_in``.
     """
-
-    def declare(function: Callable[P, R]) -> Callable[P, R]:
-        return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
-
-    return declare
+    return functools.partial(from_signature, "primitive", vjps=vjps, joint=joint, **options)
 
 
 @overload
@@ -250,11 +242,7 @@ def handed_on(parameter: inspect.Parameter) -> str:
 
 def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that declares an op with parameters and without a derivative."""
-
-    def declare(function: Callable[P, R]) -> Callable[P, R]:
-        return from_signature("nondifferentiable", function, **options)
-
-    return declare
+    return functools.partial(from_signature, "nondifferentiable", **options)
 
 
 def from_signature(

@@ -11,13 +11,13 @@ import itertools
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
-from sys import getrefcount
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import ref
 
 from .._util.blocks import Context, Setting
 from .._util.errors import see, user_line
+from .._util.references import ALONE, references_to_item
 from .plan import Plan, Record, Structural
 
 if TYPE_CHECKING:
@@ -187,21 +187,13 @@ def push_recorder(recorder: Recorder) -> None:
     STACK.set((get_ident(), (*stack, recorder)))
 
 
-def references_to_recorders(items: tuple[Any, ...]) -> list[int]:
-    """Return sys.getrefcount of each item; compare the counts with ALONE."""
-    return [getrefcount(one) for one in items]
-
-
-(ALONE,) = references_to_recorders((object(),))  # the count if only a tuple refers to it
-
-
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
     """Return the recorders to which something beside the stack refers.
 
     Nothing can take any other recorder off the stack: a KeyboardInterrupt on entry to its ``__exit__``
     has ended the block.
     """
-    lost = [count <= ALONE for count in references_to_recorders(stack)]
+    lost = [references_to_item(stack, i) <= ALONE for i in range(len(stack))]
     if not any(lost):
         return [*stack]
     return [

@@ -13,11 +13,10 @@ from .._array.array import Array, namespace, wrap
 from .._array.views import peek
 from .._record.mode_stack import MODES, meet
 from .._record.plan import Record
-from .._storage.batched.batched_data import lengths_of
 from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, failure, see, stacklevel, user_line
-from .hidden_axes import spread
+from .hidden_axes import with_hidden_axes
 
 
 class UnconnectedGradients(enum.Enum):
@@ -185,11 +184,9 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
             f"[at {user_line()}]; cast it with astype"
         )
-    seed: Array = g
-    lacking = lengths_of((y._data,)).items() - lengths_of((seed._data,)).items()
-    if lacking:  # under vmap: one output gradient for all examples
-        hidden = dict(sorted(lacking))
-        seed = spread(seed, tuple(hidden), tuple(hidden.values()))
+    seed = with_hidden_axes(
+        g, y._data, copy=True
+    )  # under vmap: one output gradient for all examples
     if seed.dtype != y.dtype:
         xp: Any = namespace()
         seed = xp.astype(seed, y.dtype)  # recorded: it may be an outer tape's

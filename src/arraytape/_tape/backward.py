@@ -8,7 +8,7 @@ them to the input's dtype and adds them up, in place where it owns the buffer.  
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class BackwardPass:
     picks = False  # True if the seeds are 0 but for some elements of the targets
     frugal = False  # True if new memory is slow to get: see ``blockwise``
 
-    def __init__(self, data: RawData, followed: Collection[int]) -> None:
+    def __init__(self, data: RawData, followed: Container[int]) -> None:
         self.data, self.followed = data, followed
         self.cotangents: dict[int, Any] = {}
         self.borrowed: set[int] = set()

@@ -10,7 +10,6 @@ and is handled as one value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy import ndarray
 
 from .._array.paths import broadcast_axes
 from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Rule, identity_rule, is_product
+from .._util.references import ALONE, references_to_item
 from .backward import BackwardPass, backward, fit_to_input
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
     *others, final = in_turn(plan.pulls, record, box[0])
     for pull in others:
         contribute(pass_, pull, record, box[0], owned=False)
-    owned = references_to_item(box) == ALONE and is_own(box[0])
+    owned = references_to_item(box, 0) == ALONE and box[0].base is None and box[0].flags.writeable
     contribute(pass_, final, record, box[0], owned=owned)
     return True
 
@@ -74,19 +74,6 @@ def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pul
     return sorted(
         pulls, key=lambda pull: pull.rule is identity_rule and not is_fitted(pull, record, g)
     )
-
-
-def references_to_item(box: list[Any]) -> int:
-    """Return sys.getrefcount of the item in a list, to be compared with ALONE."""
-    return getrefcount(box[0])
-
-
-ALONE = references_to_item([object()])  # the count of an item to which only a list refers
-
-
-def is_own(g: HostArray) -> bool:
-    """Return True if a cotangent to which nothing else refers may be written to."""
-    return g.base is None and bool(g.flags.writeable)
 
 
 # --- one contribution ---------------------------------------------------------------------------------
@@ -126,12 +113,9 @@ def is_fitted(pull: Pull, record: Record, g: HostArray) -> bool:
 
 def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
     """Return a contribution in its input's shape and dtype, summed as ``backward`` does."""
-    if pull.fit is None or part is None:
+    if part is None or not is_fitted(pull, record, part):
         return part
-    shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
-    if part.dtype is dtype and part.shape == shape:
-        return part
-    return fit_to_input(pass_.data, part, shape, dtype, PLANS[record[0]].name)
+    return fit_to_input(pass_.data, part, *fit_of(pull, record, part), PLANS[record[0]].name)
 
 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._record.op import Cusped
-from .._record.plan import PLANS, Plan, Record, inputs_of, plan_of, results_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, plan_of, results_of
 from .packing import unpack_record
 
 
-def has_cusp(plan: Plan, record: Record) -> bool:
-    """Return True if the slope of a record's op may be finite where its curvature is not."""
-    return answered(plan.op.cusped, plan, record)
+def has_cusp(plan: Plan | Structural, record: Record) -> bool:
+    """Return True if the slope of a record may be finite where its curvature is not."""
+    if isinstance(plan, Plan):
+        return answered(plan.op.cusped, plan, record)
+    return bool(getattr(record[-1], "cusped", False))
 
 
 def selects(plan: Plan, record: Record) -> bool:
@@ -43,14 +45,12 @@ def hides_a_cusp(records: Iterable[Record]) -> bool:
     cusped: set[int] = set()
     for record in records:
         plan = plan_of(record)
+        found, follows = has_cusp(plan, record), not cusped.isdisjoint(inputs_of(record))
         if isinstance(plan, Plan):
-            if has_cusp(plan, record):
-                cusped.update(results_of(record))
-            if cusped.isdisjoint(inputs_of(record)):
-                continue
-            if selects(plan, record):
+            if follows and selects(plan, record):
                 return True
-            cusped.update(results_of(record))
-        elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):
+            if found or follows:
+                cusped.update(results_of(record))
+        elif found or follows:
             return True
     return False

@@ -108,16 +108,6 @@ class RawData:
         """Return the record with kept data in the form that rules take."""
         return record
 
-    # --- hidden axes ------------------------------------------------------------------------------
-    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
-        """Sum a contribution over the hidden axes that its input lacked when it was recorded.
-
-        Hidden axes of a ``vmap`` inside which the pass runs stay.
-        """
-        if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
-            return raw.summed(contribution, gone)
-        return contribution
-
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
         """Return the buffer, repeated along hidden axes that the cotangent g to be added to it has."""
         return raw.like(buffer, g)
@@ -127,7 +117,7 @@ class RawData:
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
         """Return a contribution in the shape and dtype of its input."""
-        part = self.sum_surplus_axes(part, shape)
+        part = sum_over_surplus(part, shape)
         xp = self.xp
         if part.shape != shape:
             given = part.shape
@@ -286,9 +276,6 @@ class ArrayData(RawData):
                 array._tid = tid[output] if type(tid) is tuple else tid
                 array._state = KEPT
         return items
-
-    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
-        return sum_over_surplus(contribution, shape)
 
     def widen_buffer(self, buffer: Any, g: Any) -> Any:
         data = g._data

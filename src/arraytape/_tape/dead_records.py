@@ -18,13 +18,13 @@ once the bytes that stayed have doubled.
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import TYPE_CHECKING
 from weakref import ref
 
 from numpy import ndarray
 
 from .._record.plan import Record, Structural
+from .._util.references import ALONE, references_to_item
 
 if TYPE_CHECKING:
     from .recording import Recording
@@ -36,18 +36,6 @@ SMALL = 2**14  # if they kept fewer bytes than this, each
 
 # The stand-in for a freed record: another thread may go through the list at this moment.
 GONE: Record = (Structural("gone", lambda at, record: None, lambda at, record: []).number, 0, 0)
-
-
-def references_to_id(ids: tuple[int, ...], place: int) -> int:
-    """Return sys.getrefcount of an id in a tuple.
-
-    The count includes this call's own references, as many as Python's version makes: compare it with
-    ALONE, the count of an id to which only a tuple refers.
-    """
-    return getrefcount(ids[place])
-
-
-ALONE = references_to_id((0, int("1" * 12)), 1)
 
 
 class DeadRecordCollector:
@@ -106,7 +94,7 @@ def is_dead(record: Record, known: set[int]) -> bool:
     """Return True if only the record and the set of known ids refer to the ids of its results."""
     ids, places = (record[1], range(len(record[1]))) if type(record[1]) is tuple else (record, (1,))
     # No local variable may hold an id here: it would count as a reference.
-    return all(references_to_id(ids, i) == ALONE + 1 and ids[i] in known for i in places)
+    return all(references_to_item(ids, i) == ALONE + 1 and ids[i] in known for i in places)
 
 
 def bytes_in(record: Record) -> int:

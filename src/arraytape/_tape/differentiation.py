@@ -155,13 +155,10 @@ class Differentiation:
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """Return the gradients of a guarded pass; warn if a factorisation made them NaN."""
+        """Return the gradients of a guarded pass."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
-        found = self.gradients_through(pass_, seeds)
-        if pass_.undefined:
-            warn_of_undefined(pass_.undefined, found)
-        return found
+        return self.gradients_through(pass_, seeds)
 
     def run_checked(
         self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
@@ -210,13 +207,8 @@ class Differentiation:
         """Return the gradients of a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        pass_ = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
-            guard
-        )
-        found = self.collect_gradients(pass_)
-        if isinstance(pass_, GuardedPass) and pass_.undefined:
-            warn_of_undefined(pass_.undefined, found)
-        return found
+        releasing = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places])
+        return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
         found: list[Any] = []
@@ -229,6 +221,8 @@ class Differentiation:
                 found.append(wrap(np.asarray(g)))
             else:
                 found.append(self.gradient_at(pass_, tid, path))
+        if isinstance(pass_, GuardedPass) and pass_.undefined:
+            warn_of_undefined(pass_.undefined, found)
         return found
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:

@@ -17,7 +17,7 @@ by probing   any other op: its rule, run on generic values, shows what reaches a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,7 +64,7 @@ class GuardedPass(BackwardPass):
     undefined : the factorisations whose rules gave NaN from finite numbers: see ``note_undefined``.
     """
 
-    def __init__(self, data: RawData, followed: Collection[int]) -> None:
+    def __init__(self, data: RawData, followed: Container[int]) -> None:
         super().__init__(data, followed)
         self.undefined: list[str] = []
         self.activity = ActivityPass(ActivityData(data.storage), followed)

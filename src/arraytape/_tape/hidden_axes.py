@@ -89,32 +89,31 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     """Return x with each axis that is hidden in the values; x itself if it has them all."""
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
-    if not hidden:
-        return x
-    found: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy)
-    return found
+    return spread_over(x, hidden, copy)
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
     """Return x with the hidden axes of a recorded shape whose ``vmap`` has ended."""
-    hidden = raw.ended(shape)
-    if not hidden:
-        return x
-    found: Array = spread(x, tuple(hidden), tuple(hidden.values()))
+    return spread_over(x, raw.ended(shape))
+
+
+def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
+    """Return x repeated along hidden axes, given with their lengths; x itself if there are none."""
+    found: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy) if hidden else x
     return found
 
 
-def sum_over_surplus(contribution: Array, shape: tuple[int, ...]) -> Array:
+def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
     """Sum a contribution over the hidden axes that its input, of this shape, lacked when recorded.
 
     Hidden axes of a ``vmap`` inside which the pass runs stay.
     """
     gone = surplus_of(contribution, shape)
-    return summed(contribution, gone) if gone else contribution
+    return either("summed", contribution, gone) if gone else contribution
 
 
-def surplus_of(contribution: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    data = contribution._data
+def surplus_of(contribution: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    data = contribution._data if isinstance(contribution, Array) else contribution
     return raw.surplus(data, shape) if type(data) is raw.Batched else ()
 
 

@@ -88,12 +88,6 @@ def ran_outside(where: str) -> str:
     return f"{where} ran outside the tape's block. Move it into the block"
 
 
-def dropped_by_reset(where: str, line: str) -> str:
-    return (
-        f"{where} ran before tape.reset() at {line}, which drops all records. Compute it after that"
-    )
-
-
 def ran_stopped(where: str, pause: Pause | None = None) -> str:
     if pause is not None and pause.generator:
         return (
@@ -180,7 +174,10 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
     recording = request.recording
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:
-        return dropped_by_reset(where, recording.reset_at)
+        return (
+            f"{where} ran before tape.reset() at {recording.reset_at}, which drops all records. Compute "
+            "it after that"
+        )
     periods = zip(bounds[::2], bounds[1::2], strict=False)
     if not any(begun <= time < ended for begun, ended in periods):
         return ran_outside(where)

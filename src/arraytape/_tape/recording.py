@@ -391,7 +391,6 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.rest()
 
     def stop_recording(self) -> Stopped:
-        """Return a block in which this thread records nothing: see ``GradientTape.stop_recording``."""
         return Stopped(self, user_frame())
 
     def reset(self) -> None:
