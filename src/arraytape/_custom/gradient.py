@@ -15,6 +15,7 @@ from .._storage.storage import HERE, STORAGES
 from .._tape.hidden_axes import sum_over_surplus, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 from .private_handles import Arguments, Form, as_private_array, check_results, display_name
 from .recorded_calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
 from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
@@ -223,7 +224,7 @@ def pair_of(name: str, answer: Any) -> tuple[Any, Any]:
     return answer
 
 
-def check_same_layouts(name: str, args: tuple[Any, ...], y: Any) -> None:
+def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
     """Raise ValueError unless results and Array arguments have the same shapes and dtypes."""
     arrays = [x for x in nest.leaves(args) if isinstance(x, Array)]
     inputs, results = (
@@ -263,7 +264,7 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
+def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
     """Return the gradients of the Array arguments, from those for any one of the forms of arguments."""
     errors = []
     for form in forms:
@@ -282,7 +283,9 @@ def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
     raise errors[0]
 
 
-def counted_gradients(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:
+def counted_gradients(
+    name: str, found: Nesting, nesting: Nesting, count: int, what: str
+) -> list[Any]:
     """Return the gradients as a flat list; raise ValueError if there are not ``count`` of them.
 
     nesting : the arguments to which they belong; their dicts give the order of entries.

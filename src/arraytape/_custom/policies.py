@@ -71,12 +71,12 @@ class Policy:
             return bool(self.choose(call.op.public, told(answer), *map(told, call.operands())))
 
 
-def op_of(function: object) -> Op | None:
+def op_of(function: Callable[..., Any]) -> Op | None:
     """Return the op with this public function; None if there is none."""
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
-def checked_op(function: Any) -> Op:
+def checked_op(function: Callable[..., Any]) -> Op:
     """Return the op of a function; raise ValueError for no op, or one that is composed of others."""
     op = op_of(function)
     if op is not None and op.functions:

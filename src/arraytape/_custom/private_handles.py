@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 
 
 class Inputs(NamedTuple):
@@ -150,7 +151,7 @@ def as_private_array(x: RawArray) -> Array:
     )
 
 
-def private_copy(value: Any) -> Any:
+def private_copy(value: Nesting) -> Nesting:
     """Return a keyword argument, with handles and copies that no write elsewhere changes."""
     leaves = nest.leaves(value)
     private = [private_leaf(leaf) for leaf in leaves]
@@ -182,14 +183,14 @@ def is_number(leaf: Any) -> bool:
 
 
 # --- functions and their results ----------------------------------------------------------------------
-def display_name(f: Any) -> str:
+def display_name(f: Callable[..., Any]) -> str:
     """Return a function's name for messages; raise TypeError for what cannot be called."""
     if not callable(f):
         raise TypeError(f"a function is needed, got {describe(f)} [at {user_line()}]")
     return str(getattr(f, "__name__", type(f).__name__))
 
 
-def check_results(name: str, y: RawArray) -> list[Array]:
+def check_results(name: str, y: Nesting) -> list[Array]:
     """Return the leaves of a function's result; raise TypeError for a leaf that is no Array."""
     leaves = nest.leaves(y)
     for leaf in leaves:

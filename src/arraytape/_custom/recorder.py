@@ -35,6 +35,7 @@ from .._tape.missing_rules import missing_rule
 from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import user_line
+from .._util.nest import Nesting
 from .private_handles import Inputs, check_results
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ class Trace:
         recorder: FunctionRecorder,
         arrays: list[Array],
         tids: list[int],
-        y: RawArray,
+        y: Nesting,
         rule: Any,
     ) -> None:
         self.recorder, self.arrays, self.tids = recorder, arrays, tids

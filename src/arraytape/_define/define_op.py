@@ -19,6 +19,7 @@ from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import describe, entrance, short_repr, user_line
+from .._util.nest import Nesting
 from .compile import Form, compile_function, globals_of, source_of
 from .words import inputs_among, nondifferentiable
 
@@ -29,7 +30,7 @@ _stopped = nondifferentiable(
 REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 
-def stop_gradient(x: RawArray) -> Any:
+def stop_gradient(x: Nesting) -> Nesting:
     """Return the value of an Array as a constant: no gradient flows back.
 
     Parameters
@@ -263,7 +264,7 @@ def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return compile_function(op, signature, given=Forward(op, forward))
 
 
-def check_statement(name: Any, forward: Any, word: Any) -> None:
+def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
     if not isinstance(name, str) or not name.isidentifier():
         raise TypeError(
             f"define_op: the name must be an identifier, got {describe(name)} [at {user_line()}]"
@@ -359,7 +360,7 @@ def check_rules(
         )
 
 
-def check_outputs(name: str, outputs: Any) -> None:
+def check_outputs(name: str, outputs: Sequence[str]) -> None:
     fits = isinstance(outputs, list | tuple) and all(
         isinstance(y, str) and y.isidentifier() for y in outputs
     )

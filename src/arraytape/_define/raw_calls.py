@@ -17,7 +17,7 @@ A warning from C of an object that the garbage collector finalises during the ca
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, NoReturn, TypeAlias
@@ -30,6 +30,7 @@ from .._util.errors import explain, user_frame, user_line
 
 NO_REGISTRY = {"__warningregistry__": ()}
 Raw = Callable[..., Any]
+RawTable: TypeAlias = np.ufunc | Mapping[type, Raw]
 HostArray: TypeAlias = "np.ndarray[Any, Any]"
 
 
@@ -54,7 +55,8 @@ def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any
 
 
 def call_again(
-    op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
+    op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
+    *args: Any, **keywords: Any,
 ) -> Any:  # fmt: skip
     """Return the result of a raw call that raised ``error``, if the error stood for a warning.
 
@@ -74,12 +76,13 @@ def call_again(
 
 def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
     """Return a number in single precision, where it becomes infinite, after NumPy's warning."""
-    raw = {float: np.asarray}
+    raw: RawTable = {float: np.asarray}
     return call_again(op, error, raw, float, (name,), value, dtype=np.dtype("float32"))
 
 
 def fail(
-    op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
+    op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
+    *args: Any, **keywords: Any,
 ) -> NoReturn:  # fmt: skip
     """Raise the documented exception for the error of a raw function."""
     if isinstance(error, AttributeError):  # a Python number has no attributes of an array

@@ -144,7 +144,7 @@ def primitive(
 def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def composite(function: Any = None, /, **facts: Any) -> Any:
+def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> Any:
     """Declare a function of other ops, from which its derivative follows in both modes.
 
     facts : those of the raw function of the same name, which rules and other ops may call; none follows

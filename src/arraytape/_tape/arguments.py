@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from .._record.plan import Record
 from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, failure, see, stacklevel, user_line
+from .._util.nest import Nesting
 from .hidden_axes import with_hidden_axes
+
+if TYPE_CHECKING:
+    from .._array.array import Operand
 
 
 class UnconnectedGradients(enum.Enum):
@@ -60,7 +64,7 @@ class Holes(Exception):
     """The exception for None beside Arrays among sources: a model may leave a parameter out."""
 
 
-def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
+def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:
     """Call ``ask`` with the sources that are not None; return its answers, with None for the others."""
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
@@ -75,7 +79,7 @@ def left_in(records: Sequence[Record]) -> str | None:
 
 
 def arrays_of(
-    structure: Any, what: str, caller: str = "gradient", left: str | None = None
+    structure: Nesting, what: str, caller: str = "gradient", left: str | None = None
 ) -> list[Array]:
     """Return the leaves of targets or sources; raise TypeError for what is no Array.
 
@@ -116,7 +120,7 @@ def arrays_of(
     return found
 
 
-def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
+def seeds_of(target: Nesting, targets: list[Array], output_gradients: Nesting) -> list[Array]:
     """Return a cotangent for each target: its output gradient, or ones."""
     if output_gradients is None:
         return [one(y) for y in targets]
@@ -171,7 +175,7 @@ def array_beside(x: Array, value: Any, what: str) -> Array:
     return wrap(data)
 
 
-def as_seed(g: Any, y: Array, index: int) -> Array:
+def as_seed(g: Operand, y: Array, index: int) -> Array:
     """Return output gradient number ``index`` as a cotangent of y; raise if it does not fit."""
     g = array_beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:

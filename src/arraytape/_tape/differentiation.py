@@ -17,6 +17,7 @@ from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly
 from .._util.errors import short_repr, user_line
+from .._util.nest import Nesting
 from .arguments import (
     Holes,
     UnconnectedGradients,
@@ -50,9 +51,9 @@ ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a 
 
 def compute_gradient(
     recording: Recording,
-    target: Any,
-    sources: Any,
-    output_gradients: Any,
+    target: Nesting,
+    sources: Nesting,
+    output_gradients: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
     nan: str,
 ) -> Any:

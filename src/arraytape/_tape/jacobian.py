@@ -13,6 +13,7 @@ from .._storage.batched.batched_data import Batched, NoBatchedForm, active, diag
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 from .arguments import Holes, UnconnectedGradients, around_holes, arrays_of, unconnected
 from .differentiation import Differentiation
 from .hidden_axes import unbatched
@@ -25,8 +26,8 @@ Seed = Callable[[int], Array]
 
 def compute_jacobian(
     recording: Recording,
-    target: Any,
-    sources: Any,
+    target: Nesting,
+    sources: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
     chunk_size: int | None = None,
 ) -> Any:
@@ -51,8 +52,8 @@ def compute_jacobian(
 
 def compute_batch_jacobian(
     recording: Recording,
-    target: Any,
-    source: Any,
+    target: Nesting,
+    source: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
 ) -> Any:
     recording.check_usable()
@@ -75,7 +76,7 @@ def compute_batch_jacobian(
     return answer
 
 
-def one_array(x: Any, caller: str, what: str) -> Array:
+def one_array(x: Nesting, caller: str, what: str) -> Array:
     """Return ``x`` if it is one Array; raise TypeError if it is not."""
     parts = nest.parts_of_nesting(x)
     if parts is not None:

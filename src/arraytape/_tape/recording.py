@@ -42,6 +42,7 @@ from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
+from .._util.nest import Nesting
 from .._util.places import frame_that_counts
 from .buffers import LARGE, is_large_data
 from .dead_records import DeadRecordCollector
@@ -426,7 +427,7 @@ class Recording(BaseRecorder, SeesAssignments):
         places = range(len(self.records) - 1, -1, -1)
         return next(place for place in places if tid in results_of(self.records[place]))
 
-    def watch_nesting(self, x: Any) -> None:
+    def watch_nesting(self, x: Nesting) -> None:
         if not self.active:
             raise RuntimeError(
                 f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
