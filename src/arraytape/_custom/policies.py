@@ -151,21 +151,32 @@ class Kept(NamedTuple):
     results: Results
 
 
-class Keeping(ProgramMode):
-    """The mode of the first run, which keeps the results that a policy chooses."""
+class PolicyMode(ProgramMode):
+    """A mode that answers and counts the calls of ops that a policy is about."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.calls: Counter[Op] = Counter()
-        self.kept: dict[tuple[Op, int], Kept] = {}
-        self.axes = {*ACTIVE.get()}
 
     def takes(self, op: Op) -> bool:
         return self.policy.is_about(op) and self.is_here()
 
+    def count_call(self, op: Op) -> int:
+        """Return the number of this call of an op, from 1 on."""
+        self.calls[op] += 1
+        return self.calls[op]
+
+
+class Keeping(PolicyMode):
+    """The mode of the first run, which keeps the results that a policy chooses."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self.kept: dict[tuple[Op, int], Kept] = {}
+        self.axes = {*ACTIVE.get()}
+
     def answer(self, call: OpCall) -> Any:
-        self.calls[call.op] += 1
-        number = self.calls[call.op]
+        number = self.count_call(call.op)
         answer = call.run()
         arrays = arrays_of_answer(answer)
         # A vmap inside the function makes other hidden axes in the second run: such results do not stay.
@@ -181,22 +192,18 @@ class Keeping(ProgramMode):
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
-class Giving(ProgramMode):
+class Giving(PolicyMode):
     """The mode of the second run, which returns kept results in place of computing them.
 
     name : the name of the function in messages.
     """
 
     def __init__(self, name: str, first: Keeping) -> None:
+        super().__init__(first.policy)
         self.name, self.first = name, first
-        self.calls: Counter[Op] = Counter()
-
-    def takes(self, op: Op) -> bool:
-        return self.first.policy.is_about(op) and self.is_here()
 
     def answer(self, call: OpCall) -> Any:
-        self.calls[call.op] += 1
-        number = self.calls[call.op]
+        number = self.count_call(call.op)
         kept = self.first.kept.get((call.op, number))
         if kept is None:
             return call.run()

@@ -189,7 +189,10 @@ def publish(
     tids = trace.input_ids()
     followers = followers_of(tids)
     outs = [new_tid() if followers else 0 for _ in trace.leaves]
-    results = [result_handle(leaf, out) for leaf, out in zip(trace.leaves, outs, strict=True)]
+    results = [
+        wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
+        for y, out in zip(trace.leaves, outs, strict=True)
+    ]
     if AWAITED and not followers:
         cuts = [cut for x in trace.arrays if (cut := cut_of(x)) is not None]
         of_views = [tid for cut in cuts for tid in cut.tids]
@@ -228,11 +231,6 @@ def may_record_gradients(stack: Sequence[Recorder]) -> bool:
     A single one-shot tape does not: it stops before it computes its one gradient.
     """
     return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
-
-
-def result_handle(y: Array, out: int) -> Array:
-    """Return the caller's handle on a result, with the id that recorders follow."""
-    return wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
 
 
 def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:

@@ -114,37 +114,31 @@ def compile_function(
     return function
 
 
+# The globals that all compiled functions have.
+COMMON: dict[str, Any] = {
+    # hidden parameters, options and modes
+    "ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype, "unwrap_option": unwrap_option,
+    "ask_modes": ask_modes, "GO_ON": GO_ON,
+    # operands
+    "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
+    "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
+    "promote": promote, "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray,
+    "ndarray": np.ndarray, "overflowing": overflowing,
+    "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
+    # results
+    "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
+    # recording
+    "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
+    "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut, "new_tid": new_tid,
+    "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex, "saving": saving,
+    "shape_of": shape_of, "dtype_of": dtype_of,
+}  # fmt: skip
+
+
 def globals_of(op: Op) -> dict[str, Any]:
     """Return the globals of a compiled function other than raw functions and defaults."""
-    the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    hidden = {
-        "ABSENT": ABSENT,
-        "refuse": refuse,
-        "check_dtype": check_dtype,
-        "unwrap_option": unwrap_option,
-    }
-    modes = {"ask_modes": ask_modes, "GO_ON": GO_ON}
-    operands = {
-        "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
-        "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
-        "promote": promote,
-    }  # fmt: skip
-    scalars = {
-        "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray, "ndarray": np.ndarray,
-        "overflowing": overflowing,
-        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
-    }  # fmt: skip
-    results = {
-        "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
-    }  # fmt: skip
-    recording = {
-        "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
-        "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut,
-        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex,
-        "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
-        "PLANS": op.plans, "WIDES": op.wides,
-    }  # fmt: skip
-    scope = the_op | hidden | modes | operands | scalars | results | recording
+    scope = COMMON | {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
+    scope |= {"PLANS": op.plans, "WIDES": op.wides}
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}

@@ -264,6 +264,11 @@ def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return compile_function(op, signature, given=Forward(op, forward))
 
 
+def misstated(name: str, what: str) -> TypeError:
+    """Return the error for a statement of ``define_op``."""
+    return TypeError(f"define_op({name!r}): {what} [at {user_line()}]")
+
+
 def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
     if not isinstance(name, str) or not name.isidentifier():
         raise TypeError(
@@ -275,9 +280,7 @@ def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
             f"[at {user_line()}]"
         )
     if not callable(forward):
-        raise TypeError(
-            f"define_op({name!r}): forward must be callable, got {describe(forward)} [at {user_line()}]"
-        )
+        raise misstated(name, f"forward must be callable, got {describe(forward)}")
     if name in REGISTRY:
         raise KeyError(
             f"op {name!r} is already declared at {REGISTRY[name].declared} [at {user_line()}]"
@@ -291,10 +294,7 @@ def inputs_of_forward(
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"define_op({name!r}): forward has no signature; wrap it: lambda x: forward(x) "
-            f"[at {user_line()}]"
-        ) from error
+        raise misstated(name, "forward has no signature; wrap it: lambda x: forward(x)") from error
     parameters = [p for p in signature.parameters.values() if p.name != "xp" or word == "composite"]
     inputs, variadic = inputs_among(signature)
     if not inputs:
@@ -310,13 +310,10 @@ def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[s
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
-            raise TypeError(
-                f"define_op({name!r}): forward may not take {p}: see its docstring [at {user_line()}]"
-            )
+            raise misstated(name, f"forward may not take {p}: see its docstring")
         if p.default is not p.empty and not is_literal(p.default):
-            raise TypeError(
-                f"define_op({name!r}): the default of {p.name} must be a literal, got "
-                f"{describe(p.default)} [at {user_line()}]"
+            raise misstated(
+                name, f"the default of {p.name} must be a literal, got {describe(p.default)}"
             )
 
 
@@ -335,9 +332,7 @@ def is_literal(value: Any) -> bool:
 def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
     if not inputs or (word == "linear" and len(inputs) > 1):
         takes = "1 array inputs" + ("" if word == "linear" else " or more")
-        raise TypeError(
-            f"define_op({name!r}): {word} takes {takes}, forward has {tuple(inputs)} [at {user_line()}]"
-        )
+        raise misstated(name, f"{word} takes {takes}, forward has {tuple(inputs)}")
 
 
 def check_rules(
@@ -346,18 +341,13 @@ def check_rules(
     """Check that there are as many rules as the word takes, and none beside a joint rule."""
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
-            raise TypeError(
-                f"define_op({name!r}): a rule must be a function or None, got {describe(rule)} "
-                f"[at {user_line()}]"
-            )
+            raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")
     counts = {"elementwise": len(inputs), "linear": 1, "primitive": len(inputs) if rules else 0}
     count = counts.get(word, 0)
     fits = len(rules) == count and not (joint and (rules or word != "primitive"))
     if not fits:
-        raise TypeError(
-            f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
-            f"{count} rules, got {len(rules)}{' and joint' if joint else ''} [at {user_line()}]"
-        )
+        got = f"{len(rules)}{' and joint' if joint else ''}"
+        raise misstated(name, f"{word} with inputs {tuple(inputs)} takes {count} rules, got {got}")
 
 
 def check_outputs(name: str, outputs: Sequence[str]) -> None:
@@ -365,9 +355,9 @@ def check_outputs(name: str, outputs: Sequence[str]) -> None:
         isinstance(y, str) and y.isidentifier() for y in outputs
     )
     if not fits or not outputs or len({*outputs}) < len(outputs):
-        raise TypeError(
-            f"define_op({name!r}): outputs must be different identifiers in a list or tuple, got "
-            f"{describe(outputs)} [at {user_line()}]"
+        raise misstated(
+            name,
+            f"outputs must be different identifiers in a list or tuple, got {describe(outputs)}",
         )
 
 
@@ -375,9 +365,7 @@ def check_names(op: Op, signature: inspect.Signature) -> None:
     """Check that no parameter has the name of a variable of the compiled function."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
-            raise TypeError(
-                f"define_op({op.name!r}): a parameter may not be called {parameter!r} [at {user_line()}]"
-            )
+            raise misstated(op.name, f"a parameter may not be called {parameter!r}")
 
 
 VALUES_OF = ("d_", "t_", "s_")  # data, value id and saved values in compiled functions

@@ -28,8 +28,7 @@ def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
     of a ``custom_gradient``'s rule or a ``recompute_grad``'s function are not found.
     """
     buffers = Buffers()
-    buffers.add_sizes(buffers.new_in(records))
-    return buffers.total, buffers.complete
+    return buffers.count(records), buffers.complete
 
 
 class Buffers:
@@ -45,6 +44,12 @@ class Buffers:
     def add_sizes(self, found: dict[int, int]) -> None:
         self.sizes |= found
         self.total += sum(found.values())
+
+    def count(self, records: Iterable[Any]) -> int:
+        """Count the buffers in records; return the bytes of those that were not counted yet."""
+        found = self.new_in(records)
+        self.add_sizes(found)
+        return sum(found.values())
 
     def new_in(self, records: Iterable[Any]) -> dict[int, int]:
         """Return the bytes of buffers in records that are not counted yet, by the id of the buffer."""

@@ -50,11 +50,10 @@ class Profile:
         took = time.perf_counter() - self.since.get(thread, self.began)
         self.places(record)
         with self.noting:
-            found = self.buffers.new_in([record])
-            self.buffers.add_sizes(found)
+            size = self.buffers.count([record])
         tid = results_of(record)[0]
         place = self.places.place_of_record(record)
-        self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)
+        self.lines[tid] = Line(plan_of(record).name, place, size, took)
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:

@@ -91,12 +91,8 @@ def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
 
 def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
     """Return for each of these ids the place of the first record that made its value."""
-    found: dict[int, int] = {}
-    for i, record in enumerate(records):
-        for tid in results_of(record):
-            if tid in tids:
-                found.setdefault(tid, i)
-    return found
+    places = reversed(range(len(records)))  # the first record is the last to be entered
+    return {tid: i for i in places for tid in results_of(records[i]) if tid in tids}
 
 
 def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:

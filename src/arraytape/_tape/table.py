@@ -106,9 +106,7 @@ def table(recording: Recording, by: str) -> Summary:
 def lines_of(recording: Recording) -> dict[int, Line]:
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
-        found = buffers.new_in([record])
-        buffers.add_sizes(found)
-        lines[i] = Line(plan_of(record).name, NOWHERE, sum(found.values()), 0.0)
+        lines[i] = Line(plan_of(record).name, NOWHERE, buffers.count([record]), 0.0)
     return lines
 
 
