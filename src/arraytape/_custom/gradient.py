@@ -75,11 +75,12 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     """
     name = f"custom_gradient({display_name(f)})"
 
+    def call_with_grad_fn(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+        return pair_of(name, f(*args, **keywords))
+
     @functools.wraps(f)
     def custom_function(*args: Any, **keywords: Any) -> Any:
-        return call_with_rule(
-            name, lambda *a, **k: pair_of(name, f(*a, **k)), args, keywords, signature_of=f
-        )
+        return call_with_rule(name, call_with_grad_fn, args, keywords, signature_of=f)
 
     return custom_function
 

@@ -133,7 +133,7 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 # --- private handles and copies -----------------------------------------------------------------------
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
-    """Leave a Cut at Array arguments without ids, and the same at their private handles."""
+    """Set a Cut at Array arguments without ids, and the same at their private handles."""
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._tid for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:

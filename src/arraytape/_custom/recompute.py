@@ -50,9 +50,9 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     Parameters
     ----------
     f : Callable
-        Gives an Array or a nesting of Arrays, the same ones each time it is given the same ones
-        (so no random numbers unless they are among its arguments).  Without it, the decorator for
-        this policy: ``@recompute_grad(policy=[xp.matmul])``.
+        Gives an Array or a nesting of Arrays, the same ones for the same arguments: random numbers
+        have to be among the arguments.  Without f, the decorator for this policy:
+        ``@recompute_grad(policy=[xp.matmul])``.
     policy : collection of ops | Callable | None, default: None
         Whose results a tape keeps, too, so that the second run takes them and does not compute them:
         ops, such as ``[xp.matmul, xp.linalg.solve]``, of which every result is kept; or a function
@@ -69,10 +69,10 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     Raises
     ------
     RuntimeError
-        In the backward pass: when f gives other values the second time (on the host, of large results
-        at 4,096 elements), or other shapes, when an op whose results
-        were kept runs another number of times or on operands of other shapes, or when a Variable or
-        a watched Array from outside, which f uses, was written to since.
+        In the backward pass: when f gives other shapes or values the second time; values are compared
+        on the host, those of large results at 96 elements.  When an op whose results were kept runs
+        another number of times, or on operands of other shapes.  When a Variable or a watched Array
+        from outside, which f uses, was written to since.
     TypeError
         When f cannot be called; when the policy is neither a collection nor a function.
     ValueError

@@ -128,7 +128,7 @@ class Call:
         ]
 
     def tell_history(self) -> None:
-        """Hand the function's records to recorders, which then follow the values that its rule uses."""
+        """Give the function's records to recorders, which then follow the values that its rule uses."""
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
@@ -180,7 +180,7 @@ def needs_care(arrays: Sequence[Array]) -> bool:
 def publish(
     trace: Trace, plan: Structural, make_call: Callable[[], Call], with_exits: bool = False
 ) -> Any:
-    """Hand a hidden run as one record to the recorders that follow its inputs; return its results.
+    """Record a hidden run as one record in the recorders that follow its inputs; return its results.
 
     make_call : called only if there are such recorders.  with_exits : True to tell them also of exits.
     """

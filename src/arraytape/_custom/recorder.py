@@ -181,7 +181,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """React to captured inputs of a record, note exits and cusps, and keep the record if asked."""
+        """Refuse or collect captured inputs, note exits and cusps, and keep the record if asked for."""
         plan, tids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(tids[0]):
             self._pass_on(record)
@@ -206,7 +206,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.records.append(record)
 
     def captured(self, tid: int, where: str) -> None:
-        """React to a value from outside that a hidden recorder follows."""
+        """Refuse, collect or ignore a value from outside that a hidden recorder follows."""
         if self.on_capture is OnCapture.REFUSE:
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
@@ -229,7 +229,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.noticed[len(self.records) - 1] = plan
 
     def _pass_on(self, record: Record) -> None:
-        """Hand a record to the hidden recorders that follow its inputs."""
+        """Give a record to the hidden recorders that follow its inputs."""
         for recorder in self.followed.hidden:
             if any(tid in recorder.followed for tid in inputs_of(record)):
                 tell(recorder, record)

@@ -207,8 +207,8 @@ def define_op(
     KeyError
         When the name is taken; the message names the place of the first.
     TypeError
-        When the statement does not fit the word, or a rule asks by one name for two things, such as a
-        parameter ``shape`` and the shape of an input.
+        When the statement does not fit the word.  When a rule asks by one name for two things, such as
+        a parameter ``shape`` and the shape of an input.
     ValueError
         When there is no such word.
 

@@ -6,8 +6,8 @@ would share the op's one line and its one ``__warningregistry__``, so that the s
 
 So the globals of a compiled op have a ``__warningregistry__`` that is no dict.  CPython then raises
 TypeError in place of the warning, and the op calls ``call_again``.  That runs the raw function once more
-in a frame with the file, the line and the globals of the user, where filters, ``errstate`` and warnings
-as errors act as in NumPy.  This costs nothing until NumPy warns, and then a second computation.
+in a frame with the file, the line and the globals of the user.  Filters, ``errstate`` and warnings as
+errors act there as in NumPy.  This costs nothing until NumPy warns, and then a second computation.
 
 Raw functions may run twice since they only read their operands.  An in-place operator may not: when
 NumPy warns, the result is written already, and ``warn_of_result`` infers the warning from the result.

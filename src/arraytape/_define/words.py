@@ -176,8 +176,8 @@ def with_arrays(
 
     Raw arrays become Arrays there, and TypeError is raised for anything else.  The function itself
     checks other parameters, and keyword-only ones.  The checks are written out, since a wrapper that
-    reads the signature in each call takes longer, and compiled at the first call, since that of all
-    composites would slow down the import.
+    reads the signature in each call takes longer.  They are compiled at the first call, since the
+    import would have to compile those of all composites.
     """
     parameters = list(signature.parameters.values())
     if not any(is_checked(p) for p in parameters):

@@ -177,7 +177,7 @@ def modes_here() -> tuple[Mode, ...]:
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Hand a call of an op to the modes of this thread; return what they answer, or GO_ON."""
+    """Pass a call of an op to the modes of this thread; return what they answer, or GO_ON."""
     thread, observers, answering = MODE_STACK.get()
     if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:
         observers[0].before(own, args, kwargs)  # the usual case in a trace, where each step counts

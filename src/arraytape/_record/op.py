@@ -113,8 +113,8 @@ class Op(Facts):
     """One statement: the inputs and parameters of an op, the rules of its derivative, and its facts.
 
     rules, joint
-        ``rules[i]`` is the VJP of input i (for kind elementwise, the linear map of its tangent), None
-        where the input has no gradient, Unknown where none is known; ``joint`` is one VJP for all
+        ``rules[i]`` is the VJP of input i, for kind elementwise the linear map of its tangent.  None
+        stands for an input without gradient, Unknown for an unknown one.  ``joint`` is one VJP for all
         inputs.  An op with neither has no rule yet, and a gradient through it is a LookupError.
     saves
         By name, functions that are called with the inputs while recording; their results are kept for

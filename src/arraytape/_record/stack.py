@@ -79,9 +79,9 @@ class Recorder(Protocol):
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Take note of a record that the plain loop of a backward pass cannot take.
 
-        Called after ``record`` for an op without a rule, a move between storages, complex results of
-        real data, an exit, or a call of a function that is notable.  ``record`` is a whole record only
-        if the plan is ``Structural``.
+        Called after ``record`` for an op without a rule, a move between storages, a complex result of
+        real data, an exit, or a notable call of a function.  ``record`` is whole only if the plan is
+        ``Structural``.
         """
 
     def accessed(self, variable: Variable, /) -> None:
@@ -139,7 +139,7 @@ class SeesCalls:
 
 
 def tell_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
-    """Notify recorders that a Variable's value is about to be replaced."""
+    """Tell recorders that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
             recorder.assigned(variable, value)

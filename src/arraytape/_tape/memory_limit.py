@@ -49,14 +49,13 @@ class MemoryLimit:
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
-        """Return a message that names the refused op, what the tape keeps, and what to do."""
+        """Return a message on the refused op, with the three largest keepers."""
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
         keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (
-            f"{op}: to record it the tape would keep {format_bytes(size)} more than its "
-            f"{format_bytes(self.buffers.total)}, above memory_limit={self.limit} "
-            f"({format_bytes(self.limit)}) "
-            f"[at {user_line()}]. It keeps most for: {keepers or 'nothing yet'}. Wrap a part of the "
-            "computation in recompute_grad, keep saved data elsewhere with diagnose.saved_data, or "
-            f"raise the limit {see('memory-limit')}"
+            f"{op}: wrap a part of the computation in recompute_grad, keep saved data elsewhere with "
+            f"diagnose.saved_data, or raise memory_limit={self.limit} ({format_bytes(self.limit)}). To "
+            f"record the op the tape would keep {format_bytes(size)} more than its "
+            f"{format_bytes(self.buffers.total)} [at {user_line()}], most for: "
+            f"{keepers or 'nothing yet'} {see('memory-limit')}"
         )

@@ -59,9 +59,9 @@ class UnfinishedWrite(MissingRule):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"the write into {what} did not finish: an error or an interruption came before it was "
-            "recorded, and its data may be old or new or a part of each. No derivative goes through "
-            f"it; compute it anew [at {user_line()}] {see('unfinished-write')}",
+            f"compute the Array anew: the write into {what} did not finish. An error or an "
+            "interruption came before it was recorded, so the data may be old or new or a part of each, "
+            f"and no derivative goes through it [at {user_line()}] {see('unfinished-write')}",
             "unfinished write",
         )
         self.what = what

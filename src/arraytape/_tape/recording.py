@@ -342,7 +342,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_tid())
 
     def be_awaited(self) -> None:
-        """Let ops without records leave a ``Cut`` until a gradient is asked for or the tape is freed."""
+        """Make ops without records leave a ``Cut`` until the tape is asked for a gradient or freed."""
         if len(AWAITED) > 8:  # perhaps tapes that were freed and never asked
             forget_gone()
         # A weak reference without a callback, in which an interruption would be lost.
