@@ -36,6 +36,7 @@ from .numpy_arguments import (
     Axis,
     Casting,
     DType,
+    NoValue,
     array_of,
     arrays_like_first,
     as_operands,
@@ -50,8 +51,8 @@ Order: TypeAlias = Literal["fro", "nuc"] | float | None  # of a norm
 
 
 def einsum(
-    *operands: Any, optimize: Any = False, dtype: DType = None, casting: Casting = "safe",
-    order: str = "K", out: Array | None = None,
+    *operands: Any, optimize: bool | str | Sequence[Any] = False, dtype: DType = None,
+    casting: Casting = "safe", order: str = "K", out: Array | None = None,
 ) -> Array:  # fmt: skip
     """Return ``numpy.einsum``; subscripts may also be lists of numbers, one behind each operand."""
     if isinstance(operands[0], str):
@@ -260,12 +261,13 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 
 
 def numpy_pinv(
-    a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
-) -> Array:
+    a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *,
+    rtol: ArrayLike | NoValue | None = np._NoValue,
+) -> Array:  # fmt: skip
     """Return ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
-    tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
+    tolerance: Any = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     return linalg.pinv(array_of(a), rtol=tolerance)
 
 

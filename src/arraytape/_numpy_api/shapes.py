@@ -14,6 +14,7 @@ from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
+from .implementations import NUMBERS
 from .numpy_arguments import (
     ArrayLike,
     Casting,
@@ -24,8 +25,6 @@ from .numpy_arguments import (
     cast_checked,
     into,
 )
-
-NUMBERS = "biufc"  # kinds of dtypes
 
 
 def at_least(n: int) -> Callable[..., Any]:
