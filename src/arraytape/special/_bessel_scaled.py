@@ -114,20 +114,18 @@ def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> A
     return xp.where(x > 0, right, xp.where(x < 0, left, 0.5 * (left + right)))
 
 
-@kernel
-def kve_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return scaled_derivative(FAMILIES["kve"], n, v, z, xp)
+def kernel_of_family(family: Family) -> None:
+    """Register the kernel of the n-th derivative of an analytic scaled function with respect to z."""
+
+    def analytic_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+        return scaled_derivative(family, n, v, z, xp)
+
+    analytic_derivative.__name__ = f"{family.name}_derivative"
+    kernel(analytic_derivative)
 
 
-@kernel
-def hankel1e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return scaled_derivative(FAMILIES["hankel1e"], n, v, z, xp)
-
-
-@kernel
-def hankel2e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return scaled_derivative(FAMILIES["hankel2e"], n, v, z, xp)
-
+for _name in ("kve", "hankel1e", "hankel2e"):
+    kernel_of_family(FAMILIES[_name])
 
 special(
     "ive_derivative", "n v x", None, ive_slope_by_order,

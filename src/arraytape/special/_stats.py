@@ -143,7 +143,7 @@ _nbinom_kurtosis_excess = special(
     summary="The negative binomial distribution's excess kurtosis",
 )  # fmt: skip
 
-# --- what is counted in whole numbers -----------------------------------------------------------------
+# --- functions of counts, without derivatives ---------------------------------------------------------
 for _name, _inputs in {
     "_binom_ppf": "q n p", "_binom_isf": "q n p", "_nbinom_ppf": "q r p", "_nbinom_isf": "q r p",
 }.items():  # fmt: skip
@@ -302,7 +302,9 @@ _skewnorm_isf = special(
 
 
 # --- Landau -------------------------------------------------------------------------------------------
-NO_SLOPE = Unknown("the derivative of Landau's density is not built: it is an integral of its own")
+NO_SLOPE = Unknown(
+    "the derivative of Landau's density is an integral of its own, which is not implemented"
+)
 OF_SCALE = Unknown(
     "Landau's distribution is stable with the exponent 1, where a scale shifts it, too: standardize the "
     "data, as scipy.stats does"
@@ -375,7 +377,7 @@ _ncf_mean = special(
     domains=[FREEDOM, FREEDOM, NC], public=False,
     summary="The mean of the noncentral F distribution",
 )  # fmt: skip
-NOT_BUILT = Unknown("of these moments the mean of F and mean and variance of t are built")
+NOT_BUILT = Unknown("only the mean of F and the mean and variance of t have derivatives")
 for _name, _inputs in {
     "_nct_skewness": "df nc", "_nct_kurtosis_excess": "df nc", "_ncf_variance": "dfn dfd nc",
     "_ncf_skewness": "dfn dfd nc", "_ncf_kurtosis_excess": "dfn dfd nc",
