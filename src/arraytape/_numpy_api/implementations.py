@@ -509,15 +509,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     for function in (
         np.apply_over_axes, np.cov, np.einsum_path, np.fill_diagonal, np.fix, np.geomspace,
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd,
-        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
-        np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,
-        np.linspace, np.logspace, np.nanmean,
-        np.nanmedian, np.nanvar, np.pad,
-        np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
-        np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
-        np.rollaxis,
-        np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
-        np.union1d, np.unwrap, np.vander,
+        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power, np.linalg.matrix_rank,
+        np.linalg.multi_dot, np.linalg.tensorinv, np.linspace, np.logspace, np.nanmean,
+        np.nanmedian, np.nanvar, np.pad, np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv,
+        np.polyfit, np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
+        np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros, np.union1d,
+        np.unwrap, np.vander,
     )
 } | {
     np.corrcoef: corrcoef,

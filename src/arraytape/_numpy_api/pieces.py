@@ -120,6 +120,12 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     return flip(m, axis=(first, second)) if k % 4 else m[...]
 
 
+def rollaxis(a: Array, axis: int, start: int = 0) -> Array:
+    axis = normalize_axis_index("rollaxis", a, axis)
+    start = normalize_axis_index("rollaxis", a, start, extra=int(start >= 0))
+    return moveaxis(a, axis, start - 1 if axis < start else start)
+
+
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     # np.append converts each argument on its own, so a Python number is in double precision.
     arr, values = arrays_like_first(
@@ -263,11 +269,6 @@ def is_fortran(x: Array) -> bool:
     return order_of(x) == "F"
 
 
-def order_like(order: str | None, x: Array) -> str | None:
-    """Return the order, with that of x in Fortran's or C's layout in place of "A"."""
-    return ("F" if is_fortran(x) else "C") if order == "A" else order
-
-
 def with_reversed_axes(x: Array) -> Array:
     return permute_dims(x, tuple(reversed(range(x.ndim))))
 
@@ -283,7 +284,8 @@ def check_order(order: str | None) -> None:
 def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
     """Return y in the layout that ``order`` names: "A" follows ``like``, "K" keeps that of y."""
     check_order(order)
-    order = order_like(order, like)
+    if order == "A":
+        order = "F" if is_fortran(like) else "C"
     return y if order in ("K", None) or order in order_of(y) else in_order(y, order)
 
 
@@ -326,12 +328,13 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     """
     a = array_of(a)
     check_order(order)
-    given = order_like(order, a)
-    if given == "F":
+    if order == "A":
+        order = "F" if is_fortran(a) else "C"
+    if order == "F":
         a = with_reversed_axes(a)
-    elif given == "K":
+    elif order == "K":
         a = in_memory_order(a)
-    elif given != "C":
+    elif order != "C":
         raise ValueError(
             f"ravel: no order {short_repr(order)}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
         )
@@ -344,10 +347,11 @@ def numpy_reshape(
 ) -> Array:  # fmt: skip
     x = array_of(a)
     shape = normalize_shape("np.reshape", newshape if shape is None else shape)
-    given = order_like(order, x)
-    if given == "C":
+    if order == "A":
+        order = "F" if is_fortran(x) else "C"
+    if order == "C":
         return reshape(x, shape, copy=copy)
-    if given != "F":
+    if order != "F":
         raise ValueError(
             f"reshape: no order {short_repr(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
         )
@@ -434,6 +438,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ones_like: maker_of_alike("ones"),
     np.ravel: ravel,
     np.reshape: numpy_reshape,
+    np.rollaxis: rollaxis,
     np.rot90: rot90,
     np.split: split,
     np.tile: tiled,
