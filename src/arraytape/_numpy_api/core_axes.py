@@ -71,5 +71,4 @@ def with_core_axes(
 
 
 def last_axes(axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the indices of the last ``len(axes)`` axes, counted from the end."""
     return tuple(range(-len(axes), 0))

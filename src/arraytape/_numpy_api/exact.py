@@ -96,9 +96,8 @@ def exactly(
             raise
         except Exception:
             pass
-        raise explain(
-            f"np.{function.__name__}", error, **number_arguments(args), **kwargs
-        ) from error
+        named = {f"argument {i}": x for i, x in enumerate(args, start=1)}
+        raise explain(f"np.{function.__name__}", error, **named, **kwargs) from error
     if elsewhere and value is None:
         return ours()
     if all(is_of_integers(x) for x in given):
@@ -147,10 +146,6 @@ def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[.
     found = functools.partial(function, *first)
     found.__name__ = name  # type: ignore[attr-defined]
     return found
-
-
-def number_arguments(args: tuple[Any, ...]) -> dict[str, Any]:
-    return {f"argument {i}": x for i, x in enumerate(args, start=1)}
 
 
 def numpys_result_as_arrays(value: Any, home: Array) -> Any:

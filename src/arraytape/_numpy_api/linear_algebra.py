@@ -209,14 +209,6 @@ def numpy_svd(
 of_hermitian = of_numpy(np.linalg.svd)
 
 
-def numpy_eigh(a: ArrayLike, UPLO: str = "L") -> Any:
-    return linalg.eigh(from_triangle("eigh", a, UPLO))
-
-
-def numpy_eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
-    return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
-
-
 def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Return ``numpy.linalg.cholesky``; with ``upper`` the upper triangle of a is read."""
     if not upper:
@@ -402,10 +394,6 @@ def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
     return float((values[rank - 1] + below) / (2.0 * values[0]))
 
 
-def sinc(x: ArrayLike) -> Array:
-    return elementwise.sinc_derivative(array_of(x), order=0)
-
-
 def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
     """Return a transform over several axes, such as ``numpy.fft.fftn``; ``usual``: the default axes."""
     function = getattr(fft, name)
@@ -469,14 +457,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.norm: norm,
     np.linalg.eig: numpy_eig,
     np.linalg.eigvals: numpy_eigvals,
-    np.linalg.eigh: numpy_eigh,
-    np.linalg.eigvalsh: numpy_eigvalsh,
+    np.linalg.eigh: lambda a, UPLO="L": linalg.eigh(from_triangle("eigh", a, UPLO)),
+    np.linalg.eigvalsh: lambda a, UPLO="L": linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO)),
     np.linalg.lstsq: numpy_lstsq,
     np.linalg.pinv: numpy_pinv,
     np.linalg.qr: numpy_qr,
     np.linalg.svd: numpy_svd,
     np.linalg.tensorsolve: tensorsolve,
     np.outer: numpy_outer,
-    np.sinc: sinc,
+    np.sinc: lambda x: elementwise.sinc_derivative(array_of(x), order=0),
     np.vdot: vdot,
 }

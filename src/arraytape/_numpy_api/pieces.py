@@ -253,10 +253,6 @@ def sliding_window_view(
     return read_only(x) if x.ndim > ndim else read_only(x[...])
 
 
-def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    return diag(reshape(array_of(v), (-1,)), k=k)
-
-
 def tiled(A: ArrayLike, reps: ArrayLike) -> Array:
     A, times = array_of(A), tuple(np.atleast_1d(host_values(reps)).tolist())
     if any(n != 1 for n in times):
@@ -423,7 +419,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.block: numpy_block,
     np.compress: numpy_compress,
     np.delete: delete,
-    np.diagflat: diagflat,
+    np.diagflat: lambda v, k=0: diag(reshape(array_of(v), (-1,)), k=k),
     np.dsplit: split_along("dsplit", 3, 2),
     np.empty_like: maker_of_alike("empty"),
     np.expand_dims: expanded,

@@ -340,9 +340,6 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
     return call_without_nan
 
 
-nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
-
-
 # --- along an axis -----------------------------------------------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     """Return a cumulative function, which flattens its argument when there is no axis."""
@@ -523,8 +520,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.min: amin,
     np.nancumprod: without_nan(cumprod, 1.0),
     np.nancumsum: without_nan(cumsum, 0.0),
-    np.nanprod: nanprod,
-    np.nansum: nansum,
+    np.nanprod: without_nan(prod, 1.0),
+    np.nansum: without_nan(sum, 0.0),
     np.partition: numpy_partition,
     np.prod: prod,
     np.ptp: ptp,

@@ -47,10 +47,6 @@ def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
-def numpy_transpose(a: Array, axes: Sequence[int] | None = None) -> Array:
-    return methods.transpose(a, *(() if axes is None else (axes,)))
-
-
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Return ``numpy.broadcast_arrays``; arguments that hold no numbers become NumPy's arrays."""
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
@@ -162,7 +158,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.dstack: dstack,
     np.hstack: hstack,
     np.stack: numpy_stack,
-    np.transpose: numpy_transpose,
+    np.transpose: lambda a, axes=None: methods.transpose(a, axes),
     np.tril: triangle(tril),
     np.triu: triangle(triu),
     np.vstack: vstack,

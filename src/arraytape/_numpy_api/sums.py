@@ -86,19 +86,11 @@ def angle(z: Array, deg: bool = False) -> Array:
     return turned * (180.0 / np.pi) if deg else turned
 
 
-def isreal(x: Array) -> Array:
-    return elementwise.imag(x) == 0.0
-
-
-def iscomplex(x: Array) -> Array:
-    return elementwise.imag(x) != 0.0
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.angle: angle,
     np.convolve: convolve,
     np.correlate: correlate,
-    np.iscomplex: iscomplex,
-    np.isreal: isreal,
+    np.iscomplex: lambda x: elementwise.imag(x) != 0.0,
+    np.isreal: lambda x: elementwise.imag(x) == 0.0,
     np.polymul: polymul,
 }

@@ -35,10 +35,6 @@ def multiply_by(factor: float) -> Callable[[Any], Array]:
     return lambda x: x * factor
 
 
-def exp2(x: Array) -> Array:
-    return 2.0**x
-
-
 def ufunc_result(y: Any) -> Any:
     """Mark results of shape () as scalars, as a ufunc's are; those of ``where`` and views are not."""
     if isinstance(y, tuple):
@@ -128,7 +124,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.deg2rad: multiply_by(np.pi / 180.0),
     np.degrees: multiply_by(180.0 / np.pi),
     np.divmod: divmod,
-    np.exp2: exp2,
+    np.exp2: lambda x: 2.0**x,
     np.expm1: elementwise.expm1,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
