@@ -90,10 +90,8 @@ def exactly(
     except Exception as error:
         try:
             ours()
-        except built_in(
-            error
-        ):  # an op's message names shapes and the user's line; NumPy's does not
-            raise
+        except built_in(error):
+            raise  # an op's message names the shapes and the user's line; NumPy's does not
         except Exception:
             pass
         named = {f"argument {i}": x for i, x in enumerate(args, start=1)}
@@ -114,14 +112,14 @@ def exactly(
 
 
 def built_in(error: Exception) -> type[BaseException]:
-    """Return the nearest built-in class of an error: IndexError for numpy.exceptions.AxisError."""
+    """Return the nearest built-in class of an error, such as ValueError for numpy.linalg.LinAlgError."""
     return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def result_for_empty(x: Array, value: Any) -> Any:
-    """Return a result for an empty x whose derivative is 0: a broadcast of the sum over x.
+    """Return a result for an empty x: a broadcast of the sum over x, so that the result depends on x.
 
-    ``value`` is NumPy's result, which has the shape; the sum makes the result depend on x.
+    ``value`` is NumPy's result, which has the shape.
     """
     if isinstance(value, tuple | list):
         return numpys_result_as_arrays(value, x)
