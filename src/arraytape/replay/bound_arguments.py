@@ -168,7 +168,6 @@ def is_read_only(x: Array) -> bool:
 
 
 def argument_arrays(values: Sequence[Any]) -> list[Array]:
-    """Return the Arrays among arguments, each once."""
     found = {id(x): x for x in argument_leaves(values) if isinstance(x, Array)}
     return [*found.values()]
 

@@ -92,7 +92,7 @@ class Call:
         return self.trace.spoiled
 
     def spoil_call(self, why: str) -> None:
-        self.trace.spoiled = self.trace.spoiled or why
+        self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Run the function; whatever happens, restore the data of all handles afterwards."""

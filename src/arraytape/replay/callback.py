@@ -65,7 +65,6 @@ class Effect:
                 function(*args, **keywords)
 
     def as_traced(self) -> None:
-        """Call the function with the values of the traced call."""
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:

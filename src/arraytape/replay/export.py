@@ -120,10 +120,6 @@ for _name in ("expm1", "floor_divide", "sign", "tanh"):  # as the namespace has 
     setattr(Over, _name, property(attrgetter(f"base.{_name}")))
 
 
-def unlooked(guard: Guard, value: RawArray) -> None:
-    """Accept a guarded value without a check."""
-
-
 class Export:
     """The program that was replayed last, for other array libraries.
 
@@ -198,7 +194,7 @@ class Export:
             known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
             inputs = [known[place] for place in range(len(known))]
             inputs += [over.argument(current(x)[1]) for x in self.captured]
-            look = partial(self.look, over) if check else unlooked
+            look = partial(self.look, over) if check else lambda guard, value: None
             outputs, writes = self.program.computed(inputs, partial(self.value, over), look)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
@@ -245,7 +241,11 @@ class Export:
             }
             facts = facts_of(SPELLED.get(node.op, node.op))
             if facts.creates and node.dtype is not None:
-                args = [x for x, own in zip(args, node.args, strict=True) if not is_dtype(own)]
+                args = [
+                    x
+                    for x, own in zip(args, node.args, strict=True)
+                    if not isinstance(own, np.dtype | type)
+                ]
                 options = {**options, "dtype": over.dtype(node.dtype)}
             if facts.promotes == "all":
                 args = promoted(over, node, args)
@@ -288,10 +288,6 @@ def whole_key(key: Index, axes: int) -> Any:
     if mask or any(part is Ellipsis for part in names) or len(names) >= axes:
         return key
     return (*parts, ...)
-
-
-def is_dtype(value: Any) -> bool:
-    return isinstance(value, np.dtype | type)
 
 
 def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:

@@ -311,7 +311,6 @@ def commit_all(
 
 
 def view_of(x: Array, path: Path) -> Array:
-    """Return the view of an Array at a path."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 

@@ -1,6 +1,6 @@
 """A program: calls of raw functions in the order in which they run, each result named once.
 
-Programs have no writes: what writes to data makes new data (``put``). So a pass over a program
+Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program
 never has to ask which values share memory.
 """
 
@@ -41,10 +41,10 @@ def defined_function(
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the raw function, "input", or "constant". call : the raw function. args,
+    op : the name of the raw function, "input", or "constant".  call : the raw function. args,
     keywords : of the call, with nodes in the place of data, also in lists and tuples. shape, dtype,
     strides : of the value; shape is None if the call gives a tuple of several results. view :
-    whether the value may share memory with an operand. value : of a constant.
+    whether the value may share memory with an operand.  value : of a constant.
     """
 
     __slots__ = (
@@ -85,7 +85,7 @@ class Node:
 class Guard(NamedTuple):
     """A condition on a value, without which the function would run another program.
 
-    kind : "value", "shape" or "no NaN". expected : the value's bytes, or the shape. line : where
+    kind : "value", "shape" or "no NaN".  expected : the value's bytes, or the shape.  line : where
     the function read the value.
     """
 
@@ -115,7 +115,7 @@ class GuardFailed(Exception):
 class Program:
     """Inputs, the nodes in their order, and what is asked of them.
 
-    outputs : the values that the function returns. writes : the new values of Arrays that the
+    outputs : the values that the function returns.  writes : the new values of Arrays that the
     function writes to, in the order of these Arrays among the lifted handles.
     """
 
@@ -132,7 +132,6 @@ class Program:
         yield from (guard.node for guard in self.guards)
 
     def count(self) -> int:
-        """Return the number of calls."""
         return sum(node.is_call for node in self.nodes)
 
     def reached(self, roots: Iterable[Node]) -> set[Node]:
@@ -179,7 +178,7 @@ class Program:
     ) -> tuple[list[Any], list[Any]]:
         """Return outputs and writes.
 
-        result : computes a constant or a call. look : is called with each guard and its value.
+        result : computes a constant or a call.  look : is called with each guard and its value.
         """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
@@ -205,14 +204,17 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
 
 def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
     """Return arguments, nested ones too, with ``of_node(node)`` in the place of each node."""
+    return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
+
+
+def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
+    """Return arguments with ``of_leaf(x)`` for each x that is no tuple, list or dict."""
     kind = type(value)
-    if kind is Node:
-        return of_node(value)
     if kind is tuple or kind is list:
-        return kind([replaced(part, of_node) for part in value])
+        return kind([mapped_leaves(part, of_leaf) for part in value])
     if kind is dict:
-        return {name: replaced(part, of_node) for name, part in value.items()}
-    return value
+        return {name: mapped_leaves(part, of_leaf) for name, part in value.items()}
+    return of_leaf(value)
 
 
 def nodes_in(value: Any) -> Iterator[Node]:

@@ -47,9 +47,8 @@ class TraceInfo(NamedTuple):
 class Plan:
     """The replacement of a function for calls like the one that was traced.
 
-    blocks : whether last bits may differ.  They do in values on which no decision depends, in large
-    elementwise programs, which run in blocks that fit the cache, and in large matrices, which are
-    factored once.
+    blocks : whether last bits may differ.  They do in values on which no decision depends, in
+    blocks of large elementwise programs, and where a matrix is factored once.
 
     replay : maps the arguments, in the order of the parameters, to the result.  It returns MISFIT
     for other arguments.  If the program does not hold, it raises Changed, Apart, GuardFailed or an

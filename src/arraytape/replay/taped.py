@@ -201,7 +201,6 @@ def renamed_results(record: Record, known: Sequence[int]) -> Record:
 
 
 def are_plain(seeds: Sequence[Any]) -> bool:
-    """Return True if all cotangents are NumPy's data."""
     return all(g is None or isinstance(g, np.ndarray | np.generic) for g in seeds)
 
 

@@ -16,7 +16,7 @@ from ..._util.array_types import Index
 from ..program import CONSTANT, INPUT, Node, Operand, Program, operands, result_of
 from .nodes import like, packed
 from .rounding import added
-from .simplify import MASKED, copied, is_positive_zero, mapped, without_dead_code
+from .simplify import MASKED, copied, is_positive_zero, mapped
 from .sums_by_blas import is_sum
 from .ufunc_calls import CASTS, ufunc_of
 
@@ -30,8 +30,8 @@ FIRST = (INPUT, CONSTANT, "zeros")  # zeros come first, since parts are written 
 class Blocks:
     """Calls on one shape, and full sums of their results, that are computed block by block.
 
-    members : the calls, in their order. inputs : the values that they read from outside. results :
-    the members that are read from outside. items : the nodes for these in the program. rows : how
+    members : the calls, in their order.  inputs : the values that they read from outside. results :
+    the members that are read from outside.  items : the nodes for these in the program.  rows : how
     many rows a block has.
     """
 
@@ -130,7 +130,6 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
 
 
 def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
-    """Return the nodes that are read outside of their group."""
     wanted = set(program.roots())
     for node in program.nodes:
         own = group.get(node)
@@ -194,7 +193,7 @@ def with_added_parts(program: Program) -> Program:
             continue
         if all(group.get(x) is own and readers[x] <= {*own, *chain} for x, _, _ in parts):
             instead[node] = like(node, ADDED, added_parts, node.shape, turn)
-    return without_dead_code(mapped(program, lambda node, _: node, instead)) if instead else program
+    return mapped(program, lambda node, _: node, instead) if instead else program
 
 
 def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
@@ -227,7 +226,7 @@ def fills(value: Operand, x: Node, key: Index) -> bool:
 def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
     """Return the parts, those that begin later first; None if their sums would be reordered.
 
-    All parts have the same length. The loop writes the blocks of the first part, and adds those of
+    All parts have the same length.  The loop writes the blocks of the first part, and adds those of
     the others, which end earlier.
     """
     turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])

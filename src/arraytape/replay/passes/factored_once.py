@@ -1,6 +1,6 @@
 """A pass over programs with large matrices: a matrix that is used again is factored only once.
 
-The factors are LAPACK's, by SciPy; without SciPy the program stays as it is. The last bits may
+The factors are LAPACK's, by SciPy; without SciPy the program stays as it is.  The last bits may
 differ from those of NumPy, which factors in each call.
 """
 
@@ -18,7 +18,7 @@ from ..._storage.factors import LEAST
 from ..._util.array_types import RawArray
 from ..program import Node, Program
 from .nodes import like
-from .simplify import mapped, without_dead_code
+from .simplify import mapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def factored(program: Program) -> Program:
         known = factors.setdefault(x, Node("factors_of", factors_of, (x,)))
         return by_factors(node, known, turned)
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 def by_factors(node: Node, known: Node, turned: bool) -> Node:

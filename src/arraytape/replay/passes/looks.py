@@ -75,7 +75,7 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost no
 def with_bounds(program: Program) -> Program:
     """Return the program with comparisons of sums of squares in the place of NaN checks.
 
-    If a sum of squares is moderate, so are its terms. Then values that are made of them by sums and
+    If a sum of squares is moderate, so are its terms.  Then values that are made of them by sums and
     products are no NaN. Otherwise the values themselves are checked.
     """
     return with_lazy_looks(with_looks_by_sums(program))
@@ -85,8 +85,8 @@ def with_bounds(program: Program) -> Program:
 class Look:
     """A NaN check that is made only where sums of squares are not moderate.
 
-    given : the values that the check needs. nodes : what it computes of them. found : the nodes
-    that it checks. most : the limit below which a sum counts as moderate.
+    given : the values that the check needs.  nodes : what it computes of them.  found : the nodes
+    that it checks.  most : the limit below which a sum counts as moderate.
     """
 
     given: Sequence[Node]

@@ -32,6 +32,11 @@ def again(node: Node, *args: Any) -> Node:
     return other
 
 
+def with_operand(node: Node, i: int, x: Node) -> tuple[Any, ...]:
+    """Return the arguments of a call with x in the place of the i-th."""
+    return *node.args[:i], x, *node.args[i + 1 :]
+
+
 def zeros(node: Node) -> Node:
     """Return zeros in the shape and dtype of a node: a constant if they are small, else a call."""
     if node.size * node.dtype.itemsize > SMALL:
@@ -148,5 +153,6 @@ def is_whole(key: Index) -> bool:
 
 __all__ = [
     "NUMBERS", "SMALL", "New", "again", "again_in", "axes_of", "bare", "interval_of", "is_whole", "kept",
-    "like", "number_of", "packed", "pairs", "same_layout", "zeros",
+    "like", "number_of", "packed", "pairs", "same_layout",
+    "with_operand", "zeros",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """A pass that shortens a program where only last bits change, on which nothing depends.
 
 Sums become products by BLAS, quotients by values that are neither tiny nor huge become products,
-and the gradient of a softmax takes its textbook form. What a comparison, a choice, a sort or a
+and the gradient of a softmax takes its textbook form.  What a comparison, a choice, a sort or a
 guard depends on keeps its bits: a tie in eager calls must be a tie in a replay.
 """
 
@@ -33,7 +33,6 @@ from .simplify import (
     rules_by_facts,
     shared,
     with_signs_joined,
-    without_dead_code,
 )
 from .softmax import RULES as SOFTMAX
 from .softmax import slope_of_log_total, sum_of_shares
@@ -42,12 +41,17 @@ from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # how many times smaller a divisor must be for its reciprocal to be worth a call
 WIDE = 1e16  # the largest factor that may be applied after a sum: without it terms might underflow
+SCALED_SUM = Pattern("sum", Pattern("multiply", "x", Pattern("multiply", "y", "c", name="scaled")))
+ADDED_TWICE = Pattern(
+    "add",
+    Pattern("add", "x", Pattern("multiply", "b", "z", name="product"), name="whole"),
+    "product",
+)
 FROM_MAXIMUM = Pattern("subtract", "z", Pattern("max", "z"))
 DEPTH = 8  # nested calls that ``bounds`` goes into
 
 
 def rounded(program: Program) -> Program:
-    """Return the program, shorter, with other last bits."""
     short = with_signs_joined(loosened(program, LOOSE))
     exact = deciding(short)
     divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
@@ -80,7 +84,7 @@ def loosened(program: Program, rules: Rules) -> Program:
             extremes.add(new)
         return new
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 def deciding(program: Program) -> set[Node]:
@@ -108,7 +112,7 @@ def is_nan(node: Node) -> bool:
 
 # --- sums and rows ------------------------------------------------------------------------------------
 def sum_of_negative(node: Node, new: New) -> Node | None:
-    """Rewrite ``sum(-x)`` as ``-sum(x)``."""
+    """Replace ``sum(-x)`` by ``-sum(x)``."""
     x = node.args[0]
     if axes_of(node) is None or not is_negative(x):
         return None
@@ -116,7 +120,7 @@ def sum_of_negative(node: Node, new: New) -> Node | None:
 
 
 def sum_with_known(node: Node, new: New) -> Node | None:
-    """Rewrite ``sum(x + y)`` as ``c + sum(y)``, where c is known to be the sum of x."""
+    """Replace ``sum(x + y)`` by ``c + sum(y)``, where c is known to be the sum of x."""
     whole = node.args[0]
     if axes_of(node) is None:
         return None
@@ -128,24 +132,24 @@ def sum_with_known(node: Node, new: New) -> Node | None:
 
 
 def factor_out(node: Node, new: New) -> Node | None:
-    """Rewrite ``sum(x * (y * c))`` as ``sum(x * y) * c``, if c has one positive number per row."""
-    axes, product = axes_of(node), node.args[0]
-    if axes is None or not node.keywords.get("keepdims"):
+    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c has one positive number per row."""
+    product = node.args[0]
+    if axes_of(node) is None or not node.keywords.get("keepdims"):
         return None
-    for x, scaled in pairs(product, "multiply"):
-        for y, c in pairs(scaled, "multiply"):
-            rows = type(c) is Node and c.shape == node.shape and same_layout(scaled, product)
-            if rows and same_layout(x, product) and y.shape == product.shape:
-                least, most, _ = bounds(c)
-                if least > 0.0 and most <= WIDE:
-                    inner = new(again(node, new(again(product, x, y))))
-                    return like(node, "multiply", np.multiply, inner, c)
+    for found in SCALED_SUM.matches(node):
+        x, y, c = found["x"], found["y"], found["c"]
+        rows = type(c) is Node and c.shape == node.shape and same_layout(found["scaled"], product)
+        if rows and same_layout(x, product) and y.shape == product.shape:
+            least, most, _ = bounds(c)
+            if least > 0.0 and most <= WIDE:
+                inner = new(again(node, new(again(product, x, y))))
+                return like(node, "multiply", np.multiply, inner, c)
     return None
 
 
 # --- zeros --------------------------------------------------------------------------------------------
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """Rewrite 0 divided by a count of ties as 0.
+    """Replace 0 divided by a count of ties by 0.
 
     The count is at least 1, because guards make sure that the array has no NaN.
     """
@@ -156,7 +160,7 @@ def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
 
 
 def choice_of_zeros(node: Node, new: New) -> Node | None:
-    """Rewrite a choice between zeros as zeros."""
+    """Replace a choice between zeros by zeros."""
     values = node.args[1:] if node.op == "where" else (node.args[0], node.args[2])
     none = [type(x) is bool or is_zero(x) or (type(x) in (int, float) and x == 0) for x in values]
     return zeros(node) if all(none) and node.dtype.kind == "f" else None
@@ -164,7 +168,7 @@ def choice_of_zeros(node: Node, new: New) -> Node | None:
 
 # --- factors ------------------------------------------------------------------------------------------
 def by_reciprocal(node: Node, new: New) -> Node | None:
-    """Rewrite ``x / c`` as ``x * (1 / c)``, where c is much smaller data, and not tiny or huge.
+    """Replace ``x / c`` by ``x * (1 / c)``, where c is much smaller data, and not tiny or huge.
 
     A number c must be a power of two: ``49.0 / 49.0`` stays 1.
     """
@@ -190,7 +194,7 @@ def by_reciprocal(node: Node, new: New) -> Node | None:
 
 
 def numbers_joined(node: Node, new: New) -> Node | None:
-    """Rewrite ``c * (d * x)`` as ``(c * d) * x``."""
+    """Replace ``c * (d * x)`` by ``(c * d) * x``."""
     outside = factors(node)
     inside = factors(outside[1]) if outside is not None else None
     if outside is None or inside is None:
@@ -202,15 +206,13 @@ def numbers_joined(node: Node, new: New) -> Node | None:
 
 
 def added_twice(node: Node, new: New) -> Node | None:
-    """Rewrite ``x + b * z + b * z`` as ``x + 2 * b * z``, where b is much smaller data."""
-    for whole, product in pairs(node, "add"):
-        for x, y in pairs(whole, "add"):
-            if y is not product or not same_layout(whole, node):
-                continue
-            for b, z in pairs(product, "multiply"):
-                if type(b) is Node and b.size * LEAST <= node.size:
-                    twice = new(like(b, "multiply", np.multiply, 2.0, b))
-                    return again(node, x, new(again(product, twice, z)))
+    """Replace ``x + b * z + b * z`` by ``x + 2 * b * z``, where b is much smaller data."""
+    for found in ADDED_TWICE.matches(node):
+        b, product = found["b"], found["product"]
+        few = type(b) is Node and b.size * LEAST <= node.size
+        if few and same_layout(found["whole"], node):
+            twice = new(like(b, "multiply", np.multiply, 2.0, b))
+            return again(node, found["x"], new(again(product, twice, found["z"])))
     return None
 
 
@@ -243,7 +245,7 @@ def is_from_maximum(x: Operand) -> bool:
 
 
 def outer(node: Node, new: New) -> Node | None:
-    """Rewrite the matrix product of a column and a row as an elementwise product."""
+    """Replace the matrix product of a column and a row by an elementwise product."""
     x, y = node.args
     if type(x) is not Node or type(y) is not Node or not (len(x.shape) == len(y.shape) == 2):
         return None
@@ -260,7 +262,7 @@ def power_of_two(x: Operand) -> tuple[float, Node] | None:
 
 
 def common_factor(node: Node, new: New) -> Node | None:
-    """Rewrite ``2 * x - y * (2 * z)`` as ``2 * (x - y * z)``."""
+    """Replace ``2 * x - y * (2 * z)`` by ``2 * (x - y * z)``."""
     one, other = [power_of_two(x) or power_in_product(x, new) for x in node.args]
     if one is None or other is None or node.keywords:
         return None
@@ -315,7 +317,6 @@ def added_before(node: Node, new: New) -> Node | None:
 
 
 def joined(*parts: Rules) -> Rules:
-    """Return all rules of each op, in their order."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
     rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
     return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}

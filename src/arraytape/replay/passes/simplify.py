@@ -15,7 +15,7 @@ from ..._storage import numpy_namespace
 from ..._util.array_types import Index
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Node, Operand, Program, key_of, operands, put, replaced
-from .nodes import SMALL, New, like, number_of, packed, same_layout
+from .nodes import SMALL, New, again, like, number_of, packed, same_layout, with_operand
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,16 +39,16 @@ def simplified(program: Program) -> Program:
     def simple(node: Node) -> Node:
         return shared(rewritten(folded(node), simple), known)
 
-    return with_signs_joined(without_dead_code(mapped(program, lambda node, _: simple(node))))
+    return with_signs_joined(mapped(program, lambda node, _: simple(node)))
 
 
 def mapped(
     program: Program, new_of: Callable[[Node, Node], Node], instead: Mapping[Node, Node] = NONE
 ) -> Program:
-    """Return the program whose nodes are ``new_of(node, old)`` for the nodes of another program.
+    """Return the program whose nodes are ``new_of(node, old)`` for those of another, if still needed.
 
     new_of : is given a copy of ``old`` on operands that are new already; a result may be a node
-    that is there. instead : nodes, on operands of the given program, that replace others.
+    that is there.  instead : nodes, on operands of the given program, that replace others.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
@@ -57,7 +57,7 @@ def mapped(
         moved = any(of[x] is not x for x in operands(call))
         new = of[node] = new_of(copied(call, of) if moved else call, node)
         insert(new, nodes)
-    return program.renamed(of, nodes)
+    return without_dead_code(program.renamed(of, nodes))
 
 
 def insert(node: Node, nodes: dict[Node, None]) -> None:
@@ -189,21 +189,21 @@ def or_false(node: Node, new: New) -> Node | None:
 
 
 def square(node: Node, new: New) -> Node | None:
-    """Rewrite ``x ** 2`` as a square, which NumPy computes for it, too."""
+    """Replace ``x ** 2`` by a square, which NumPy computes for it, too."""
     x, exponent = node.args
     plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
     return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
 def product_with_itself(node: Node, new: New) -> Node | None:
-    """Rewrite ``x * x`` as a square."""
+    """Replace ``x * x`` by a square."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "square", np.square, x) if plain else None
 
 
 def mean(node: Node, new: New) -> Node | None:
-    """Rewrite a mean of floats as a sum and a quotient, as NumPy computes it."""
+    """Replace a mean of floats by a sum and a quotient, as NumPy computes it."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
     if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
@@ -224,10 +224,7 @@ def unspread(node: Node, new: New) -> Node | None:
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
             inner = before_spread(x, new)
             if inner is not None:
-                pair = (inner, y) if i == 0 else (y, inner)
-                product = like(node, node.op, node.call, *pair)
-                product.keywords = node.keywords
-                return product
+                return again(node, *with_operand(node, i, inner))
     return None
 
 
@@ -244,8 +241,7 @@ def before_spread(x: Operand, new: New) -> Node | None:
         number = x.args[1 - i]
         inner = before_spread(x.args[i], new) if type(number) in (int, float) else None
         if inner is not None and inner.shape == ():
-            pair = (inner, number) if i == 0 else (number, inner)
-            product = Node(x.op, x.call, pair, like=inner)
+            product = Node(x.op, x.call, with_operand(x, i, inner), like=inner)
             product.dtype = x.dtype
             return new(product)
     return None
@@ -308,7 +304,7 @@ def read_of_write(node: Node, new: New) -> Node | None:
 
 
 def added_to_zeros(node: Node, new: New) -> Node | None:
-    """Rewrite ``add_at`` on zeros as ``scatter_add``, which needs no copy of the zeros."""
+    """Replace ``add_at`` on zeros by ``scatter_add``, which needs no copy of the zeros."""
     x, key, value = node.args
     if not is_positive_zero(x) or type(value) is not Node or value.dtype != node.dtype:
         return None
@@ -362,7 +358,7 @@ def part_of_zeros(node: Node, new: New) -> Node | None:
 
 
 def accumulated(node: Node, new: New) -> Node | None:
-    """Rewrite ``x + scatter_add(value)`` as an addition to that part of x."""
+    """Replace ``x + scatter_add(value)`` by an addition to that part of x."""
     for i in (0, 1):
         spread, x = node.args[i], node.args[1 - i]
         if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
@@ -396,7 +392,7 @@ def is_choice(node: Node, least: int) -> bool:
 
 
 def where_zero(node: Node, new: New) -> Node | None:
-    """Rewrite a choice between floats and 0 with operations on bits.
+    """Replace a choice between floats and 0 by operations on bits.
 
     ``where`` branches at each element, which takes ten times as long for a random mask.
     """
@@ -422,7 +418,7 @@ def merged(x: NDArray[Any], mask: NDArray[np.bool_], other: NDArray[Any]) -> Any
 
 
 def where_of_two(node: Node, new: New) -> Node | None:
-    """Rewrite a choice between many floats with operations on bits."""
+    """Replace a choice between many floats by operations on bits."""
     mask, x, y = node.args
     if not is_choice(node, WORTH_TWO):
         return None
@@ -432,7 +428,7 @@ def where_of_two(node: Node, new: New) -> Node | None:
 
 
 def triangle(node: Node, new: New) -> Node | None:
-    """Rewrite ``tril`` and ``triu`` of floats as a choice by bits with a constant mask."""
+    """Replace ``tril`` and ``triu`` of floats by a choice by bits with a constant mask."""
     x = node.args[0]
     if node.dtype not in INTEGERS or len(node.shape) != 2 or not same_layout(x, node):
         return None
@@ -479,11 +475,11 @@ def with_signs_joined(program: Program) -> Program:
                 joined[node] = like(node, "multiply", np.multiply, -found[0], found[1])
     if not joined:
         return program
-    return without_dead_code(mapped(program, lambda node, _: node, joined))
+    return mapped(program, lambda node, _: node, joined)
 
 
 def product_of_product(node: Node, new: New) -> Node | None:
-    """Rewrite ``c * (2 * x)`` as ``(2 * c) * x``, where a power of two changes no bits.
+    """Replace ``c * (2 * x)`` by ``(2 * c) * x``, where a power of two changes no bits.
 
     c is at least 1: with a smaller one the inner product might overflow where the result does not.
     """
@@ -497,14 +493,14 @@ def product_of_product(node: Node, new: New) -> Node | None:
 
 
 def doubled(node: Node, new: New) -> Node | None:
-    """Rewrite ``x + x`` as ``2 * x``, which can be joined with other factors."""
+    """Replace ``x + x`` by ``2 * x``, which can be joined with other factors."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "multiply", np.multiply, 2.0, x) if plain else None
 
 
 def plus_negative(node: Node, new: New) -> Node | None:
-    """Rewrite ``x + -y`` as ``x - y``."""
+    """Replace ``x + -y`` by ``x - y``."""
     for x, y in (node.args, node.args[::-1]):
         if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
             return like(node, "subtract", np.subtract, x, y.args[0])
@@ -512,7 +508,7 @@ def plus_negative(node: Node, new: New) -> Node | None:
 
 
 def minus_negative(node: Node, new: New) -> Node | None:
-    """Rewrite ``x - -y`` as ``x + y``."""
+    """Replace ``x - -y`` by ``x + y``."""
     x, y = node.args
     if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
         return like(node, "add", np.add, x, y.args[0])
@@ -520,12 +516,12 @@ def minus_negative(node: Node, new: New) -> Node | None:
 
 
 def sign_out(node: Node, new: New) -> Node | None:
-    """Rewrite ``-x * y`` as ``-(x * y)``, whose sign a sum can absorb."""
+    """Replace ``-x * y`` by ``-(x * y)``, whose sign a sum can absorb."""
     for i in (0, 1):
-        x, y = node.args[i], node.args[1 - i]
+        x = node.args[i]
         if is_negative(x) and same_layout(x, node) and not node.keywords:
-            pair = (x.args[0], y) if i == 0 else (y, x.args[0])
-            return like(node, "negative", np.negative, new(like(node, node.op, node.call, *pair)))
+            positive = again(node, *with_operand(node, i, x.args[0]))
+            return like(node, "negative", np.negative, new(positive))
     return None
 
 

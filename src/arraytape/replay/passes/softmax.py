@@ -74,7 +74,7 @@ def share_axes(s: Operand) -> Axes | None:
 
 
 def slope_of_share(node: Node, new: New) -> Node | None:
-    """Rewrite ``a / t - sum(a * (s / t))`` as ``(a - sum(a * s)) / t``."""
+    """Replace ``a / t - sum(a * (s / t))`` by ``(a - sum(a * s)) / t``."""
     for found in SLOPE_OF_SHARE.matches(node):
         a, t, s, total, product = (found[name] for name in ("a", "t", "s", "total", "product"))
         axes = share_axes(s)
@@ -88,7 +88,7 @@ def slope_of_share(node: Node, new: New) -> Node | None:
 
 
 def share_in_product(node: Node, new: New) -> Node | None:
-    """Rewrite ``x / t * e`` as ``x * s``."""
+    """Replace ``x / t * e`` by ``x * s``."""
     for found in SHARE_IN_PRODUCT.matches(node):
         t, e = found["t"], found["e"]
         whole = found["quotient"].shape == node.shape
@@ -99,7 +99,7 @@ def share_in_product(node: Node, new: New) -> Node | None:
 
 
 def sum_of_slope(node: Node, new: New) -> Node | None:
-    """Rewrite ``sum((a - sum(a * s)) * s)`` as 0, because each row of s has the sum 1.
+    """Replace ``sum((a - sum(a * s)) * s)`` by 0, because each row of s has the sum 1.
 
     s may also be multiplied with one number for each row.  A NaN in a row of a needs no care: the
     factor of s is then NaN in the whole row, so the gradient shows it without this sum.
@@ -140,7 +140,7 @@ def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
 
 
 def sum_of_shares(node: Node, new: New) -> Node | None:
-    """Rewrite ``sum(c / t * e)`` as c, where c has one number for each row."""
+    """Replace ``sum(c / t * e)`` by c, where c has one number for each row."""
     axes, product = axes_of(node), node.args[0]
     if axes is None:
         return None
@@ -158,10 +158,10 @@ def sum_of_shares(node: Node, new: New) -> Node | None:
 
 # --- the second derivative of log(sum(exp(z))) --------------------------------------------------------
 def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """Rewrite ``x * g * e - sum(x * e) * (g / t) * e`` as ``(x - sum(x * e) / t) * (g * e)``.
+    """Replace ``x * g * e - sum(x * e) * (g / t) * e`` by ``(x - sum(x * e) / t) * (g * e)``.
 
     The first form is the second derivative of log(sum(exp(z))). g has one number for each row: the
-    cotangent of log(t), divided by t. A number that is subtracted from a whole row of x changes
+    cotangent of log(t), divided by t.  A number that is subtracted from a whole row of x changes
     nothing, so it is left out where ``unshifted`` finds it.
     """
     if not node.shape:
@@ -220,7 +220,7 @@ def terms_of(node: Node) -> list[Product]:
 def product_of(x: Operand, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
     """Return x as a sign and factors, each with the shape in which it broadcasts in the product.
 
-    shape : in which x broadcasts. whole : of the product; None if that is ``shape``. depth : how
+    shape : in which x broadcasts.  whole : of the product; None if that is ``shape``.  depth : how
     many nested calls are taken apart.
     """
     whole = shape if whole is None else whole

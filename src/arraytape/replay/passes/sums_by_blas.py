@@ -11,7 +11,7 @@ from ..._record.op_facts import state_facts
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Operand, Program
 from .nodes import again_in, axes_of, like, number_of, packed, same_layout
-from .simplify import mapped, without_dead_code
+from .simplify import mapped
 from .ufunc_calls import CASTS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def dot(x: NDArray[Any], y: NDArray[Any]) -> Any:
 def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     """Return the program with dot products for sums of products, except for nodes in ``exact``.
 
-    exact : nodes that must keep their bits. A sum of nonnegative terms is split into several sums,
+    exact : nodes that must keep their bits.  A sum of nonnegative terms is split into several sums,
     because nothing cancels there.
     """
     sums = {node for node in program.nodes if node.op == "sum" and is_sum(node)}
@@ -73,7 +73,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     def new_of(node: Node, old: Node) -> Node:
         return summed(node, node.args[0]) if old in sums else node
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 def factors_of(x: Node) -> tuple[Node, Node] | None:
@@ -124,7 +124,7 @@ def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
     def new_of(node: Node, old: Node) -> Node:
         return product(node, ones) or node if old in sums and old not in exact else node
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 class Ones(dict[tuple[int, ...], Node]):

@@ -4,7 +4,7 @@ The derivative of max(x) shares the cotangent among equal elements, so it divide
 Usually each row has one largest element, and the count need not be computed.
 
 If an extreme value is subtracted before ``exp``, as in log(sum(exp(x - max(x)))), its derivative is
-0 apart from rounding. Then nothing is added for it.
+0 apart from rounding.  Then nothing is added for it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Operand, Program
 from .nodes import like, packed, same_layout
 from .patterns import Pattern
-from .simplify import MASKED, is_positive_zero, mapped, without_dead_code
+from .simplify import MASKED, is_positive_zero, mapped
 from .ufunc_calls import CASTS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def with_rare_ties(program: Program) -> Program:
         new.view = True  # it may be the constant
         return new
 
-    return with_rare_slopes(without_dead_code(mapped(program, node_with_ties)))
+    return with_rare_slopes(mapped(program, node_with_ties))
 
 
 def with_rare_slopes(program: Program) -> Program:
@@ -64,7 +64,7 @@ def with_rare_slopes(program: Program) -> Program:
                 return new
         return node
 
-    return without_dead_code(mapped(program, node_with_slopes)) if shifts else program
+    return mapped(program, node_with_slopes) if shifts else program
 
 
 def slope_of(node: Operand) -> tuple[Node, Node, Node, Node] | None:

@@ -44,14 +44,12 @@ def is_in_c(cls: type) -> bool:
 
 
 def decimal_context() -> str:
-    """Return the thread's decimal context, as text."""
     import decimal  # late, since few functions need it
 
     return repr(decimal.getcontext())
 
 
 def locale_set() -> str:
-    """Return the names of the current locale."""
     import locale
 
     return locale.setlocale(locale.LC_ALL)

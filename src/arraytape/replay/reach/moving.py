@@ -37,7 +37,6 @@ def look_of(value: Any) -> Callable[[], Any] | None:
 
 
 def generator_state(value: Any) -> Any:
-    """Return the state of a random generator."""
     found = look_of(value)
     return found and found()
 

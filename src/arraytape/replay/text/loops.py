@@ -104,8 +104,7 @@ class Loop:
         shape, parts = node.args
         source, name = self.source, self.new(node)
         start, stop, _ = parts[0][1].indices(shape[0])
-        source.lines += [f"{name}[:{start}] = 0"] if start else []
-        source.lines += [f"{name}[{stop}:] = 0"] if stop < shape[0] else []
+        source.zero_rows_outside(name, start, stop, shape[0])
         member = dict(zip(self.blocks.items, self.blocks.results, strict=True))
         alone = [x for x, _, _ in parts].count(parts[0][0]) == 1
         for i, (x, key, plus) in enumerate(parts):
@@ -127,7 +126,7 @@ class Loop:
         """Return a name for memory of a result, kept memory if possible."""
         if self.source.room(node) is None:
             self.source.scope["empty"] = np.empty
-            self.source.assign(node, f"empty({node.shape!r}, {self.loop_dtype(node)})")
+            self.source.assign(node, f"empty({node.shape!r}, {self.source.dtype(node.dtype)})")
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
@@ -145,35 +144,30 @@ class Loop:
             for y in self.blocks.inputs
         )
 
-    def loop_dtype(self, node: Node) -> str:
-        return str(self.source.named(str(node.dtype), node.dtype))
-
     def room(self, i: int, node: Node) -> str:
         """Return memory for a block of a value: free memory, or that of a dead operand."""
-        kind = self.loop_dtype(node)
         for x in () if node.op in SLOW_IN_PLACE else node.args[2 * (node.op == "where") :]:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
                 return self.names[x]
-        return self.scratch_of(kind, node.dtype.itemsize)
+        return self.scratch_of(node.dtype)
 
-    def scratch_of(self, kind: str, step: int) -> str:
-        """Return free memory for a block; step : the bytes of an element."""
+    def scratch_of(self, dtype: np.dtype[Any]) -> str:
+        """Return free memory for a block of elements of a dtype."""
+        kind = self.source.dtype(dtype)
         if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
         shape = (self.blocks.rows, *self.blocks.shape[1:])
-        whole = str(self.source.kept.take_memory(shape, kind, math.prod(shape) * step))
+        whole = str(self.source.kept.take_memory(shape, kind, math.prod(shape) * dtype.itemsize))
         self.taken.append(whole)
         self.lines.append(f"{whole}_ = {whole}[:j - i]")
         return f"{whole}_"
 
     def room_for_bits(self, node: Node) -> str:
-        integer = INTEGERS[node.dtype]
-        return self.scratch_of(str(self.source.named(str(integer), integer)), integer.itemsize)
+        return self.scratch_of(INTEGERS[node.dtype])
 
     def give_bits(self, node: Node, name: str) -> None:
-        integer = INTEGERS[node.dtype]
-        self.scratch[str(self.source.named(str(integer), integer))].append(name)
+        self.scratch[self.source.dtype(INTEGERS[node.dtype])].append(name)
 
     # --- calls ------------------------------------------------------------------------------------
     def operand_text(self, x: Operand, node: Node) -> str:
@@ -189,7 +183,6 @@ class Loop:
         return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
-        """Write the lines of one call."""
         args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"
@@ -207,7 +200,7 @@ class Loop:
         for x in {*operands(node)}:
             if x in self.own and self.last[x] <= i:
                 self.own.remove(x)
-                self.scratch.setdefault(self.loop_dtype(x), []).append(self.names[x])
+                self.scratch.setdefault(self.source.dtype(x.dtype), []).append(self.names[x])
 
     def check_block(self, i: int, node: Node) -> None:
         """Write the NaN check of a block of a result, if a guard asks for one.
@@ -228,7 +221,7 @@ class Loop:
                 self.lines.append(f"copyto({into}, {args[2]})")
             self.lines.append(f"copyto({into}, {args[1]}, where={args[0]})")
         elif node.op == MASKED:
-            kind = str(self.source.named(str(INTEGERS[node.dtype]), INTEGERS[node.dtype]))
+            kind = self.source.dtype(INTEGERS[node.dtype])
             two = type(node.args[2]) is Node
             other: Any = f"{args[2]}.view({kind})" if two else node.args[2]
             x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"

@@ -10,7 +10,7 @@ import linecache
 import math
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import finalize
 
 import numpy as np
@@ -168,6 +168,9 @@ class Source:
         self.scope[name] = value
         return name
 
+    def dtype(self, dtype: np.dtype[Any]) -> str:
+        return self.named(str(dtype), dtype)
+
     def text_of(self, value: Any, arrays: bool) -> str:
         """Return an argument as text; arrays : whether NumPy scalars must become arrays."""
         kind = type(value)
@@ -184,9 +187,7 @@ class Source:
             return f"({inner},)" if len(parts) == 1 else f"({inner})"
         if kind in (int, bool, str, type(None)) or (kind is float and math.isfinite(value)):
             return repr(value)
-        if kind is slice and all(
-            type(x) in (int, type(None)) for x in (value.start, value.stop, value.step)
-        ):
+        if is_plain_slice(value):
             return repr(value)
         if value is Ellipsis:
             return "..."
@@ -212,7 +213,6 @@ class Source:
         return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
-        """Return the node whose memory a node uses."""
         while node in self.places:
             node = self.places[node]
         return node
@@ -259,7 +259,6 @@ class Source:
             self.assign(node, value)
 
     def spelling(self, node: Node) -> Spelling | None:
-        """Return a cheaper text for a call, or None."""
         found = SPELLINGS.get((node.op, node.call))
         if found is None or not found.fits(node):
             return None
@@ -306,7 +305,7 @@ class Source:
             return None
         if node.strides != packed(node.shape, node.dtype.itemsize):
             return None
-        dtype, size = self.named(str(node.dtype), node.dtype), node.size * node.dtype.itemsize
+        dtype, size = self.dtype(node.dtype), node.size * node.dtype.itemsize
         if self.kept.bytes + size > MOST:
             return None
         name = self.kept.take_memory(node.shape, dtype, size)
@@ -424,11 +423,10 @@ class Source:
             self.take_over(node, free)
         elif self.room(node) is None:
             self.scope |= {"empty": np.empty, "empty_like": np.empty_like}
-            like, dtype = self.text_of(x, True), self.named(str(node.dtype), node.dtype)
+            like, dtype = self.text_of(x, True), self.dtype(node.dtype)
             packed = f"empty({node.shape!r}, {dtype})"
             self.assign(node, f"empty_like({like})" if same_layout(x, node) else packed)
-        integer = INTEGERS[node.dtype]
-        name = self.named(str(integer), integer)
+        name = self.dtype(INTEGERS[node.dtype])
         names = [self.names[y] for y in ((node, x, other) if two else (node, x))]
         mine, *theirs = [self.view(y, f"{y}.view({name})") for y in names]
         if not two:
@@ -445,7 +443,7 @@ class Source:
     def room_for_bits(self, node: Node) -> str:
         integer = INTEGERS[node.dtype]
         size = node.size * integer.itemsize
-        return self.kept.take_memory(node.shape, self.named(str(integer), integer), size)
+        return self.kept.take_memory(node.shape, self.dtype(integer), size)
 
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
         """Return the lines that choose between integers by bits.
@@ -485,11 +483,9 @@ class Source:
         return ", ".join(map(self.part_of_key, parts)) or "()"
 
     def part_of_key(self, part: Index) -> str:
-        if type(part) is slice:
-            ends = [part.start, part.stop, part.step]
-            if all(type(x) in (int, type(None)) for x in ends):
-                words = ["" if x is None else repr(x) for x in ends]
-                return ":".join(words if words[2] else words[:2])
+        if is_plain_slice(part):
+            words = ["" if x is None else repr(x) for x in (part.start, part.stop, part.step)]
+            return ":".join(words if words[2] else words[:2])
         return self.text_of(part, True)
 
     def put(self, place: int, node: Node) -> bool:
@@ -530,12 +526,13 @@ class Source:
         if step != 1 or 2 * (stop - start) < count:
             return False
         self.scope["empty"] = np.empty
-        dtype = self.named(str(node.dtype), node.dtype)
-        self.assign(node, f"empty({node.shape!r}, {dtype})")
-        name = self.names[node]
+        self.assign(node, f"empty({node.shape!r}, {self.dtype(node.dtype)})")
+        self.zero_rows_outside(self.names[node], start, stop, count)
+        return True
+
+    def zero_rows_outside(self, name: str, start: int, stop: int, count: int) -> None:
         self.lines += [f"{name}[:{start}] = 0"] if start else []
         self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
-        return True
 
     def may_write(self, place: int, node: Node) -> bool:
         """Return True if a write may change the memory of its first operand."""
@@ -669,6 +666,11 @@ def for_blas(x: Operand) -> bool:
         return False
     step = x.dtype.itemsize
     return x.strides in (packed(x.shape, step), packed(x.shape[::-1], step)[::-1])
+
+
+def is_plain_slice(x: Operand | Index) -> TypeGuard[slice]:
+    """Return True if x is a slice whose ends and step are integers or None."""
+    return type(x) is slice and {type(x.start), type(x.stop), type(x.step)} <= {int, type(None)}
 
 
 def is_part(y: Node, x: Node, key: Index) -> bool:

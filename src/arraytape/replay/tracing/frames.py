@@ -125,7 +125,6 @@ class Monitor:
         return False
 
     def started(self, code: CodeType, offset: int) -> Any:
-        """Handle the start of a call in any thread."""
         if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
@@ -137,7 +136,6 @@ class Monitor:
         return None
 
     def ended(self, code: CodeType, offset: int, value: Any) -> Any:
-        """Handle the return of a call in any thread."""
         if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()

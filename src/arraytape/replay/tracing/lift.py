@@ -53,6 +53,7 @@ class Lifter:
 
     def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
         self.trace, self.ran, self.recorded = trace, ran, recorded
+        self.spoil = trace.spoil
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
@@ -117,9 +118,6 @@ class Lifter:
         if not isinstance(x, Variable):
             x._tid, x._state = tid, x._state & SCALAR
         x._data = traced
-
-    def spoil(self, why: str) -> None:
-        self.trace.spoil(why)
 
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
         """Give each Array its data back; return what was written, by place: node, value and its id.

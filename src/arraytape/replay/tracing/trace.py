@@ -20,7 +20,7 @@ from ..._storage import numpy_namespace
 from ..._util.array_types import Index, RawArray
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
-from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, mapped_leaves
 from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ class Trace:
 
     @property
     def live(self) -> list[Traced]:
-        """Return the traced data that still exists."""
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: RawArray) -> Traced:
@@ -198,13 +197,11 @@ class Trace:
         keywords: Mapping[str, Any],
         values: tuple[Any, ...] | list[Any],
     ) -> Any:
-        """Return the traced results of a call that has several."""
         whole = Node(op, call, args, keywords)
         parts = [self.item(whole, i, value) for i, value in enumerate(values)]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
-        """Return one of several results."""
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes
@@ -241,16 +238,15 @@ class Trace:
 
     def arguments(self, value: Any) -> Any:
         """Return arguments of a raw function with nodes in the place of data."""
-        kind = type(value)
+        return mapped_leaves(value, self.leaf_of_argument)
+
+    def leaf_of_argument(self, x: Any) -> Any:
+        kind = type(x)
         if kind is Traced or kind is np.ndarray:
-            return self.node_of(value)
-        if kind is tuple or kind is list:
-            return kind([self.arguments(part) for part in value])
-        if kind is dict:
-            return {name: self.arguments(part) for name, part in value.items()}
-        if isinstance(value, np.generic):
-            return self.constant(np.asarray(value))
-        return integers(value) if kind is slice else value
+            return self.node_of(x)
+        if isinstance(x, np.generic):
+            return self.constant(np.asarray(x))
+        return integers(x) if kind is slice else x
 
 
 class Raises:
@@ -313,7 +309,6 @@ def noticing(function: Callable[..., Any]) -> Any:
 
 
 def arrays_in(value: Any) -> list[Any]:
-    """Return the ndarrays among arguments."""
     kind = type(value)
     if kind is np.ndarray:
         return [value]

@@ -17,6 +17,7 @@ from ..._storage.batched.batched_data import Batched
 from ..._storage.storage import HOST, MAKING
 from ..._util.array_types import Index, RawArray
 from ..._util.blocks import Setting
+from ..program import mapped_leaves
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -144,14 +145,7 @@ def traced_value(x: Any) -> Any:
 
 def traced_values(value: Any) -> Any:
     """Return arguments with values in the place of traced data."""
-    kind = type(value)
-    if kind is Traced:
-        return traced_value(value)
-    if kind is tuple or kind is list:
-        return kind([traced_values(part) for part in value])
-    if kind is dict:
-        return {name: traced_values(part) for name, part in value.items()}
-    return integers(value) if kind is slice else value
+    return mapped_leaves(value, lambda x: integers(x) if type(x) is slice else traced_value(x))
 
 
 def integers(key: slice) -> slice:
@@ -198,7 +192,6 @@ def call_noted(
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a raw function whose calls are recorded."""
     return functools.partial(call_noted, name, function)
 
 
@@ -223,7 +216,6 @@ def foreign_call(
 
 
 def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
-    """Call a method of ndarray."""
     if name in ("item", "tolist"):
         return getattr(looked_at(x), name)(*args, **keywords)
     return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)

@@ -78,11 +78,9 @@ class TracedNamespace:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
     def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
-        """Return inverses, with unit matrices in the place of those of singular matrices."""
         return call_noted("inverse_again", inverse_again, x, singular)
 
     def cofactors(self, x: RawArray, /) -> Any:
-        """Return the derivative of a determinant."""
         return call_noted("cofactors", cofactors, x)
 
 
@@ -167,7 +165,6 @@ class TracedStorage(Storage):
         return call_noted("copied", copied, data)
 
     def contiguous(self, data: RawArray) -> Any:
-        """Return a C-contiguous copy."""
         flags = traced_value(data).flags
         if flags.writeable and flags.c_contiguous:
             return data
