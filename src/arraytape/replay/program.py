@@ -11,15 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._record.op_facts import hull, state_facts
 from .._util.array_types import Index, RawOperand
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # An argument of a call: a node, or a Python value such as a number, a dtype, an axis or a key.
 Operand: TypeAlias = (
@@ -94,7 +91,7 @@ class Guard(NamedTuple):
     expected: Any
     line: str
 
-    def holds(self, value: NDArray[Any]) -> bool:
+    def holds(self, value: np.ndarray[Any, Any]) -> bool:
         """Return True if the program may go on with this value."""
         if self.kind == "shape":
             return bool(value.shape == self.expected)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ..._util.array_types import RawArray
 from ..program import Node, Program
 from .nodes import like
 from .simplify import mapped
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SOLVE, SLOGDET, INVERSE, AGAIN = "linalg.solve", "linalg.slogdet", "linalg.inv", "inverse_again"
 FACTORING = (SOLVE, SLOGDET, INVERSE, AGAIN)
@@ -79,7 +76,7 @@ def matrix_of(node: Node) -> tuple[Node, bool]:
     return a, turned
 
 
-def factors_of(a: NDArray[Any]) -> Definite | Elimination:
+def factors_of(a: np.ndarray[Any, Any]) -> Definite | Elimination:
     """Return Cholesky factors of a symmetric positive definite matrix, else LU factors."""
     return decomposed(a, bool((a == a.T).all()))
 
@@ -105,7 +102,7 @@ def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) ->
     return np.ascontiguousarray(found.T if turned else found)
 
 
-def solve_triangular(a: NDArray[Any], b: RawArray, turned: bool) -> Any:
+def solve_triangular(a: np.ndarray[Any, Any], b: RawArray, turned: bool) -> Any:
     """Return the result of ``solve`` for a lower triangular matrix, or its transpose."""
     return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 

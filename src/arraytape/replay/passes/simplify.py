@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ..._util.array_types import Index
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Node, Operand, Program, key_of, operands, put, replaced
 from .nodes import SMALL, New, again, like, number_of, packed, same_layout, with_operand
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]
 NONE: Mapping[Node, Node] = MappingProxyType({})
@@ -376,7 +373,7 @@ def accumulated(node: Node, new: New) -> Node | None:
 
 # --- masks ---------------------------------------------------------------------------------------------
 @state_facts(continuous=True, range=lambda n, x, mask, other: x.hull(other).with_zero())
-def masked(x: NDArray[Any], mask: NDArray[np.bool_], chosen: bool) -> Any:
+def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) -> Any:
     """Return x where the mask equals ``chosen``, elsewhere 0.0, by operations on the bits of x."""
     integer = INTEGERS[x.dtype]
     bits = -mask.astype(integer) if chosen else mask.astype(integer) - 1
@@ -407,7 +404,7 @@ def where_zero(node: Node, new: New) -> Node | None:
     return None
 
 
-def merged(x: NDArray[Any], mask: NDArray[np.bool_], other: NDArray[Any]) -> Any:
+def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> Any:
     """Return ``where(mask, x, other)`` for floats, by operations on their bits.
 
     The bits in which x and other differ are flipped in other where the mask is true.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from ..program import CONSTANT, Node, Operand, Program
 from .nodes import again_in, axes_of, like, number_of, packed, same_layout
 from .simplify import mapped
 from .ufunc_calls import CASTS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DOT = "dot"
 MOST = 1 << 16  # ones in a constant, which stays in memory
@@ -38,7 +35,7 @@ def is_sum(node: Node) -> bool:
 
 
 @state_facts(continuous=True, propagates_nan=True, range=lambda n, x, y: x.times(y).sum_of(n))
-def dot(x: NDArray[Any], y: NDArray[Any]) -> Any:
+def dot(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
     """Return the sum of the products of elements, in the order of memory."""
     return np.asarray(np.dot(x.ravel(), y.ravel()))
 

@@ -9,19 +9,17 @@ If an extreme value is subtracted before ``exp``, as in log(sum(exp(x - max(x)))
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..._storage import numpy_namespace
+from ..._util.array_types import RawArray
 from ..program import CONSTANT, Node, Operand, Program
 from .nodes import like, packed, same_layout
 from .patterns import Pattern
 from .simplify import MASKED, is_positive_zero, mapped
 from .ufunc_calls import CASTS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SPREADS = ("broadcast_to", "broadcast_view", "expand_dims", "reshape")
 FALSE = np.False_.tobytes()
@@ -92,7 +90,7 @@ def slope_of(node: Operand) -> tuple[Node, Node, Node, Node] | None:
 
 
 def add_to_extremes(
-    y: NDArray[Any], share: NDArray[Any], x: NDArray[Any], extreme: NDArray[Any], ones: NDArray[Any]
+    y: RawArray, share: RawArray, x: RawArray, extreme: RawArray, ones: RawArray
 ) -> Any:
     """Return y, with the shares of a cotangent added where x is extreme; y itself if they are 0.
 
@@ -141,7 +139,7 @@ def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
     return taken if same_axis and plain else None
 
 
-def count_ties(taken: NDArray[Any], ones: NDArray[Any], **options: Any) -> Any:
+def count_ties(taken: np.ndarray[Any, Any], ones: np.ndarray[Any, Any], **options: Any) -> Any:
     """Return the number of true elements of a mask in each row, of which each has at least one.
 
     If the whole mask has as many as there are rows, each row has exactly one.

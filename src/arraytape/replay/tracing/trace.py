@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -22,9 +22,6 @@ from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, mapped_leaves
 from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # NumPy's functions whose results have a shape that depends on values.
 SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
@@ -97,13 +94,13 @@ class Trace:
         self.constants[id(data)] = data, node
         return node
 
-    def from_outside(self, data: NDArray[Any]) -> Traced:
+    def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
         """Return a traced copy of memory that others may write to; a guard compares the two."""
         node = self.constant(data.copy(order="K"))
         self.foreign.append((data, node))
         return self.traced(node, node.value)
 
-    def memory(self, data: NDArray[Any]) -> Node:
+    def memory(self, data: np.ndarray[Any, Any]) -> Node:
         """Return a constant of an ndarray, with a guard if anybody may write to its memory."""
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
@@ -319,7 +316,7 @@ def arrays_in(value: Any) -> list[Any]:
     return [x for part in value if type(part) not in AS_IT_IS for x in arrays_in(part)]
 
 
-def shares_memory(value: NDArray[Any], data: list[Any]) -> bool:
+def shares_memory(value: np.ndarray[Any, Any], data: list[Any]) -> bool:
     """Return True if a value may share memory with one of ``data``.
 
     Two arrays that own their memory cannot share any, which is the quick check.

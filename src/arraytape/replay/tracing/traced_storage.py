@@ -31,7 +31,6 @@ from .traced import (
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from numpy.typing import NDArray
 
 
 class TracedNamespace:
@@ -231,19 +230,19 @@ class TracedStorage(Storage):
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
-def copied(x: NDArray[Any]) -> Any:
+def copied(x: np.ndarray[Any, Any]) -> Any:
     """Return a copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
 
 
 @state_facts("add_at", continuous=True)
-def added_at(x: NDArray[Any], key: Index, value: RawArray) -> Any:
+def added_at(x: np.ndarray[Any, Any], key: Index, value: RawArray) -> Any:
     """Return new data after ``x[key] += value``, where elements that are named twice add up."""
     return add_at(x.copy(order="K"), key, value)
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
-def contiguous(x: NDArray[Any]) -> Any:
+def contiguous(x: np.ndarray[Any, Any]) -> Any:
     """Return a C-contiguous copy."""
     return x.copy()
 
