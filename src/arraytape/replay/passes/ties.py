@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..._storage import numpy_namespace
-from ..._util.array_types import RawArray
 from ..program import CONSTANT, Node, Operand, Program
 from .nodes import like, packed, same_layout
 from .patterns import Pattern
@@ -90,7 +89,11 @@ def slope_of(node: Operand) -> tuple[Node, Node, Node, Node] | None:
 
 
 def add_to_extremes(
-    y: RawArray, share: RawArray, x: RawArray, extreme: RawArray, ones: RawArray
+    y: np.ndarray[Any, Any],
+    share: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    extreme: np.ndarray[Any, Any],
+    ones: np.ndarray[Any, Any],
 ) -> Any:
     """Return y, with the shares of a cotangent added where x is extreme; y itself if they are 0.
 

@@ -70,7 +70,7 @@ class TraceFunction:
             return returns
         local = self.before(frame, event, argument)
         now = sys.gettrace()
-        if now is not self.function:  # ``before`` has set another one: a debugger, or coverage in C
+        if now is not self.function:  # ``before`` has replaced or removed it
             self.before = now
             sys.settrace(self.function)
         if local is None and returns is not None:

@@ -54,7 +54,7 @@ class Loans:
                 self.spoil("NumPy code writes to memory of an Array that it uses")
                 loan.x[...] = wrap(loan.copy.copy(), 0, 0)
                 loan.known = current(loan.x)[1]
-            if not loan.lives and loan in self.live:  # the write above looks, too
+            if not loan.lives and loan in self.live:  # the write above collects, too
                 self.live.remove(loan)
 
     def give(self) -> None:
