@@ -241,6 +241,3 @@ def added_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> Any:
     for value, key, plus in parts:
         (np.add if plus else np.subtract)(whole[key], value, whole[key])
     return whole
-
-
-__all__ = ["ADDED", "BLOCKED", "Blocks", "blocked"]

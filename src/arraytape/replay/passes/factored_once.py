@@ -111,6 +111,3 @@ def in_columns(solve: Callable[[Any], Any], b: RawArray) -> Any:
     """Return the solution for columns or for a vector b, C-contiguous."""
     found = solve(b[:, None] if b.ndim == 1 else b)
     return np.ascontiguousarray(found[:, 0] if b.ndim == 1 else found)
-
-
-__all__ = ["factored"]

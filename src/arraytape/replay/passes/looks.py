@@ -297,6 +297,3 @@ def most_of(given: Sequence[Node], nodes: Sequence[Node]) -> float | None:
         if all(node in known for node in floats):
             return most
     return None
-
-
-__all__ = ["LOOKED_AT", "Look", "with_bounds", "without_implied_looks"]

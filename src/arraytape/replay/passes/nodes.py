@@ -149,10 +149,3 @@ def is_whole(key: Index) -> bool:
         part is None or part is Ellipsis or type(part) is int or part == slice(None)
         for part in parts
     )
-
-
-__all__ = [
-    "NUMBERS", "SMALL", "New", "again", "again_in", "axes_of", "bare", "interval_of", "is_whole", "kept",
-    "like", "number_of", "packed", "pairs", "same_layout",
-    "with_operand", "zeros",
-]  # fmt: skip

@@ -57,6 +57,3 @@ def matches_of_all(
         found = [known] if x is pattern else []
     for more in found:
         yield from matches_of_all(patterns[1:], operands[1:], more)
-
-
-__all__ = ["Pattern"]

@@ -333,5 +333,3 @@ LOOSER: Rules = {
     "where": (choice_of_zeros,),
 }
 LOOSE = joined(SOFTMAX, LOOSER, RULES)
-
-__all__ = ["rounded"]

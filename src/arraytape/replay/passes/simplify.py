@@ -550,5 +550,3 @@ RULES: Rules = {
     "triu": (triangle,),
     "where": (where_zero, where_of_two),
 }
-
-__all__ = ["simplified"]

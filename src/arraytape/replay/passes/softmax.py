@@ -268,5 +268,3 @@ RULES: Rules = {
     "subtract": (slope_of_share,),
     "sum": (sum_of_slope, sum_of_shares),
 }
-
-__all__ = ["RULES", "slope_of_log_total", "sum_of_shares"]

@@ -159,6 +159,3 @@ def product(node: Node, ones: Ones) -> Node | None:
     whole = like(node, "matmul", np.matmul, *pair)
     whole.shape, whole.strides = row, packed(row, 8)
     return again_in(whole, node.shape)
-
-
-__all__ = ["DOT", "dot", "is_sum", "with_dots", "with_products"]

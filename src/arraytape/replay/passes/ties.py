@@ -150,6 +150,3 @@ def count_ties(taken: np.ndarray[Any, Any], ones: np.ndarray[Any, Any], **option
     if np.count_nonzero(taken) == ones.size:
         return ones
     return numpy_namespace.sum(taken.astype(ones.dtype), **options)
-
-
-__all__ = ["with_rare_ties"]

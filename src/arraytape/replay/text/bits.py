@@ -80,6 +80,3 @@ class Bits:
             name = self.named(f"bits_{len(self.known)}", -ones if chosen else ones - 1)
             self.known[key] = name, chosen
         return self.known[key][0]
-
-
-__all__ = ["Bits"]

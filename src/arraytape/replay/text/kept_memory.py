@@ -130,6 +130,3 @@ def leaving(
             dying = (x for x in node.args if same_layout(x, node) and last.get(x, -1) == place)
             found.update(islice(dying, 1))
     return found
-
-
-__all__ = ["MOST", "Memory", "last_reads", "leaving", "memory_of"]

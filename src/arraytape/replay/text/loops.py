@@ -233,6 +233,3 @@ class Loop:
             ufunc = ufunc_of(node)
             function = self.source.named(node.op.replace(".", "_"), ufunc)
             self.lines.append(call_into(ufunc, function, ", ".join(args), into))
-
-
-__all__ = ["Loop"]

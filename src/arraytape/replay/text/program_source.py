@@ -687,6 +687,3 @@ def show(file: str, text: str, function: Callable[..., Any]) -> None:
 
 def failed(guard: Guard) -> None:
     raise GuardFailed(guard)
-
-
-__all__ = ["Source"]

@@ -93,6 +93,3 @@ def as_operand(x: Operand, node: Node) -> np.ndarray[Any, Any] | None:
     with Quiet():
         array = np.asarray(x, other.dtype)
     return array if np.isfinite(array) == math.isfinite(x) else None
-
-
-__all__ = ["COUNT", "SPELLINGS", "Spelling", "as_operand"]

@@ -272,5 +272,3 @@ def cofactors(x: RawArray) -> Any:
 
 TRACED = TracedStorage()
 enter(TRACED)
-
-__all__ = ["TRACED", "TracedStorage"]
