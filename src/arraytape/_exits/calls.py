@@ -949,7 +949,7 @@ BY_NAME = {  # builtin functions, by the methods that know them
     "replace": "of_replace", "_replace": "of_replace", "super": "of_super", "getattr": "of_getattr",
     "setattr": "of_setattr", "__setattr__": "of_setattr",
 }  # fmt: skip
-ORDERED = words("sorted sort min max nlargest nsmallest groupby")
+ORDERED = words("max min nlargest nsmallest sorted")
 UNTOLD = "<untold>"  # the field of a database whose tables are not told apart
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
