@@ -23,6 +23,7 @@ from .interpreter import (
     constant_key,
     file_of,
     literal_text,
+    spot_at,
     subexpressions,
 )
 from .known_names import (
@@ -45,10 +46,7 @@ from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, tree_of_code
 
 # What these are given goes to who listens.
-OUTPUTS = frozenset(
-    ("print", "warn", "warn_explicit", "debug", "info", "warning", "error", "exception", "critical",
-     "log")
-)  # fmt: skip
+OUTPUTS = words("print warn warn_explicit debug info warning error exception critical log")
 STREAMS = {"redirect_stdout": "stdout", "redirect_stderr": "stderr"}  # of ``sys``
 
 
@@ -97,17 +95,12 @@ class Calls(Interpreter):
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
         for_effect = node is self.for_effect
         given = self.call_arguments(node, scope)
-        spot = Spot(
-            scope.file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
-        )
+        spot = spot_at(node, scope)
         found, known = self.seen_to_run(given, spot, scope)
         if not known:
-            for thing in given.functions:
-                result = self.call_of(thing, given, spot, scope)
-                if result is not None:
-                    found, known = found | result, True
-        if not known:
-            found |= self.unknown_function(given, scope)
+            result = self.call_each(given.functions, given, spot, scope)
+            known = result is not None
+            found |= self.unknown_function(given, scope) if result is None else result
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
             if self.is_by_key(given) or self.only_steers(given):
                 return found
@@ -162,12 +155,8 @@ class Calls(Interpreter):
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
         """Return what a decorator makes of a function; a library's leaves the function as it is."""
         functions = self.evaluate(decorator, scope)
-        call = ast.copy_location(ast.Call(decorator, [], []), decorator)
-        given = Arguments(call, "", NOTHING, functions, [function], {}, NOTHING)
-        spot = Spot(scope.file, spot_of(decorator))
-        made = [self.call_of(thing, given, spot, scope) for thing in functions]
-        known = [value for value in made if value]
-        return frozenset().union(*known) if known else function
+        given = implicit_call(decorator, functions=functions, given=[function])
+        return self.call_each(functions, given, spot_at(decorator, scope), scope) or function
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
@@ -200,23 +189,20 @@ class Calls(Interpreter):
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
         """Return the results of methods whose frames ran in an operator, property or text."""
-        values = frozenset().union(*self.evaluate_each(subexpressions(node), scope))
+        values = NOTHING.union(*self.evaluate_each(subexpressions(node), scope))
         values |= self.elements_in(values)
-        call = ast.copy_location(ast.Call(node, [], []), node)
-        given = Arguments(call, "", values, NOTHING, [values], {}, values)
-        return self.seen_to_run(given, Spot(scope.file, spot_of(node)), scope)[0]
+        given = implicit_call(node, owner=values, given=[values], rest=values)
+        return self.seen_to_run(given, spot_at(node, scope), scope)[0]
 
     def run_by_store(
         self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
     ) -> None:
         """Run the ``__set__`` or ``__setattr__`` that was seen to run in an assignment."""
-        call = ast.copy_location(ast.Call(target, [], []), target)
-        spot = Spot(scope.file, spot_of(target))
+        spot = spot_at(target, scope)
         names = [code.co_name for code in self.callees[spot]]
         given = [owners, value] if "__set__" in names else [value]
         me = self.object_made(target, scope, kind="descriptor") if "__set__" in names else owners
-        arguments = Arguments(call, "__set__", me, NOTHING, given, {}, NOTHING)
-        self.seen_to_run(arguments, spot, scope)
+        self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
         """Remember the scope of a function that was defined in code that the analysis does not run."""
@@ -231,7 +217,7 @@ class Calls(Interpreter):
             return given._replace(positional=[self.elements_in(s) for s in sources], keywords={})
         if name == "reduce" and sources:
             elements = self.elements_in(sources[0])
-            first = frozenset().union(elements, *sources[1:])
+            first = NOTHING.union(elements, *sources[1:])
             return given._replace(positional=[first, elements], keywords={})
         return all_to_each(given)
 
@@ -262,7 +248,7 @@ class Calls(Interpreter):
         if code.co_name in ("__call__", given.name) and not is_module(given.owner):
             me = given.functions if code.co_name == "__call__" else given.owner
             return me or self.object_made(given.node, scope, kind="self")
-        return frozenset().union(*given.all, given.owner) or given.functions
+        return NOTHING.union(*given.all, given.owner) or given.functions
 
     def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
         """Return the instance that a call of a class makes."""
@@ -281,7 +267,7 @@ class Calls(Interpreter):
         if self.only_seen:
             return None
         if thing.closure is not None:
-            tree, outer, _ = thing.closure
+            tree, outer = thing.closure
             if isinstance(tree, ast.ClassDef):
                 return self.construct(thing, given, spot, scope)
             if thing.actual is not None and is_installed(outer.file):
@@ -292,11 +278,17 @@ class Calls(Interpreter):
                 return None
             return self.construct(thing, given, spot, scope)
         if thing.actual is None and (thing.of is not None or "<class>" in thing.fields):
-            method = self.inherited(thing, "__call__", given.node, scope)
-            found = [self.call_of(one, given, spot, scope) for one in method]
-            known = [one for one in found if one is not None]
-            return frozenset().union(*known) if known else None
+            methods = self.inherited(thing, "__call__", given.node, scope)
+            return self.call_each(methods, given, spot, scope)
         return None
+
+    def call_each(
+        self, functions: Value, given: Arguments, spot: Spot, scope: Scope
+    ) -> Value | None:
+        """Return the results of those functions that are the user's; None if none of them is."""
+        results = [self.call_of(function, given, spot, scope) for function in functions]
+        known = [value for value in results if value is not None]
+        return NOTHING.union(*known) if known else None
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
         """Run the constructor of a class of the user's, and return the instance."""
@@ -306,7 +298,7 @@ class Calls(Interpreter):
             methods = self.inherited(one, "__init__", given.node, scope)
             for method in methods:
                 if method.closure is not None:
-                    tree, outer, _ = method.closure
+                    tree, outer = method.closure
                     self.inline(tree, outer, given, made, spot, scope)
             if not any(method.closure is not None for method in methods):
                 self.fill_fields(one, names, given, is_tuple(thing))
@@ -324,7 +316,7 @@ class Calls(Interpreter):
                 codes = [getattr(f, "__code__", None) for f in map(unbound, vars(one).values())]
                 if any(code is not None and tree_of_code(code) is tree for code in codes):
                     proxy.of = following
-            proxy.bases = frozenset().union(
+            proxy.bases = NOTHING.union(
                 *[
                     one.fields.get("<bases>", NOTHING)
                     for one in self.lineage(thing.fields.get("<class>", NOTHING))
@@ -369,7 +361,7 @@ class Calls(Interpreter):
                 methods = self.existing_object(member.__func__)
                 return frozenset(self.with_self(one, owner) for one in methods)
             if isinstance(member, staticmethod | FunctionType):
-                found |= self.existing_object(getattr(member, "__func__", member))
+                found |= self.existing_object(unbound(member))
             elif member is not None and hasattr(member, "__get__") and not callable(member):
                 return self.got_by(member, thing, node, scope)
             elif member is not None and not hasattr(member, "__get__"):
@@ -405,12 +397,8 @@ class Calls(Interpreter):
             )
         else:
             methods = self.inherited(thing, name, node, scope)
-        call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
-        arguments = Arguments(call, name, frozenset((thing,)), methods, given, {}, NOTHING)
-        spot = Spot(scope.file, spot_of(node))
-        found = [self.call_of(one, arguments, spot, scope) for one in methods]
-        known = [value for value in found if value is not None]
-        return frozenset().union(*known) if known else None
+        arguments = implicit_call(node, name, frozenset((thing,)), methods, given)
+        return self.call_each(methods, arguments, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
         """Return the attribute of a class that the function defines, or of its bases."""
@@ -449,11 +437,9 @@ class Calls(Interpreter):
         (function,) = self.existing_object(getter)
         if function.closure is None:
             return NOTHING
-        tree, outer, _ = function.closure
-        call = ast.copy_location(ast.Call(ast.Name("property", ast.Load()), [], []), node)
-        given = Arguments(call, "", NOTHING, NOTHING, [], {}, NOTHING)
-        spot = Spot(scope.file, spot_of(node))
-        return self.inline(tree, outer, given, frozenset((thing,)), spot, scope)
+        tree, outer = function.closure
+        me, spot = frozenset((thing,)), spot_at(node, scope)
+        return self.inline(tree, outer, implicit_call(node), me, spot, scope)
 
     def inline(
         self, tree: ast.AST, outer: Scope, given: Arguments, me: Value, spot: Spot, scope: Scope,
@@ -538,9 +524,9 @@ class Calls(Interpreter):
         """Return the result of code in a text, which may read all variables."""
         if given.is_method:
             return None
-        variables = frozenset().union(*scope.names.values())
+        variables = NOTHING.union(*scope.names.values())
         taint = taint_of([*given.all, variables])
-        for thing in frozenset().union(*given.positional[1:]):
+        for thing in NOTHING.union(*given.positional[1:]):
             self.mark(thing, taint)
         return self.of_all(given, scope, variables)
 
@@ -577,11 +563,11 @@ class Calls(Interpreter):
         if name in ADDS and method:
             self.add_to(given)
         if name in ELEMENT or name in ELEMENTS:
-            owners = given.owner if method else frozenset().union(*carried)
-            more = frozenset().union(*carried) if name != "values" else NOTHING
+            owners = given.owner if method else NOTHING.union(*carried)
+            more = NOTHING.union(*carried) if name != "values" else NOTHING
             return self.elements_in(owners) | more
         if name in DICTS:
-            return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
+            return self.views_of(NOTHING.union(given.owner if method else NOTHING, *carried))
         if name in SAME and not (method and carried[0]):
             return self.same_as(given, carried, scope)
         if method:
@@ -645,9 +631,9 @@ class Calls(Interpreter):
         if given.name.startswith(MAKES_PARTS):
             for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
                 self.add_field(thing, "<part>", made)
-        spot = Spot(scope.file, spot_of(given.node))
+        spot = spot_at(given.node, scope)
         if given.name in VIEWS and spot not in self.leaving:
-            for thing in given.owner if method else frozenset().union(*carried):
+            for thing in given.owner if method else NOTHING.union(*carried):
                 self.add_field(thing, "<view>", made)
         if given.name == "nditer":
             return made | self.iterable_of_tuples(
@@ -752,7 +738,7 @@ class Calls(Interpreter):
             for handler in self.handlers(given.owner):
                 listening |= self.existing_object(getattr(handler, "stream", None))
                 for emit in self.existing_object(handler.emit):
-                    spot = Spot(scope.file, spot_of(given.node))
+                    spot = spot_at(given.node, scope)
                     self.call_of(emit, all_to_each(given), spot, scope)
         for thing in listening:
             self.mark(thing, taint)
@@ -796,7 +782,7 @@ class Calls(Interpreter):
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
         """Run the functions that a function which is not run is given, and return their results."""
-        spot = Spot(scope.file, spot_of(given.node))
+        spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
             if thing.closure is not None and not isinstance(thing.closure[0], ast.ClassDef):
@@ -809,7 +795,7 @@ class Calls(Interpreter):
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
         if given.name in WRITES_ALL:
-            targets |= frozenset().union(*given.all)
+            targets |= NOTHING.union(*given.all)
         for thing in targets:
             self.mark(thing, taint)
 
@@ -835,7 +821,7 @@ class Calls(Interpreter):
             for t in given.functions
         )
         if compiled and (calls_back or builtin or is_installed(scope.file)):
-            for thing in frozenset().union(*given.all):
+            for thing in NOTHING.union(*given.all):
                 self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
@@ -872,7 +858,7 @@ class Calls(Interpreter):
         keys = NOTHING
         for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
             inner = given._replace(name="", owner=NOTHING, positional=[elements], keywords={})
-            spot = Spot(scope.file, spot_of(given.node))
+            spot = spot_at(given.node, scope)
             found = self.call_of(function, inner, spot, scope)
             keys |= elements if found is None else found
         return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
@@ -882,15 +868,13 @@ class Calls(Interpreter):
         function, *sources = given.positional
         elements = [self.elements_in(value) for value in sources]
         if given.name == "filter":
-            found: Value = frozenset().union(*elements)
+            found: Value = NOTHING.union(*elements)
         else:
             inner = given._replace(
                 name="", owner=NOTHING, functions=function, positional=elements, keywords={}
             )
-            spot = Spot(scope.file, spot_of(given.node))
-            results = [self.call_of(thing, inner, spot, scope) for thing in function]
-            known = [value for value in results if value is not None]
-            found = frozenset().union(*known) if known else self.unknown_function(inner, scope)
+            result = self.call_each(function, inner, spot_at(given.node, scope), scope)
+            found = self.unknown_function(inner, scope) if result is None else result
         made = self.object_made(given.node, scope)
         for thing in made:
             self.add_field(thing, ANY, found)
@@ -916,7 +900,7 @@ class Calls(Interpreter):
         """Return the same elements in another order."""
         made = self.object_made(node, scope)
         for thing in made:
-            self.add_field(thing, ANY, self.elements_in(frozenset().union(*carried)))
+            self.add_field(thing, ANY, self.elements_in(NOTHING.union(*carried)))
         return made
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
@@ -926,9 +910,7 @@ class Calls(Interpreter):
             for name, value in given.keywords.items():
                 if name != "key":
                     self.add_field(thing, f"={name}", value)
-        return (
-            made | frozenset().union(*carried) | (given.owner if given.name == "copy" else NOTHING)
-        )
+        return made | NOTHING.union(*carried) | (given.owner if given.name == "copy" else NOTHING)
 
     def of_getattr(self, given: Arguments, scope: Scope) -> Value | None:
         """Return the result of ``getattr``."""
@@ -937,11 +919,7 @@ class Calls(Interpreter):
         key = given.node.args[1] if len(given.node.args) > 1 else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return self.attribute(given.positional[0], key.value, given.node, scope)
-        found: set[Thing] = set()
-        for thing in given.positional[0]:
-            for value in thing.fields.values():
-                found |= value
-        return frozenset(found)
+        return NOTHING.union(*map(all_fields, given.positional[0]))
 
 
 BY_NAME = {  # builtin functions, by the methods that know them
@@ -958,28 +936,21 @@ MAKES_PARTS = (
     "create_",
     "new_",
     "Sub",
-)  # functions that give a part of what they are given
+)  # beginnings of names of functions that return a part
 WRITES_ITSELF = words("write writexml dump save savefig")  # methods that write their object
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
 RECURSION = 4  # calls of a function within itself
 NDITER = 8  # operands of an nditer that are told apart
-BUILT_IN = frozenset(
-    (
-        "builtins",
-        "collections",
-        "functools",
-        "itertools",
-        "operator",
-        "array",
-        "_thread",
-        "_functools",
-    )
-)
+BUILT_IN = words("builtins collections functools itertools operator array _thread _functools")
 
 
-def spot_of(node: ast.AST) -> tuple[Any, Any, Any, Any]:
-    assert isinstance(node, ast.expr | ast.stmt)
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+def implicit_call(
+    node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
+    given: Iterable[Value] = (), rest: Value = NOTHING,
+) -> Arguments:  # fmt: skip
+    """Return the arguments of a call that the code does not write as one, such as an operator's."""
+    call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
+    return Arguments(call, name, owner, functions, [*given], {}, rest)
 
 
 def is_module(value: Value) -> bool:
@@ -1022,7 +993,7 @@ def unbound(member: Any) -> Any:
 
 def all_fields(thing: Thing) -> Value:
     """Return all that an object has under some name."""
-    return frozenset().union(*thing.fields.values())
+    return NOTHING.union(*thing.fields.values())
 
 
 def is_plain_class(thing: Thing) -> bool:
@@ -1056,8 +1027,4 @@ def is_key(tree: ast.AST, given: Arguments) -> bool:
 def all_to_each(given: Arguments) -> Arguments:
     """Return a call in which each parameter may be any of the arguments."""
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
-    parts: set[Thing] = set(values)
-    for thing in values:
-        for value in thing.fields.values():
-            parts |= value
-    return given._replace(positional=[], keywords={}, rest=frozenset(parts))
+    return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

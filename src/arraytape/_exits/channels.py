@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 
 from .known_names import NUMPY_FILES, PURE
-from .objects import Channel, Thing, Value
+from .objects import NOTHING, Channel, Thing, Value
 
 PATHS = ("pathlib", "posixpath", "ntpath")
 MODE = re.compile(r"[rwaxbtU+]{1,3}")  # the mode of ``open``, which is no name of a file
@@ -55,7 +55,7 @@ def names_of(values: Iterable[Value]) -> Channel:
     """Return the names of channels among objects: texts and paths, or the objects if there are none."""
     names: set[object] = set()
     others: set[object] = set()
-    for thing in frozenset().union(*values):
+    for thing in NOTHING.union(*values):
         if thing.channel is not None:
             names |= thing.channel
         elif thing.text is not None:

@@ -44,6 +44,10 @@ class Spot(NamedTuple):
     span: Span
 
 
+def spot_at(node: ast.AST, scope: Scope) -> Spot:
+    return Spot(scope.file, span_of(node))
+
+
 class Path(NamedTuple):
     """The calls that led to an expression, and its source location.
 
@@ -70,7 +74,7 @@ def path_of(stack: Stack) -> Path:
     """Return the path of a stack, outermost call first, without those of comprehensions."""
     spots: list[Spot] = []
     exact = True
-    for place in reversed(with_source(stack)):
+    for place in reversed(without_generated(stack)):
         node = node_at(place)
         if node is None or place.names is NO_NAMES:
             raise Unknown
@@ -85,14 +89,10 @@ def path_of(stack: Stack) -> Path:
     return Path(tuple(calls), spot, exact)
 
 
-def with_source(stack: Stack) -> Stack:
+def without_generated(stack: Stack) -> list[Place]:
     """Return a stack without the constructors that dataclasses and named tuples generate."""
-    return tuple([place for place in stack if not is_generated(place.code)])
-
-
-def is_generated(code: CodeType) -> bool:
-    """Return True if code is a constructor without source."""
-    return code.co_name in ("__init__", "__new__") and code.co_filename.startswith("<")
+    made = [(place, place.code.co_name in ("__init__", "__new__")) for place in stack]
+    return [place for place, new in made if not (new and place.code.co_filename.startswith("<"))]
 
 
 class Methods(dict[type[ast.AST], str]):
@@ -141,7 +141,7 @@ class Interpreter(abc.ABC):
 
     def remember_callees(self, stack: Stack) -> None:
         """Remember which functions ran in which calls of a stack."""
-        for inner, outer in pairwise(with_source(stack)):
+        for inner, outer in pairwise(without_generated(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in FOLDED:
                 spot = Spot(outer.code.co_filename, span_of(node))
@@ -201,7 +201,7 @@ class Interpreter(abc.ABC):
         for thing in value:
             is_empty = True
             if thing.names is not None:
-                found |= frozenset().union(*thing.names.names.values())
+                found |= NOTHING.union(*thing.names.names.values())
             for key, part in thing.fields.items():
                 hidden = (".", "<") if not thing.is_view else ("<",)
                 if keys if key == KEYS else not (type(key) is str and key.startswith(hidden)):
@@ -276,7 +276,7 @@ class Interpreter(abc.ABC):
                 scope.names[name] = self.existing_object(cell.cell_contents)
             except ValueError:  # not bound yet
                 continue
-        thing.closure = (tree, self.scopes.get(tree, scope), None)
+        thing.closure = (tree, self.scopes.get(tree, scope))
 
     def module(self, names: dict[str, Any], file: str = "") -> ModuleScope:
         """Return the scope of a module's globals."""
@@ -371,7 +371,7 @@ class Interpreter(abc.ABC):
             if statement.lineno in self.lines.get(scope.file, ()) and not isinstance(
                 statement, ast.Expr
             ):
-                spot = Spot(scope.file, span_of(statement))
+                spot = spot_at(statement, scope)
                 if taint := self.leaves_here(spot, scope):
                     self.taint_statement(statement, taint, scope)
                 self.arrive(spot, statement, scope)
@@ -430,7 +430,7 @@ class Interpreter(abc.ABC):
         """Return a function that is defined here."""
         made = self.object_made(node, scope)
         for thing in made:
-            thing.closure = (node, scope, None)
+            thing.closure = (node, scope)
         self.scopes[node] = scope
         return made
 
@@ -439,7 +439,7 @@ class Interpreter(abc.ABC):
         inner = Scope(scope.file, scope, scope.calls)
         self.run_block(node.body, inner)
         for thing in made:
-            thing.closure = (node, scope, None)
+            thing.closure = (node, scope)
             for name, value in inner.names.items():
                 self.add_field(thing, f".{name}", value)
             for base in node.bases:
@@ -586,7 +586,7 @@ class Interpreter(abc.ABC):
                 )
         elif isinstance(target, ast.Attribute):
             owners = self.evaluate(target.value, scope)
-            if Spot(scope.file, span_of(target)) in self.callees:
+            if spot_at(target, scope) in self.callees:
                 self.run_by_store(target, owners, value, scope)
             self.store(owners, target.attr, value, target, scope)
         elif isinstance(target, ast.Subscript):
@@ -607,7 +607,7 @@ class Interpreter(abc.ABC):
         """Assign to an element: of an array, which holds numbers, or of a container."""
         owners = self.evaluate(target.value, scope)
         keys = self.evaluate(target.slice, scope)
-        spot = Spot(scope.file, span_of(target))
+        spot = spot_at(target, scope)
         taint = self.leaves_here(spot, scope)
         self.wrote(spot, owners, value, scope)
         key = constant_key(target.slice)
@@ -635,7 +635,7 @@ class Interpreter(abc.ABC):
             return found
         if isinstance(node, ast.Name | ast.Constant):
             return found
-        spot = Spot(scope.file, span_of(node))
+        spot = spot_at(node, scope)
         if not isinstance(node, ast.Call):  # ``of_Call`` does both
             if spot in self.leaving:
                 found |= self.object_made(node, scope, self.leaves_here(spot, scope), "left")
@@ -691,7 +691,7 @@ class Interpreter(abc.ABC):
         return self.object_made(node, scope)
 
     def of_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
-        return frozenset().union(*self.evaluate_each(node.values, scope))
+        return NOTHING.union(*self.evaluate_each(node.values, scope))
 
     def of_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
         value = self.evaluate(node.operand, scope)
@@ -868,18 +868,8 @@ class Interpreter(abc.ABC):
         if isinstance(node.slice, ast.Slice):  # a view of an array, a list with other positions
             made = self.object_made(node, scope)
             for thing in made:
-                self.add_field(
-                    thing,
-                    ANY,
-                    frozenset().union(
-                        *[
-                            t.fields[k]
-                            for t in value
-                            for k in t.fields
-                            if k == ANY or type(k) is int
-                        ]
-                    ),
-                )
+                parts = [t.fields[k] for t in value for k in t.fields if k == ANY or type(k) is int]
+                self.add_field(thing, ANY, NOTHING.union(*parts))
             return value | (made if any(thing.fields for thing in made) else NOTHING)
         found: Value = NOTHING
         for thing in value:

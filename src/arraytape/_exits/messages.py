@@ -14,7 +14,7 @@ from .._record.plan import Record
 from .._util.errors import see
 from .._util.places import Place, Stack, own_place
 from .sources import node_at
-from .suspicions import Exit
+from .suspicions import Exit, frames_in_library
 
 SHOWN = 4  # exits in one message
 CONSTANT = "or stop_gradient the value to say that this is meant"
@@ -35,8 +35,8 @@ ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
     """Return the library function that the user's code calls, and where; None where it calls none."""
-    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
-    if not inside or len(inside) == len(stack):
+    inside = frames_in_library(stack)
+    if not inside:
         return None
     place = stack[len(inside)]
     return library_function(inside, place), place
@@ -125,7 +125,7 @@ def sentence(text: str) -> str:
 
 def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
     """Say what to do about a call of a library that interop knows: enter it, where it has a rule."""
-    inside = [*itertools.takewhile(lambda place: place.lies_in_library, exit_.stack)]
+    inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
     name = without_private_modules(function)
     other = modules[0].partition(".")[0]

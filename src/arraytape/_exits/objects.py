@@ -8,7 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .scopes import Scope
 
 Value = frozenset["Thing"]  # the objects that an expression may give
 Channel = frozenset[Any]  # texts and objects
@@ -49,14 +52,15 @@ class Thing:
         "text",
     )
 
-    def __init__(self, actual: Any = None, of: type | None = None) -> None:
+    def __init__(self) -> None:
         self.taint = 0
         self.fields: dict[Any, Value] = {}
-        self.actual, self.of = actual, of
-        self.closure: tuple[ast.AST, Any, Any] | None = None
+        self.actual: Any = None
+        self.of: type | None = None
+        self.closure: tuple[ast.AST, Scope] | None = None
         self.me: Value = NOTHING
         self.is_whole = self.is_view = self.is_fixed = self.is_display = False
-        self.names: Any = None
+        self.names: Scope | None = None
         self.text: str | None = None
         self.channel: Channel | None = None
         self.bases: Value = NOTHING  # of what ``super()`` gives: the classes in place of its own
@@ -78,7 +82,7 @@ def taint_of(values: Iterable[Value]) -> int:
     for thing in reached:  # which grows meanwhile
         found |= thing.taint
         if thing.closure is not None:
-            found |= taint_of_free_names(*thing.closure[:2])
+            found |= taint_of_free_names(*thing.closure)
         for value in thing.fields.values():
             if not value <= seen:
                 more = value - seen
@@ -92,7 +96,7 @@ def taint_of(values: Iterable[Value]) -> int:
     return found
 
 
-def taint_of_free_names(function: ast.AST, scope: Any) -> int:
+def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
     """Return the taint of the variables that a function takes from the scope around it."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0

@@ -63,13 +63,19 @@ def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
     return found
 
 
+def frames_in_library(stack: Stack) -> Stack:
+    """Return the innermost frames that are a library's; none if there is no user's frame around them."""
+    inside = tuple(itertools.takewhile(lambda place: place.lies_in_library, stack))
+    return inside if len(inside) < len(stack) else ()
+
+
 def writes_out(stack: Stack) -> bool:
     """Return True if a value left in a call of a library's function that writes to a given ``output``.
 
     It may, where there is no source.
     """
-    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
-    if not inside or len(inside) == len(stack):
+    inside = frames_in_library(stack)
+    if not inside:
         return False
     call = node_at(stack[len(inside)])
     names = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
