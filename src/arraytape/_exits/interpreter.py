@@ -1,10 +1,10 @@
-"""The flow of what left a tape through a user's functions: an abstract interpretation of their trees.
+"""Abstract interpretation of the user's functions: it follows values that left a tape.
 
-It runs the function in which a tape's block is, and within it the calls that were seen to lead to an
-exit or an entry, those of the user's own functions that can be resolved, and nothing else.  Assignments
-to names are strong, those to attributes and elements weak; branches are all taken; what only steers
-(tests, comparisons, indices, functions with the slope 0) carries nothing.  What a function that is not
-run gives is made of all that it was given.
+The interpretation starts at the function with the tape's block.  It enters calls that were seen to lead
+to an exit or an entry, and calls of the user's own functions that can be resolved.  Assignments to
+names are strong, those to attributes and elements weak.  All branches are taken.  Values that only
+select carry no taint: tests, comparisons, indices, functions with the derivative 0.  The result of any
+other function is made of all its arguments.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, node_at, span_of, tree_of_code
 
 STEPS = 60_000  # expressions and statements until the analysis gives up
-VISITS = 8  # looks at objects that take as long as a step
-DEPTH = 40  # calls within calls
-TURNS = 6  # of a loop, until nothing changes
-FRAMES = ("f_locals", "f_globals")  # which have variables of other functions
+VISITS = 8  # visits of objects in ``taint_of`` that take as long as a step
+DEPTH = 40  # nested calls
+TURNS = 6  # of a loop, if no turn before leaves all values unchanged
+FRAMES = ("f_locals", "f_globals")  # attributes of frames, with variables of other functions
 
 
 # The flags of the code of generators, coroutines and asynchronous generators.
@@ -51,7 +51,7 @@ def spot_at(node: ast.AST, scope: Scope) -> Spot:
 class Path(NamedTuple):
     """The calls that led to an expression, and its source location.
 
-    exact : False where a generator runs it, which may be resumed from anywhere.
+    exact : False in a generator, which may be resumed from anywhere.
     """
 
     calls: tuple[Spot, ...]
@@ -59,15 +59,15 @@ class Path(NamedTuple):
     exact: bool
 
 
-SENT = "<sent>"  # the key of what a generator is sent
+SENT = "<sent>"  # the field of a generator for the values that it is sent
 
 
 class Unknown(Exception):
-    """The flow cannot be told: there is no source."""
+    """An error: the flow is unknown, because source code is missing."""
 
 
 class TooLong(Unknown):
-    """The flow cannot be told: there is too much of it."""
+    """An error: the flow is unknown, because the analysis took too many steps."""
 
 
 def path_of(stack: Stack) -> Path:
@@ -96,7 +96,7 @@ def without_generated(stack: Stack) -> list[Place]:
 
 
 class Methods(dict[type[ast.AST], str]):
-    """The names of the methods for statements and expressions, by their class."""
+    """A cache of names of methods by class of node: ``do_If`` for a statement, else ``of_Call``."""
 
     def __missing__(self, kind: type[ast.AST]) -> str:
         self[kind] = f"{'do' if issubclass(kind, ast.stmt) else 'of'}_{kind.__name__}"
@@ -109,10 +109,9 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
-    leaving : by spot, the paths on which values left there, with their bits.  callees : by the spot of a
-    call, the places within the functions that were seen to run in it.  lines : by file, where what these
-    are about begins.  paths : the calls that lead to a scope, one tuple for equal ones.  left : the
-    bits of the exits that were reached.
+    leaving : the paths and bits of the exits at a spot.  callees : the functions that were seen to run
+    in the call at a spot, with a place in each.  lines : the first lines of all these spots, by file.
+    paths : interned tuples of calls.  left : the bits of the exits that were reached.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -127,20 +126,22 @@ class Interpreter(abc.ABC):
             self.remember_callees(stack)
         self.things: dict[Any, Thing] = {}
         self.paths: dict[tuple[Spot, ...], tuple[Spot, ...]] = {}
-        self.actuals: list[Any] = []  # kept alive: things are known by their addresses
+        self.actuals: list[Any] = []  # kept alive, because keys of ``things`` hold their ``id``
         self.modules: dict[int, ModuleScope] = {}
         self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
         self.left = self.steps = self.grown = 0
-        self.raised: Value = NOTHING  # what any handler may get
+        self.raised: Value = NOTHING  # exceptions and other objects that any handler may receive
         self.visited = VISITED[0]
         self.running: list[ast.AST] = []
-        self.is_first = False  # whether containers may be empty that the code fills further down
-        self.only_seen = False  # whether only calls that were seen to run are run
-        self.for_effect: ast.expr | None = None  # the call that is a statement, before it runs
+        self.is_first = (
+            False  # True in the first turn, when code further down may still fill containers
+        )
+        self.only_seen = False  # True if only calls that were seen to run are interpreted
+        self.for_effect: ast.expr | None = None  # the expression of the last expression statement
         self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
-        """Remember which functions ran in which calls of a stack."""
+        """Note which functions ran in which calls of a stack."""
         for inner, outer in pairwise(without_generated(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in FOLDED:
@@ -149,26 +150,26 @@ class Interpreter(abc.ABC):
                 self.look_out_for(spot)
 
     def look_out_for(self, spot: Spot) -> None:
-        """Note that something is known of a source location, which it is of few lines."""
+        """Note the line of a spot, so that ``evaluate`` makes Spots on such lines only."""
         self.lines.setdefault(spot.file, set()).add(spot.span[0])
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the object that is known under a key; make it at the first time."""
+        """Return the object of a key; create it at the first time."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return the object that an expression makes on this path."""
+        """Return the object that an expression creates on this path of calls."""
         found = self.thing(node, id(scope.calls), kind)
         if taint:
             self.mark(found, taint)
         return frozenset((found,))
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint to an object, and to the files that it leads to."""
+        """Add taint to an object, and to its channel."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -176,7 +177,7 @@ class Interpreter(abc.ABC):
                 self.write_outside(thing.channel, taint)
 
     def write_outside(self, names: Channel, taint: int) -> None:
-        """Add taint to what files, devices and processes of these names hold."""
+        """Add taint to the channels of these names."""
         if names and self.channels.write(names, taint):
             self.grown += 1
             for name in names if not texts_of(names) else ():  # ``BytesIO``, not a folder
@@ -184,7 +185,7 @@ class Interpreter(abc.ABC):
                     self.mark(name, taint)
 
     def add_field(self, thing: Thing, key: Any, value: Value) -> None:
-        """Add a value to those that an object may have under a key."""
+        """Add a value to the possible values of an object's field."""
         if thing.names is not None:
             thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
             return
@@ -196,7 +197,7 @@ class Interpreter(abc.ABC):
             self.grown += 1
 
     def elements_in(self, value: Value, keys: bool = True) -> Value:
-        """Return what iteration may give; without ``keys`` what subscripts may give."""
+        """Return the objects that iteration may yield; without ``keys`` those of subscripts."""
         found: set[Thing] = set()
         for thing in value:
             is_empty = True
@@ -213,11 +214,11 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
-        """Return what a read gives that finds nothing: a missed write put there what left."""
+        """Return the result of a read that finds nothing: a write was missed, perhaps of any exit."""
         return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
-        """Return what ``vars`` gives of objects: their attributes as items."""
+        """Return the result of ``vars``: the attributes of objects as items."""
         found = set()
         for thing in value:
             view = self.thing("vars", thing)
@@ -230,7 +231,7 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def names_in_scope(self, scope: Scope, outermost: bool = False) -> Value:
-        """Return what ``locals()`` gives, or ``globals()``."""
+        """Return the result of ``locals()``, or with ``outermost`` of ``globals()``."""
         while outermost and scope.parent is not None:
             scope = scope.parent
         found = self.thing("names", id(scope))
@@ -239,9 +240,9 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def existing_object(self, actual: Any) -> Value:
-        """Return an object that the program has already: a module, class, function or data."""
+        """Return the thing for an object of the running program: a module, class, function or data."""
         wrapped: Any = getattr(actual, "__wrapped__", None)
-        if isinstance(wrapped, ModuleType):  # which does what the module does
+        if isinstance(wrapped, ModuleType):  # a wrapper of a module behaves like the module
             actual = wrapped
         thing = self.things.get(id(actual))
         if thing is None:
@@ -265,7 +266,7 @@ class Interpreter(abc.ABC):
         return frozenset((thing,))
 
     def be_function(self, thing: Thing, function: Any) -> None:
-        """Give a function that exists its tree, and the scope of its free variables."""
+        """Set the tree of a function, and the scope of its free variables."""
         thing.actual, code = function, function.__code__
         tree = None if is_installed(code.co_filename) else tree_of_code(code)
         if tree is None:
@@ -274,7 +275,7 @@ class Interpreter(abc.ABC):
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             try:
                 scope.names[name] = self.existing_object(cell.cell_contents)
-            except ValueError:  # not bound yet
+            except ValueError:  # the cell is empty
                 continue
         thing.closure = (tree, self.scopes.get(tree, scope))
 
@@ -288,7 +289,7 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Run the function of a place from its beginning, on unknown arguments."""
+        """Interpret the function of a place, on unknown arguments, until nothing changes."""
         tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown
@@ -299,7 +300,7 @@ class Interpreter(abc.ABC):
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
-        """Run a function: what one call leaves in objects, the next finds there."""
+        """Interpret the function once; objects keep what earlier runs stored in them."""
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
             self.run_block(tree.body, scope)
@@ -315,19 +316,19 @@ class Interpreter(abc.ABC):
         self.body(tree, scope)
 
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
-        """Bind what a function takes from one around it that the analysis has not seen."""
+        """Bind the free variables of a function whose enclosing function was not interpreted."""
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def know_self(self, tree: ast.AST, scope: Scope, place: Place) -> None:
-        """Give ``self`` its class, where a module has the class."""
+        """Set the class of ``self``, if it is a global of the module."""
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
             for thing in scope.names.get("self", NOTHING):
                 thing.of = thing.of or of
 
     def body(self, tree: ast.AST, scope: Scope) -> Value:
-        """Run the body of a function; what it gives."""
+        """Interpret the body of a function or comprehension, and return its result."""
         if isinstance(tree, ast.Lambda):
             return self.evaluate(tree.body, scope)
         if isinstance(tree, FUNCTIONS):
@@ -343,13 +344,13 @@ class Interpreter(abc.ABC):
         return scope.returns
 
     def count_step(self) -> None:
-        """Count a statement; raise TooLong where there are too many, or too large objects."""
+        """Count a statement; raise TooLong after too many steps or visits of objects."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the exits at a source location on the path that led here."""
+        """Return the bits of the exits at a spot on the current path, and mark them as reached."""
         found = 0
         for path, bit in self.leaving.get(spot, ()):
             if not path.exact or path.calls == scope.calls:
@@ -391,7 +392,7 @@ class Interpreter(abc.ABC):
             scope.returns |= made
 
     def do_other(self, node: ast.AST, scope: Scope) -> None:
-        """Evaluate what is in it: assert, del, pass."""
+        """Evaluate the expressions of a statement without effect on names: assert, del, pass."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, scope)
@@ -427,7 +428,7 @@ class Interpreter(abc.ABC):
     do_AsyncFunctionDef = do_FunctionDef
 
     def new_function(self, node: ast.AST, scope: Scope) -> Value:
-        """Return a function that is defined here."""
+        """Return the function that a ``def`` or ``lambda`` defines."""
         made = self.object_made(node, scope)
         for thing in made:
             thing.closure = (node, scope)
@@ -464,7 +465,7 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Run a loop until a turn changes nothing."""
+        """Interpret the turns of a loop until one changes nothing."""
         jumps, scope.jumps = scope.jumps, []
         for _ in range(TURNS):
             before, grown = dict(scope.names), self.grown
@@ -475,7 +476,7 @@ class Interpreter(abc.ABC):
         scope.jumps = jumps
 
     def run_loop_else(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
-        """Run the ``else`` of a loop, which a ``break`` leaves out."""
+        """Interpret the ``else`` of a loop, which a ``break`` skips."""
         if node.orelse:
             scope.branch(lambda: None, lambda: self.run_block(node.orelse, scope))
 
@@ -593,7 +594,7 @@ class Interpreter(abc.ABC):
             self.bind_item(target, value, scope)
 
     def store(self, owners: Value, name: str, value: Value, node: ast.AST, scope: Scope) -> None:
-        """Assign to an attribute, ``ANY`` for one whose name is not known."""
+        """Assign to an attribute; ``ANY`` if its name is unknown."""
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
@@ -604,7 +605,7 @@ class Interpreter(abc.ABC):
             self.add_field(thing, f".{name}" if name != ANY else ANY, value)
 
     def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
-        """Assign to an element: of an array, which holds numbers, or of a container."""
+        """Assign to an element of an array or container."""
         owners = self.evaluate(target.value, scope)
         keys = self.evaluate(target.slice, scope)
         spot = spot_at(target, scope)
@@ -625,9 +626,9 @@ class Interpreter(abc.ABC):
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:
-        """Evaluate an expression: return the objects that it may give."""
+        """Return the objects that an expression may evaluate to."""
         self.steps += 1
-        if self.steps > STEPS:  # ``step`` looks at the objects, too
+        if self.steps > STEPS:  # ``count_step`` also counts visits of objects
             raise TooLong
         found: Value = getattr(self, METHODS[type(node)], self.of_other)(node, scope)
         lines = self.lines.get(scope.file)
@@ -636,7 +637,7 @@ class Interpreter(abc.ABC):
         if isinstance(node, ast.Name | ast.Constant):
             return found
         spot = spot_at(node, scope)
-        if not isinstance(node, ast.Call):  # ``of_Call`` does both
+        if not isinstance(node, ast.Call):  # ``of_Call`` handles exits and callees itself
             if spot in self.leaving:
                 found |= self.object_made(node, scope, self.leaves_here(spot, scope), "left")
             if spot in self.callees and isinstance(node, ast.expr):
@@ -648,14 +649,14 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return what is made of all its parts: operators, formatted text."""
+        """Return an object made of all parts of an expression, such as an f-string."""
         parts = self.evaluate_each(subexpressions(node), scope)
         made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Give what is made of paths and texts their names: it may be a path."""
+        """Set the channel of an object made of paths and texts, since it may be a path."""
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
                 thing.channel = names_of(parts) | (thing.channel or NOTHING)
@@ -778,7 +779,7 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the values that an attribute of objects may have."""
+        """Return the possible values of an attribute of objects."""
         if name == "__dict__":
             return self.views_of(owners)
         if name == "__class__":
@@ -819,7 +820,7 @@ class Interpreter(abc.ABC):
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
-        """Return what a method of a class of the user's gives; None where there is none."""
+        """Return the result of a method of a user's class; None if there is no such method."""
 
     def classes_of(self, owners: Value) -> Value:
         """Return the classes of objects, as far as they are known."""
@@ -832,7 +833,7 @@ class Interpreter(abc.ABC):
 
     @staticmethod
     def is_users(thing: Thing) -> bool:
-        """Return True if an object is an instance of a class of the user's, or such a class."""
+        """Return True if an object is an instance of a user's class, or such a class."""
         if "<class>" in thing.fields or (
             thing.closure is not None and isinstance(thing.closure[0], ast.ClassDef)
         ):
@@ -846,7 +847,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of methods whose frames ran in an expression that is no call."""
+        """Return the results of methods that were seen to run in an expression that is no call."""
 
     @abc.abstractmethod
     def run_by_store(
@@ -856,11 +857,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the function that a decorator makes."""
+        """Return the result of a decorator."""
 
     @abc.abstractmethod
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
-        """Evaluate a call: return the objects that it may give."""
+        """Return the objects that a call may return."""
 
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.evaluate(node.value, scope)
@@ -890,7 +891,7 @@ class Interpreter(abc.ABC):
         return found | self.object_made(node, scope, taint)
 
     def item_of(self, value: Value, key: Any) -> Value:
-        """Return the values that an element of objects may have."""
+        """Return the possible values of an element of objects."""
         if key is ANY or (type(key) is int and key < 0):
             return self.elements_in(value, keys=False)
         found: set[Thing] = set()
@@ -908,14 +909,14 @@ class Interpreter(abc.ABC):
 
 
 def subexpressions(node: ast.AST) -> list[ast.expr]:
-    """Return the expressions of which one is made, in its own scope: of a comprehension, over what."""
+    """Return the subexpressions in an expression's own scope; of a comprehension the first iterable."""
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return [part.iter for part in node.generators[:1]]
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
 def file_of(of: type) -> str:
-    """Return the file in which a class was defined; a name of Python's own where there is no file."""
+    """Return the file that defines a class; "<frozen" for classes of Python's own without a file."""
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"
@@ -923,7 +924,7 @@ def file_of(of: type) -> str:
 
 
 def literal_text(node: ast.AST, scope: Scope) -> str | None:
-    """Return a constant text, or that of the module's ``__name__``; None for others."""
+    """Return the text of a string literal or of the module's ``__name__``; None for other nodes."""
     if isinstance(node, ast.Name) and node.id == "__name__":
         while scope.parent is not None:
             scope = scope.parent
@@ -934,7 +935,7 @@ def literal_text(node: ast.AST, scope: Scope) -> str | None:
 
 
 def constant_key(node: ast.AST) -> Any:
-    """Return the key of a subscript that is a literal; ANY for others."""
+    """Return the field for a literal key: "=" before a text, or the number; ANY for other nodes."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         key = constant_key(node.operand)
         return -key if isinstance(key, int) else ANY
@@ -944,7 +945,7 @@ def constant_key(node: ast.AST) -> Any:
 
 
 def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
-    """Return the module, or its member, that a statement in a function imports."""
+    """Return the module or member that an import statement binds; None if it is not imported yet."""
     if isinstance(node, ast.Import):
         return sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
     module = sys.modules.get(node.module or "")
