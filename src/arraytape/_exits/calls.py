@@ -170,12 +170,12 @@ class Calls(Interpreter):
             if tree is None or code.co_name in FOLDED or isinstance(tree, ast.Module):
                 continue
             direct = self.is_direct(given, code) and code.co_name not in ENTERED
-            me = self.self_of(given, code, spot, scope)
+            me = self.self_of(given, code, scope)
             outer = self.scopes.get(tree)
             if outer is None:
                 outer = self.module(place.names, code.co_filename)
                 if code.co_freevars:
-                    self.know_free_names(tree, outer, given)
+                    self.know_free_names(tree, given)
                 outer = self.scopes.get(tree, outer)
                 if code.co_freevars and tree not in self.scopes:
                     outer = Scope(code.co_filename, outer)
@@ -206,7 +206,7 @@ class Calls(Interpreter):
         me = self.object_made(target, scope, kind="descriptor") if "__set__" in names else owners
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
-    def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
+    def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
         """Note the scope in which a function of this tree was defined, from the call's arguments."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
@@ -236,10 +236,10 @@ class Calls(Interpreter):
         callbacks = any(t.closure is not None for value in given.all for t in value)
         return not builtin and not callbacks
 
-    def self_of(self, given: Arguments, code: CodeType, spot: Spot, scope: Scope) -> Value:
+    def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
         """Return the ``self`` of a method whose frame ran."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
-            made = self.instance(given, spot, scope)
+            made = self.instance(given, scope)
             if code.co_name == "__post_init__":
                 for one in made:
                     for function in given.functions:
@@ -252,7 +252,7 @@ class Calls(Interpreter):
             return me or self.object_made(given.node, scope, kind="self")
         return NOTHING.union(*given.all, given.owner) or given.functions
 
-    def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
+    def instance(self, given: Arguments, scope: Scope) -> Value:
         """Return the instance that a call of a class creates."""
         made = self.object_made(given.node, scope, kind="instance")
         for thing in made:
@@ -294,7 +294,7 @@ class Calls(Interpreter):
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
         """Run the constructor of a class of the user's, and return the instance."""
-        made = self.instance(given, spot, scope)
+        made = self.instance(given, scope)
         names = fields_of(thing)
         for one in made:
             methods = self.inherited(one, "__init__", given.node, scope)
@@ -370,7 +370,7 @@ class Calls(Interpreter):
                 found |= self.existing_object(member)
             for one in self.existing_object(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
-        return frozenset(self.bound_to(one, thing, node) for one in found)
+        return frozenset(self.bound_to(one, thing) for one in found)
 
     def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
         """Return the result of a descriptor's ``__get__``; of a library's, one made of the object."""
@@ -415,7 +415,7 @@ class Calls(Interpreter):
                 found |= self.of_class(base, name)
         return found
 
-    def bound_to(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
+    def bound_to(self, thing: Thing, me: Thing) -> Thing:
         """Return a class's function as a method of an instance; static methods and data unchanged."""
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
@@ -579,7 +579,7 @@ class Calls(Interpreter):
         if name == "zip":
             return self.zipped(given, scope)
         if name in REORDERED:
-            return self.reordered(carried, node, scope)
+            return self.container(node, scope, self.elements_in(NOTHING.union(*carried)))
         if not given.positional:
             return None
         if name in ("map", "filter"):
@@ -846,14 +846,11 @@ class Calls(Interpreter):
         self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
     ) -> Value:
         """Return an iterable of tuples with these parts."""
-        made = self.object_made(node, scope, kind=kind)
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
                 self.add_field(thing, i, part)
-        for thing in made:
-            self.add_field(thing, ANY, element)
-        return made
+        return self.container(node, scope, element, kind)
 
     def grouped(self, given: Arguments, scope: Scope) -> Value:
         """Return the iterable of ``groupby``: pairs of a key and elements."""
@@ -878,10 +875,7 @@ class Calls(Interpreter):
             )
             result = self.call_each(function, inner, spot_at(given.node, scope), scope)
             found = self.unknown_function(inner, scope) if result is None else result
-        made = self.object_made(given.node, scope)
-        for thing in made:
-            self.add_field(thing, ANY, found)
-        return made
+        return self.container(given.node, scope, found)
 
     def is_step(self, given: Arguments) -> bool:
         """Return True if the name of a function in STEPS can be trusted in this call.
@@ -898,13 +892,6 @@ class Calls(Interpreter):
         if given.is_method:
             return all(t.taint or not taint_of((frozenset((t,)),)) for t in given.owner)
         return not taint_of((given.functions,))
-
-    def reordered(self, carried: list[Value], node: ast.AST, scope: Scope) -> Value:
-        """Return a container with the elements of the arguments in any order."""
-        made = self.object_made(node, scope)
-        for thing in made:
-            self.add_field(thing, ANY, self.elements_in(NOTHING.union(*carried)))
-        return made
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
         """Return the arguments themselves, or a copy that may also hold the keywords as items."""

@@ -168,6 +168,13 @@ class Interpreter(abc.ABC):
             self.mark(found, taint)
         return frozenset((found,))
 
+    def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
+        """Return the container that an expression creates, with these elements."""
+        made = self.object_made(node, scope, kind=kind)
+        for thing in made:
+            self.add_field(thing, ANY, elements)
+        return made
+
     def mark(self, thing: Thing, taint: int) -> None:
         """Add taint to an object, and to its channel."""
         if taint & ~thing.taint and not thing.is_fixed:
@@ -312,7 +319,7 @@ class Interpreter(abc.ABC):
                 if isinstance(argument, ast.arg):
                     scope.names[argument.arg] = self.object_made(argument, scope)
         self.bind_free_names(scope, place.code)
-        self.know_self(tree, scope, place)
+        self.know_self(scope, place)
         self.body(tree, scope)
 
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
@@ -320,7 +327,7 @@ class Interpreter(abc.ABC):
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
-    def know_self(self, tree: ast.AST, scope: Scope, place: Place) -> None:
+    def know_self(self, scope: Scope, place: Place) -> None:
         """Set the class of ``self``, if it is a global of the module."""
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
@@ -555,11 +562,11 @@ class Interpreter(abc.ABC):
     def do_Assign(self, node: ast.Assign, scope: Scope) -> None:
         value = self.evaluate(node.value, scope)
         for target in node.targets:
-            self.bind(target, value, scope, node.value)
+            self.bind(target, value, scope)
 
     def do_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:
         if node.value is not None:
-            self.bind(node.target, self.evaluate(node.value, scope), scope, node.value)
+            self.bind(node.target, self.evaluate(node.value, scope), scope)
 
     def do_AugAssign(self, node: ast.AugAssign, scope: Scope) -> None:
         before = self.evaluate(node.target, scope)
@@ -571,9 +578,7 @@ class Interpreter(abc.ABC):
             self.add_field(thing, ANY, frozenset(t for t in value if t.fields))
         self.bind(node.target, before | made, scope)
 
-    def bind(
-        self, target: ast.AST, value: Value, scope: Scope, source: ast.AST | None = None
-    ) -> None:
+    def bind(self, target: ast.AST, value: Value, scope: Scope) -> None:
         """Assign a value to a target: a name, attribute, item, or several."""
         if isinstance(target, ast.Name):
             scope.assign(target.id, value)
