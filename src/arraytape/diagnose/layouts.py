@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
 from .._array.paths import IMAG, REAL, walk_path
@@ -14,6 +13,9 @@ from .._custom.recorded_calls import SAME
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._util.array_types import HasLayout
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 Layout = tuple[Any, Any]  # shape and dtype, None if unknown
 UNKNOWN: Layout = (None, None)
