@@ -60,7 +60,7 @@ class Block:
     __exit__: Any = Exit()
 
     def _begin(self) -> Any:
-        """Change the setting; return the value for ``as``."""
+        """Set the value of the block; return the value for ``as``."""
         raise NotImplementedError
 
     def _end(self) -> None:

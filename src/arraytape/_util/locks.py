@@ -1,6 +1,6 @@
 """Locks that are free in a forked child, which lacks the threads that held them.
 
-With a GIL, threads do not switch between reads and writes of attributes without a call in between, so
+With a GIL, threads do not switch between reads and writes of attributes without a call in between.  So
 short steps of this kind on the op path need no lock.  ``in_one_step`` gives them a lock only in builds
 without a GIL.
 """

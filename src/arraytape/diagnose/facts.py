@@ -67,7 +67,7 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 
 @dataclass
 class Facts:
-    """What is known of a target and a source on a tape.
+    """The facts about a target and a source on a tape.
 
     original : the tape's recording; ``recording`` is a closed copy.  lines : the noted steps, if any.
     """
