@@ -6,16 +6,16 @@ A nesting is a leaf, or a container (see ``container_kinds``) whose parts are ne
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from .container_kinds import KINDS, REGISTERED, Nesting, Parts, is_dataclass
+from .container_kinds import KINDS, REGISTERED, Parts, is_dataclass
+from .container_kinds import Nesting as Nesting
 from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"
 END = object()
-Nesting: TypeAlias = Any  # a leaf, or any container that ``container_kinds`` knows, of nestings
 
 
 # --- taking apart -------------------------------------------------------------------------------
