@@ -1,6 +1,6 @@
 """The Array: a handle on data, with the id of the value that it holds now (``_tid``).
 
-No op and no tape is known here: ``ops.operators`` attaches the operators.
+This module imports neither ops nor tapes: ``ops.operators`` attaches the operators.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 # Bits of Array._state; ``views`` has a table of what each event does to them.
 KEPT = 1  # a record shares this data: the next write copies it first
 SCALAR = 2  # a 0-d result of an op, immutable in NumPy: x += 1 makes a new Array
-HOT = 4  # written in part since its data was made: records keep small views of it by copy
-PINNED = 8  # foreign code shares this data for good: records keep a copy at once
+HOT = 4  # written in part since its data was made: records copy small views of it
+PINNED = 8  # foreign code shares this data for good: records copy it at once
 IS_VIEW = 16  # an alias of part of another Array, its root
 EXPORTED = 32  # foreign code shares this data for as long as an export lives; see ``exports``
 
 # Masks of several bits, which generated code and writes test.
-FOREIGN = PINNED | EXPORTED  # foreign code may see a write to this data, and may write to it
-ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code see this memory: write into it
-ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record has this data already, and nothing is left to do
-KEEP_IS_A_MARK = HOT  # state < KEEP_IS_A_MARK: to keep is to set KEPT; others ask views.keep_data
+FOREIGN = PINNED | EXPORTED  # foreign code may read and write this data
+ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code share this memory: write in place
+ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record shares this data already, nothing is to be done
+KEEP_IS_A_MARK = HOT  # state < KEEP_IS_A_MARK: to keep is to set KEPT; else call views.keep_data
 
-# Held while a handle moves to other memory, a value gets its id, or a tape learns of either, where
-# threads may share the handle or the tape; not on the op path.  Fields that say that others hold are
-# set last.
+# Held while a handle gets other memory, a value its id, or a tape the record of either, where threads
+# may share the handle or the tape.  The op path does not take the lock: the field whose value proves
+# that other fields are valid (such as ``View.seen`` for ``View.vtid``) is set last.
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -168,19 +168,19 @@ class Array(ForeignNames):
     ([3.0, 1.0, 2.0], 3.0, array([3., 1., 2.]), 'cpu')
     """
 
-    # _tid: the id of the value held now; 0: no tape follows it; negative: ask ``_sync``, since id and
-    # data of a view follow from its root's, and a Variable reports each read.  Read _tid before _data:
-    # a view's data may be stale.
-    # __weakref__: 2 ns for each Array, and no memory, since allocations come in steps of 16 bytes.
+    # _tid: the id of the value held now; 0: no tape follows the value; negative: call ``_sync``, because
+    # id and data of a view follow from its root's, and a Variable reports each read.  Read _tid before
+    # _data: the data of a view is up to date only after ``_sync``.
+    # __weakref__ costs 2 ns per Array and no memory: allocations come in steps of 16 bytes.
     __slots__ = ("__weakref__", "_cut", "_data", "_exports", "_state", "_tid", "_view")
     _data: Any
     _state: int
     _tid: int
     _view: View  # set for views only
     _exports: Any  # set for roots in state EXPORTED
-    _cut: Any  # set for what took part in an op without a record while a tape is awaited; see ``cuts``
+    _cut: Any  # set on operands or results of an op that no tape recorded; see ``cuts``
     __hash__ = None  # type: ignore[assignment]  # == compares elements
-    _has_state = False  # whether its value may be replaced under it: a Variable's
+    _has_state = False  # True for a Variable: an assignment replaces its value
 
     @property
     def dtype(self) -> Any:
@@ -256,7 +256,7 @@ class Array(ForeignNames):
         return self._data.shape[0]  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
-        # Attached by views, overridden by Variable:
+        # Attached by views; a Variable overrides them:
         def _sync(self) -> int: ...
         def _snapshot(self) -> Array: ...
         def _ensure_id(self) -> int: ...
@@ -264,44 +264,33 @@ class Array(ForeignNames):
 
         # Attached by ops.operators, indexing_functions, writing and leaving:
         def __add__(self, other: Operand, /) -> Array: ...
-        def __radd__(self, other: Operand, /) -> Array: ...
-        def __iadd__(self, other: Operand, /) -> Array: ...
         def __and__(self, other: Operand, /) -> Array: ...
-        def __rand__(self, other: Operand, /) -> Array: ...
-        def __iand__(self, other: Operand, /) -> Array: ...
         def __floordiv__(self, other: Operand, /) -> Array: ...
-        def __rfloordiv__(self, other: Operand, /) -> Array: ...
-        def __ifloordiv__(self, other: Operand, /) -> Array: ...
         def __lshift__(self, other: Operand, /) -> Array: ...
-        def __rlshift__(self, other: Operand, /) -> Array: ...
-        def __ilshift__(self, other: Operand, /) -> Array: ...
         def __matmul__(self, other: Operand, /) -> Array: ...
-        def __rmatmul__(self, other: Operand, /) -> Array: ...
-        def __imatmul__(self, other: Operand, /) -> Array: ...
         def __mod__(self, other: Operand, /) -> Array: ...
-        def __rmod__(self, other: Operand, /) -> Array: ...
-        def __imod__(self, other: Operand, /) -> Array: ...
         def __mul__(self, other: Operand, /) -> Array: ...
-        def __rmul__(self, other: Operand, /) -> Array: ...
-        def __imul__(self, other: Operand, /) -> Array: ...
         def __or__(self, other: Operand, /) -> Array: ...
-        def __ror__(self, other: Operand, /) -> Array: ...
-        def __ior__(self, other: Operand, /) -> Array: ...
         def __pow__(self, other: Operand, /) -> Array: ...
-        def __rpow__(self, other: Operand, /) -> Array: ...
-        def __ipow__(self, other: Operand, /) -> Array: ...
         def __rshift__(self, other: Operand, /) -> Array: ...
-        def __rrshift__(self, other: Operand, /) -> Array: ...
-        def __irshift__(self, other: Operand, /) -> Array: ...
         def __sub__(self, other: Operand, /) -> Array: ...
-        def __rsub__(self, other: Operand, /) -> Array: ...
-        def __isub__(self, other: Operand, /) -> Array: ...
         def __truediv__(self, other: Operand, /) -> Array: ...
-        def __rtruediv__(self, other: Operand, /) -> Array: ...
-        def __itruediv__(self, other: Operand, /) -> Array: ...
         def __xor__(self, other: Operand, /) -> Array: ...
-        def __rxor__(self, other: Operand, /) -> Array: ...
-        def __ixor__(self, other: Operand, /) -> Array: ...
+
+        __radd__ = __iadd__ = __add__
+        __rand__ = __iand__ = __and__
+        __rfloordiv__ = __ifloordiv__ = __floordiv__
+        __rlshift__ = __ilshift__ = __lshift__
+        __rmatmul__ = __imatmul__ = __matmul__
+        __rmod__ = __imod__ = __mod__
+        __rmul__ = __imul__ = __mul__
+        __ror__ = __ior__ = __or__
+        __rpow__ = __ipow__ = __pow__
+        __rrshift__ = __irshift__ = __rshift__
+        __rsub__ = __isub__ = __sub__
+        __rtruediv__ = __itruediv__ = __truediv__
+        __rxor__ = __ixor__ = __xor__
+
         def __eq__(self, other: Any, /) -> Array: ...  # type: ignore[override]
         def __ne__(self, other: Any, /) -> Array: ...  # type: ignore[override]
         def __ge__(self, other: Operand, /) -> Array: ...
@@ -428,7 +417,7 @@ class Array(ForeignNames):
         def real(self, value: Operand) -> None: ...
 
 
-# What to do in place of ``x.shape = ...`` and the like.
+# Advice in the error of ``x.shape = ...`` and the like.
 FIXED = {
     "device": "use x = x.to_device(device)",
     "dtype": "use x = xp.astype(x, dtype), or x.view(dtype) for the same bytes",
@@ -442,11 +431,11 @@ attach(
 
 
 class View:
-    """The link of a view Array to its root: its value is always ``path(current value of root)``.
+    """The link of a view Array to its root: the view's value is ``path(current value of root)``.
 
-    root : the handle that owns the data.  path : steps from its data to the view's.
-    src : the root data from which the view was cut.  vtid : the id of the view's value while the
-    root's value has the id ``seen``.
+    root : the handle that owns the data.  path : steps from the root's data to the view's.
+    src : the root's data when the view's data was last derived from it.
+    vtid : the id of the view's value, valid while the root's value has the id ``seen``.
     """
 
     __slots__ = ("path", "root", "seen", "src", "vtid")
@@ -458,16 +447,16 @@ class View:
 
 
 class Picked(View):
-    """The link of a view that is cut again at each read, by another index for each example of a vmap.
+    """The link of a view whose key holds another index for each example of a vmap.
 
-    Its data is a copy, so that writes to it go to the root.
+    No strides express such a view, so its data is a copy, made anew at each read; writes go to the root.
     """
 
     __slots__ = ()
 
     @property
     def src(self) -> Any:
-        """Return None: no data that the view shows is the root's."""
+        """Return None, which is no root's data: so each read derives the view's data again."""
         return None
 
     @src.setter
