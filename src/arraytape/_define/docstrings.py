@@ -313,7 +313,7 @@ def derivative_text(op: Op) -> str:
             f"A gradient g of the result goes back\nas {written(back)}."
         )
     if op.joint:
-        return f"Derivative:\n{written(op.joint)}"
+        return f"Derivative:\n{written(op.joint)}."
     given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
     rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
     if not rules:
@@ -337,11 +337,11 @@ def derivative_text(op: Op) -> str:
 
 
 def written(rule: Any) -> str:
-    """Return a rule for the reader: the docstring of a function, the text of a lambda."""
+    """Return a rule for the reader: what the docstring of a function returns, the text of a lambda."""
     if rule is identity_rule:
         return "itself"
     if rule.__doc__:
-        return dedented(rule.__doc__)
+        return dedented(rule.__doc__).removeprefix("Return ").removesuffix(".")
     return f"``{source_line(rule)}``"
 
 

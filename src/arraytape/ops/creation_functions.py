@@ -108,7 +108,7 @@ def asarray(
 
 
 def truth(name: str, copy: Any) -> bool:
-    """Return True if ``copy=`` is true: NumPy takes any value that has a truth."""
+    """Return the truth value of ``copy``: NumPy takes any object that has one."""
     try:
         return bool(copy)
     except Exception as error:
@@ -116,7 +116,7 @@ def truth(name: str, copy: Any) -> bool:
 
 
 def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
-    """asarray of an Array: itself, a recorded copy, or a recorded cast."""
+    """Return asarray of an Array: itself, a recorded copy, or a recorded cast."""
     x, came = placed(x, device)
     if came and copy is False:
         raise ValueError(
@@ -242,7 +242,7 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
 
 
 def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
-    """Return a new Array that takes from x what is not given."""
+    """Make an array with the shape of x, and its dtype and device where none is given."""
     dtype = x.dtype if dtype is None else dtype
     new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
     return lay_out_like(new, x)
@@ -347,7 +347,7 @@ def linspace(
 
 
 def number_of_values(num: Any) -> int:
-    """``num`` of linspace as an int; TypeError and ValueError for what is no number of values."""
+    """Return ``num`` of linspace as an int; raise an error if it is no number of values."""
     if not hasattr(num, "__index__"):
         raise TypeError(f"linspace: num must be an integer, got {describe(num)} [at {user_line()}]")
     if (count := int(num.__index__())) < 0:
@@ -421,7 +421,7 @@ def full_like(
 
 @composite
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Coordinate grids of 1-d arrays.
+    """Make coordinate grids of 1-d arrays.
 
     Parameters
     ----------
@@ -445,7 +445,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 
 def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[Array]:
-    """Return the views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
+    """Return the views that ``meshgrid`` copies; sparse ones have length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {short_repr(indexing)} [at {user_line()}]"
@@ -499,7 +499,7 @@ def from_dlpack(x: Any, /, *, device: Hashable | None = None, copy: bool | None 
 
 
 def dlpack_storage(x: Any) -> Storage:
-    """Return the storage that shares memory with another library's data, by where that lies."""
+    """Return the storage that can share memory with another library's data, by the data's device."""
     home = STORAGES.get(type(x))
     if home is not None:
         return home
@@ -549,7 +549,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
 
 @composite(takes="any", gives=("x", "x"), signature="(m,n)->(m,n)", continuous=True)
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Lower triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
+    """Copy the lower triangle of a matrix, or of each matrix of a stack; set other elements to 0.
 
     Parameters
     ----------
@@ -568,7 +568,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
 
 @composite(takes="any", gives=("x", "x"), signature="(m,n)->(m,n)", continuous=True)
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Upper triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
+    """Copy the upper triangle of a matrix, or of each matrix of a stack; set other elements to 0.
 
     Parameters
     ----------

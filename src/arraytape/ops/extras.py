@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @composite(takes="floating", gives=("reduced", "floating"), origin="extra")
 def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Middle value along an axis, or the mean of the two in the middle; NaN where there is one.
+    """Compute the median along an axis: the middle value, or the mean of the two middle ones.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
     Notes
     -----
-    Beyond the standard: NumPy's function.  Of no elements it is NaN, with a RuntimeWarning.
+    Beyond the standard: NumPy's function.  The median is NaN where an element is NaN and, with
+    a RuntimeWarning, of no elements.
 
     References
     ----------
@@ -60,7 +61,7 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 @composite(origin="extra")
 def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
-    """How often each non-negative integer occurs, or the sum of its weights.
+    """Count how often each non-negative integer occurs, or sum its weights.
 
     Parameters
     ----------
@@ -216,18 +217,18 @@ def check_base(base: Any) -> None:
 
 @composite(origin="extra")
 def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array:
-    """Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
+    """Sum products by Einstein's notation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
 
     Parameters
     ----------
     subscripts
-        A letter for each axis of each operand, operands separated by commas; after '->' those
-        of the result.  Letters that are not there are summed over.
+        A letter for each axis of each operand, operands separated by commas; after '->' the letters
+        of the result.  Letters that the result lacks are summed over.
     operands
         Arrays of numeric dtype.
     optimize
-        True or what ``numpy.einsum_path`` knows: the order of the products; False: from the
-        left.
+        The order of the products: False from the left, True or any ``optimize`` of
+        ``numpy.einsum_path``.
 
     Returns
     -------
@@ -267,15 +268,15 @@ def pad(
     Parameters
     ----------
     pad_width
-        How many: one number for all, (before, after), or that for each axis.
+        How many: one number for all, a pair (before, after), or a pair for each axis.
     mode
         'constant': constant_values.  'edge': the outermost element.  'reflect' and 'symmetric':
-        the elements mirrored, without and with the outermost one.  'wrap': those of the other
+        the elements mirrored, without and with the outermost one.  'wrap': elements of the other
         end.
     constant_values
-        The values: one for all, (before, after), or that for each axis.
+        The values: one for all, a pair (before, after), or a pair for each axis.
     reflect_type
-        As NumPy has it.
+        NumPy's parameter; 'even' alone.
 
     Returns
     -------
@@ -318,7 +319,7 @@ def pad(
 
 
 def pairs(values: Any, count: int) -> list[Any]:
-    """Return a value before and one after, for each axis."""
+    """Return a value before and a value after for each axis, as numpy.pad understands ``values``."""
     if isinstance(values, Array) or not np.ndim(values):
         return [(values, values)] * count
     if isinstance(values[0], Array) or not np.ndim(values[0]):

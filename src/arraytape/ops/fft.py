@@ -1,7 +1,7 @@
 """The fft extension.
 
-The adjoint of a transform is the transform back with the other normalisation; what the forward
-pass padded is cropped again, what it cropped is padded with zeros.
+The adjoint of a transform is the transform back with the other normalisation.  Elements that the
+forward pass padded are cropped, and elements that it cropped are 0.
 
 >>> import arraytape as xp
 >>> print(xp.fft.rfft(xp.asarray([1.0, 0.0, -1.0, 0.0])))
@@ -42,7 +42,7 @@ def check_norm(op: str, norm: str) -> None:
 
 
 def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
-    """g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
+    """Return g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
     if missing > 0:
@@ -53,22 +53,22 @@ def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
 
 
 def _fft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
-    """its inverse transform with the normalisation of the other
-    direction, cropped or padded to the length of x
+    """Return its inverse transform with the normalisation of the other
+    direction, cropped or padded to the length of x.
     """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
 def _ifft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
-    """its transform with the normalisation of the other
-    direction, cropped or padded to the length of x
+    """Return its transform with the normalisation of the other
+    direction, cropped or padded to the length of x.
     """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
 def _rfft(g: RawArray, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace) -> Any:
-    """the real part of its inverse transform with the normalisation
-    of the other direction, cropped or padded to the length of x
+    """Return the real part of its inverse transform with the normalisation
+    of the other direction, cropped or padded to the length of x.
     """
     length = shape[axis] if n is None else n
     whole = list(g.shape)
@@ -80,10 +80,10 @@ def _rfft(g: RawArray, shape: Any, n: int | None, axis: int, norm: str, xp: Name
 def _irfft(
     g: RawArray, shape: Any, dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
 ) -> Any:
-    """its transform with the normalisation of the other direction,
-    doubled for each frequency that stands for two, cropped or padded to the length of x
+    """Return its transform with the normalisation of the other direction,
+    doubled for each frequency that stands for two, cropped or padded to the length of x.
     """
-    # Every bin but DC (and Nyquist, for even lengths) stands for itself and its conjugate.
+    # Every frequency but 0, and the last one of even lengths, stands for itself and its conjugate.
     back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])
     bins, length = back.shape[axis], g.shape[axis]
     twice = np.full(bins, 2.0)
@@ -107,7 +107,7 @@ SAMPLES = (
 
 @linear(transpose=_fft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform along an axis.
+    """Compute the discrete Fourier transform along an axis.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "back
 
 @linear(transpose=_ifft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse discrete Fourier transform along an axis.
+    """Compute the inverse discrete Fourier transform along an axis.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 @linear(transpose=_rfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform of real data along an axis: the non-negative frequencies.
+    """Compute the discrete Fourier transform of real data along an axis: the non-negative frequencies.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 @linear(transpose=_irfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse of rfft: real data from its non-negative frequencies.
+    """Compute the inverse of rfft: real data from its non-negative frequencies.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 
 @composite
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
+    """Compute the discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 @composite
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
+    """Compute the inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
 
     Parameters
     ----------
@@ -254,13 +254,13 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 def sizes(
     op: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> list[tuple[int | None, int]]:
-    """Length (None: as it is) and axis of each transform."""
+    """Return the length (None: as it is) and the axis of each transform."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     lengths = [None] * len(axes) if s is None else list(s)
     if len(lengths) != len(axes):
         raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up [at {user_line()}]")
-    for axis in axes:  # before the first transform, which may raise for another reason
+    for axis in axes:  # checked first: a transform may raise for another reason
         normalize_axis_index(f"fft.{op}", x, axis)
     return list(zip(lengths, axes, strict=True))
 
@@ -274,7 +274,7 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Discrete Fourier transform along several axes (all by default).
+    """Compute the discrete Fourier transform along several axes (all by default).
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Inverse discrete Fourier transform along several axes (all by default).
+    """Compute the inverse discrete Fourier transform along several axes (all by default).
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Discrete Fourier transform of real data along several axes (all by default).
+    """Compute the discrete Fourier transform of real data along several axes (all by default).
 
     Along the last of them the result has the non-negative frequencies only.
 
@@ -376,7 +376,9 @@ def rfftn(
         When there is no such axis.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
-    lengths = x.shape  # that of an axis which comes twice, as NumPy has it
+    lengths = (
+        x.shape
+    )  # as in NumPy, also where an axis comes twice: its length before the transforms
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
         x = fft(x, n=lengths[axis] if n is None else n, axis=axis, norm=norm)
@@ -392,7 +394,7 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Inverse of rfftn: real data from its non-negative frequencies along several axes.
+    """Compute the inverse of rfftn: real data from its non-negative frequencies along several axes.
 
     Parameters
     ----------
@@ -433,7 +435,7 @@ def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool)
 
 @composite(takes="any", gives=("x", "x"))
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Put the zero frequency into the middle.
+    """Move the zero frequency to the middle.
 
     Parameters
     ----------
@@ -450,7 +452,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 
 @composite(takes="any", gives=("x", "x"))
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Put the zero frequency back to the start: the inverse of fftshift.
+    """Move the zero frequency back to the start: the inverse of fftshift.
 
     Parameters
     ----------
@@ -467,7 +469,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 
 @composite(creates=True)
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """Frequencies of a transform, in its order: 0, the positive ones, the negative ones.
+    """Return the frequencies of a transform, in its order: 0, the positive ones, the negative ones.
 
     Parameters
     ----------
@@ -493,7 +495,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 @composite(creates=True)
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """Frequencies of a transform of real data: 0 and the positive ones.
+    """Return the frequencies of a transform of real data: 0 and the positive ones.
 
     Parameters
     ----------
@@ -518,7 +520,6 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
 
 
 def freqs(name: str, n: int, d: float, dtype: Any, device: Any) -> Array:
-    """Frequencies, cast to a dtype if one is given."""
     frequencies = made(f"fft.{name}", n, d=d, device=device)
     return frequencies if dtype is None else astype(frequencies, dtype, copy=False)
 
@@ -530,5 +531,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
+    """Return the public names."""
     return sorted(__all__)

@@ -76,12 +76,12 @@ SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0
 
 
 def positive_definite(x: Any) -> Any:
-    """Return a Hermitian positive-definite matrix from any square one, for samples."""
+    """Make a Hermitian positive-definite matrix from any square one, for samples."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Any) -> Any:
-    """Return a Hermitian matrix from any square one, for samples."""
+    """Make a Hermitian matrix from any square one, for samples."""
     return x + matrix_transpose(conj(x))
 
 
@@ -125,11 +125,11 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The backward pass factors a matrix of 64 rows or more once, for all of ``solve``, ``slogdet`` and
-    ``det`` of it and to any order, where SciPy is there; by Cholesky where it is positive definite and
-    Hermitian to the last bit.  It factors none where ``cholesky`` of such a matrix was recorded, which
-    it looks for from 8 rows on, or where it is a triangle.  The factors take as much memory as the
-    matrix, as long as its data lives and is among the last 16 so factored.
+    With SciPy, the backward pass factors a matrix of 64 rows or more only once, for ``solve``,
+    ``slogdet`` and ``det`` of it and for derivatives of any order.  It uses Cholesky's factors where the
+    matrix is positive definite and Hermitian to the last bit.  It factors no triangle, and no matrix of
+    8 rows or more whose ``cholesky`` was recorded.  The factors take as much memory as the matrix.  They
+    are kept while its data lives, at most for 16 matrices.
     """
 
 
@@ -140,7 +140,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
     continuous=True,
 )
 def inv(x: Array, /) -> Array:
-    """Inverse of square matrices.
+    """Invert square matrices.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def inv(x: Array, /) -> Array:
     sample((1, 1)), sample((0, 2, 2)),
 ), signature="(M,N),()->(N,M)")  # fmt: skip
 def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Moore-Penrose pseudo-inverse of matrices.
+    """Compute the Moore-Penrose pseudo-inverse of matrices.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
 ), continuous=True, signature="(N,N)->()")  # fmt: skip
 def det(x: Array, /) -> Array:
-    """Determinant of square matrices.
+    """Compute the determinant of square matrices.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def det(x: Array, /) -> Array:
     joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE, signature="(N,N)->(),()"
 )
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant of square matrices.
+    """Compute the sign and the logarithm of the absolute value of the determinant of square matrices.
 
     Parameters
     ----------
@@ -238,13 +238,13 @@ def slogdet(x: Array, /) -> SlogdetResult:
 
     Notes
     -----
-    The slope of the logarithm is infinite where x is singular, and the gradient there inf.
+    Where x is singular, the derivative of the logarithm is infinite, and the gradient is inf.
     """
 
 
 @composite
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Power of square matrices.
+    """Raise square matrices to an integer power.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = n.__index__()
     if n < 0:
         return matrix_power(inv(x), -n)
-    if n == 0:  # which does not depend on x, with a slope of zero
+    if n == 0:  # by where, so that x is recorded: its gradient is 0, not None
         nowhere = zeros(x.shape, dtype=np.bool_, device=x.device)
         one = where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
         return lay_out_like(one, x)
@@ -300,7 +300,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ), signature="(N,N)->(N,N)", continuous=True)  # fmt: skip
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Cholesky factor of Hermitian positive-definite matrices.
+    """Compute the Cholesky factor of Hermitian positive-definite matrices.
 
     Parameters
     ----------
@@ -324,9 +324,9 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, whose triangles move together: half of what
-    an off-diagonal element does stands in either triangle.  ``tril(x) + conj(matrix_transpose(tril(x,
-    k=-1)))`` in place of x gives the gradient with respect to the lower triangle alone.
+    The gradient is that with respect to a Hermitian matrix, whose triangles move together: each triangle
+    has half of the gradient of an off-diagonal element.  For the gradient with respect to the lower
+    triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
     """
 
 
@@ -335,7 +335,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
 ), signature="(M,N)->(M,K),(K,N)")  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
+    """Compute the QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
 
     Parameters
     ----------
@@ -359,12 +359,11 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         When mode is another word; in the backward pass, when mode is 'complete' and a gradient
         depends on the choice of the last M - N columns of Q.
 
-    Notes
-    -----
-    Where a column depends on those before it, its column of Q is a free choice.  In reverse mode
-    what does not depend on the choice, and reads no 0 on R's diagonal, is exact to first order (the
-    space that the columns span, as randomized methods use it); everything else gets NaN.  In
-    forward mode a free column's tangent is as large as the rounding errors are small, or NaN.
+    Notes ----- Where a column of x depends on earlier columns, its column of Q is a free choice.  In
+    reverse mode the gradient of a function that does not depend on the choice, and reads no 0 on R's
+    diagonal, is exact to first order.  An example is the space that the columns span, as randomized
+    methods use it.  Any other gradient is NaN.  In forward mode the tangent of a free column is NaN, or
+    is divided by a rounding error.
     """
 
 
@@ -384,7 +383,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     signature="(M,N)->(M,I),(K),(J,N)",
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
-    """Singular value decomposition of matrices: x = U @ diag(S) @ Vh.
+    """Compute the singular value decomposition of matrices: x = U @ diag(S) @ Vh.
 
     Parameters
     ----------
@@ -409,21 +408,21 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
         In the backward pass, when full_matrices is True and a gradient depends on the choice of the
         extra columns of U or V, any basis of the rest of the space.
 
-    Notes
-    -----
-    Where singular values coincide, the columns of U and Vh are a free choice of basis.  What uses
-    them alone and does not depend on the choice, such as U @ Vh or the projector on the space that
-    they span, has its exact gradient; everything else that uses them gets NaN, U @ diag(S) @ Vh
-    included, whose slope they do not tell.  Second derivatives are NaN there.
+    Notes ----- Where singular values coincide, the columns of U and V are a free choice of basis.  A
+    function of the vectors alone that does not depend on the choice, such as U @ Vh or the projector on
+    the space that they span, has its exact gradient.  Any other function of the vectors gets NaN, also
+    U @ diag(S) @ Vh, whose gradient does not follow from that of the factors.  Second derivatives are
+    NaN there.
 
-    Of a matrix of low rank, what scales the vectors of the zero values by them, or does not use
-    these, is exact to first order where rounding errors set them apart from 0 and from each other.
-    In reverse mode it is exact, too, wherever a function reads neither the values in question nor,
-    to first order, their vectors (a truncated decomposition, a pseudo-inverse that leaves zeros
-    out).  Forward mode, which cannot see what will be read, has NaN wherever values coincide.
+    A matrix of low rank has several values of 0.  The gradient of a function that scales their vectors
+    by the values, or does not use the vectors, is exact to first order where rounding errors set the
+    values apart from 0 and from each other.  In reverse mode the gradient is exact, too, if a function
+    reads neither these values nor, to first order, their vectors: a truncated decomposition, a
+    pseudo-inverse that leaves zeros out.  Forward mode cannot know what will be read: it has NaN
+    wherever values coincide.
 
-    The phases of complex vectors are the storage's choice: a gradient is for what does not depend
-    on them.
+    The phases of complex vectors are the storage's choice: a gradient is right only for a function that
+    does not depend on them.
     """
 
 
@@ -431,7 +430,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
 ), continuous=True, signature="(M,N)->(K)")  # fmt: skip
 def svdvals(x: Array, /) -> Array:
-    """Singular values of matrices, in descending order.
+    """Compute the singular values of matrices, in descending order.
 
     Parameters
     ----------
@@ -450,7 +449,7 @@ def svdvals(x: Array, /) -> Array:
 
     Notes
     -----
-    Where values coincide, sums over them that treat them alike have exact gradients; second
+    Where values coincide, gradients of functions that are symmetric in these values are exact; second
     derivatives are NaN.
     """
 
@@ -463,7 +462,7 @@ def svdvals(x: Array, /) -> Array:
     signature="(N,N)->(N),(N,N)",
 )
 def eigh(x: Array, /) -> EighResult:
-    """Eigenvalues and eigenvectors of Hermitian matrices.
+    """Compute the eigenvalues and eigenvectors of Hermitian matrices.
 
     Parameters
     ----------
@@ -485,15 +484,15 @@ def eigh(x: Array, /) -> EighResult:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, whose triangles move together: half of what
-    an off-diagonal element does stands in either triangle.  ``tril(x) + conj(matrix_transpose(tril(x,
-    k=-1)))`` in place of x gives the gradient with respect to the lower triangle alone.
+    The gradient is that with respect to a Hermitian matrix, whose triangles move together: each triangle
+    has half of the gradient of an off-diagonal element.  For the gradient with respect to the lower
+    triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
 
-    Where eigenvalues coincide, their vectors are a free choice of basis.  What uses the vectors
-    alone and does not depend on the choice, such as the projector on the space that they span, has
-    its exact gradient; everything else that uses them gets NaN, V @ diag(w) @ V^H included, whose
-    slope they do not tell.  Values that a function reads no more than their vectors do no harm.
-    Forward mode, which cannot see what will be read, has NaN wherever values coincide.
+    Where eigenvalues coincide, their vectors are a free choice of basis.  A function of the vectors
+    alone that does not depend on the choice, such as the projector on the space that they span, has its
+    exact gradient.  Any other function of the vectors gets NaN, also V @ diag(w) @ V^H, whose gradient
+    does not follow from that of the factors.  Values that a function does not read, nor their vectors,
+    do not matter.  Forward mode cannot know what will be read: it has NaN wherever values coincide.
 
     The phases of complex vectors are the storage's choice.
     """
@@ -506,7 +505,7 @@ def eigh(x: Array, /) -> EighResult:
     signature="(N,N)->(N)",
 )
 def eigvalsh(x: Array, /) -> Array:
-    """Eigenvalues of Hermitian matrices, in ascending order.
+    """Compute the eigenvalues of Hermitian matrices, in ascending order.
 
     Parameters
     ----------
@@ -529,7 +528,7 @@ def eigvalsh(x: Array, /) -> Array:
     -----
     The gradient is that with respect to a Hermitian matrix, as that of ``eigh``.
 
-    Where values coincide, sums over them that treat them alike have exact gradients; second
+    Where values coincide, gradients of functions that are symmetric in these values are exact; second
     derivatives are NaN.
     """
 
@@ -542,7 +541,7 @@ def eigvalsh(x: Array, /) -> Array:
     signature="(N,N)->(N),(N,N)",
 )
 def eig(x: Array, /) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices.
+    """Compute the eigenvalues and eigenvectors of square matrices.
 
     Parameters
     ----------
@@ -563,8 +562,8 @@ def eig(x: Array, /) -> EigResult:
 
     Notes
     -----
-    Where eigenvalues coincide, what uses their vectors gets NaN, V @ diag(w) @ V^-1 included, unless
-    it uses the vectors alone and no change of their basis changes it.
+    Where eigenvalues coincide, a function of their vectors gets NaN, also V @ diag(w) @ V^-1, unless it
+    is one of the vectors alone that no change of their basis changes.
     """
 
 
@@ -572,7 +571,7 @@ def eig(x: Array, /) -> EigResult:
     spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE], signature="(N,N)->(N)"
 )
 def eigvals(x: Array, /) -> Array:
-    """Eigenvalues of square matrices.
+    """Compute the eigenvalues of square matrices.
 
     Parameters
     ----------
@@ -594,7 +593,7 @@ def eigvals(x: Array, /) -> Array:
 
 @without_derivative(signature="(M,N),()->()")
 def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Rank of matrices: the number of singular values above a bound.
+    """Compute the rank of matrices: the number of singular values above a bound.
 
     Parameters
     ----------
@@ -616,7 +615,7 @@ def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
 # --- products ---------------------------------------------------------------------------------
 @composite
 def outer(x1: Array, x2: Array, /) -> Array:
-    """Outer product of two vectors: the products of each element of x1 with each of x2.
+    """Compute the outer product of two vectors: each element of x1 times each element of x2.
 
     Parameters
     ----------
@@ -645,7 +644,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
 
 @composite
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Cross product of vectors of length 3 along an axis.
+    """Compute the cross product of vectors of length 3 along an axis.
 
     Parameters
     ----------
@@ -676,7 +675,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def _vectors_first(x: Array, axis: int) -> Array:
-    """Return x with the axis of the vectors of a vector product in front."""
+    """Return x with the axis of its vectors of length 3 in front."""
     at = normalize_axis_index("linalg.cross", x, axis)
     if x.shape[at] != 3:
         raise ValueError(
@@ -688,7 +687,7 @@ def _vectors_first(x: Array, axis: int) -> Array:
 # --- diagonals and norms --------------------------------------------------------------------------
 @composite
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """Diagonals of matrices.
+    """Return the diagonals of matrices.
 
     Parameters
     ----------
@@ -760,7 +759,7 @@ def vector_norm(
     keepdims: bool = False,
     ord: int | float = 2,
 ) -> Array:
-    """Vector norm over axes (all by default).
+    """Compute the vector norm over axes (all by default).
 
     Parameters
     ----------
@@ -770,15 +769,14 @@ def vector_norm(
         The order p of the norm ``sum(abs(x) ** p) ** (1 / p)``; inf and -inf: the greatest and
         the least absolute value, 0: the number of elements that are not 0.
 
-    Notes
-    -----
-    The slope at 0 is 0, and so is that for elements that are 0.  Second derivatives at 0 are NaN, and
-    so are those for elements that are 0 when ord is less than 2 and not 1.
+    Notes ----- The derivative at 0 is 0, and so is that with respect to elements that are 0.  Second
+    derivatives at 0 are NaN, and so are those with respect to elements that are 0 when ord is less than
+    2 and not 1.
     """
 
 
 def greatest(values: Array, axis: int) -> Array:
-    """Return the greatest of values that are not negative: 0 where there is none."""
+    """Return the greatest of values that are not negative: 0 of no values."""
     return (maximum_of if values.shape[axis] else sum_of)(values, axis=axis)
 
 
@@ -786,7 +784,7 @@ def greatest(values: Array, axis: int) -> Array:
 def matrix_norm(
     x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
-    """Norm of matrices.
+    """Compute the norm of matrices.
 
     Parameters
     ----------
@@ -835,7 +833,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
+    """Return the public names."""
     return sorted(__all__)
 
 

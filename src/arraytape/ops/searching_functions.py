@@ -15,12 +15,12 @@ from .._util.errors import explain, user_line
 
 
 def _selected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
-    """g where the condition holds, else 0, summed over broadcast axes"""
+    """Return g where the condition holds, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
 def _rejected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
-    """g where the condition does not hold, else 0, summed over broadcast axes"""
+    """Return g where the condition does not hold, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 
 
@@ -45,7 +45,7 @@ def _rejected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
 def where(
     condition: Array, x1: Array | float | None = None, x2: Array | float | None = None, /
 ) -> Array:
-    """Select: x1 where a condition holds, else x2.
+    """Select x1 where a condition holds, else x2.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def where(
 
     Notes
     -----
-    What is not selected gets exactly 0, however steep it is.
+    Elements that are not selected get exactly 0, even where their derivative is infinite.
 
-    Beyond the standard, the condition alone is asked where it holds, as ``nonzero`` is.
+    Beyond the standard, ``where(condition)`` is ``nonzero(condition)``.
     """
 
 
@@ -85,7 +85,7 @@ def where_it_holds(condition: Array, x1: RawArray, x2: RawArray) -> Any:
 
 @without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the first maximum along an axis.
+    """Find the index of the first maximum along an axis.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 @without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the first minimum along an axis.
+    """Find the index of the first minimum along an axis.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
-    """Number of elements over axes (all by default) that are not 0."""
+    """Count the elements over axes (all by default) that are not 0."""
 
 
 @composite(data_dependent_shape="x")
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Indices of the elements that are not 0.
+    """Find the indices of the elements that are not 0.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def _spread(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """itself, repeated along the reduced axes"""
+    """Return itself, repeated along the reduced axes."""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
     if axis is not None and not keepdims:
@@ -46,11 +46,11 @@ SAMPLES = (
 
 
 def _gathered(g: RawArray, into: Any, along: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """``xp.sum(g)``, along the same axes"""
+    """Return ``xp.sum(g)``, along the same axes."""
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
 
-# Small enough to be written out, it is one op and no views: so a tape of a gradient has one record.
+# For small results: one op that writes out all elements, so that a tape of a gradient has one record.
 @linear(
     transpose=_gathered,
     samples=(
@@ -68,7 +68,7 @@ def _gathered(g: RawArray, into: Any, along: Axis, keepdims: bool, xp: Namespace
     range=hull,
 )
 def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Array:
-    """The derivative of sum, for rules: repeated along reduced axes, to the shape ``into``."""
+    """Repeat x along reduced axes, to the shape ``into``: the derivative of sum, for rules."""
 
 
 @linear(
@@ -86,7 +86,7 @@ def sum(
 
 
 def _spread_evenly(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """``g / n``, repeated along the reduced axes, where n elements make a result"""
+    """Return ``g / n``, repeated along the reduced axes, where n elements make a result."""
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
 
@@ -94,7 +94,7 @@ def _spread_evenly(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Name
     transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"), **REDUCED
 )  # fmt: skip
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Arithmetic mean over axes (all by default)."""
+    """Compute the arithmetic mean over axes (all by default)."""
 
 
 def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Any) -> Any:
@@ -104,7 +104,7 @@ def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Any) -
 
 
 def _ties(x: RawArray, y: RawArray, taken: Any, axis: Axis, storage: Any) -> Any:
-    # Each result has taken one element at least: as many as there are results is one each.
+    # Each result is equal to one element at least: if the counts agree, there are no ties.
     if storage.counted(taken) == count(y.shape, None):
         return None
     return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
@@ -113,8 +113,7 @@ def _ties(x: RawArray, y: RawArray, taken: Any, axis: Axis, storage: Any) -> Any
 def _extreme(
     g: RawArray, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """g where x is the result, shared evenly among ties, else 0"""
-    # Ties share the gradient evenly.
+    """Return g where x is the result, shared evenly among ties, else 0."""
     g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
@@ -134,7 +133,7 @@ extreme = primitive(
 
 @extreme
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Maximum over axes (all by default); NaN where there is one.
+    """Find the maximum over axes (all by default); NaN where an element is NaN.
 
     Raises
     ------
@@ -143,13 +142,13 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Notes
     -----
-    Ties share the gradient evenly; a NaN that is the result takes it.
+    Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
     """
 
 
 @extreme
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Minimum over axes (all by default); NaN where there is one.
+    """Find the minimum over axes (all by default); NaN where an element is NaN.
 
     Raises
     ------
@@ -158,19 +157,19 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Notes
     -----
-    Ties share the gradient evenly; a NaN that is the result takes it.
+    Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
     """
 
 
 def _multiplied(x: RawArray, g: RawArray, xp: Namespace) -> Any:
-    """Return what a product multiplies: of complex numbers the real parts where ``dtype`` is real."""
+    """Return the factors of a product: of complex x the real parts if the product's dtype is real."""
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
 def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """g times the conjugated product of the other elements, without a division"""
+    """Return g times the conjugated product of the other elements, without a division."""
     x = _multiplied(x, g, xp)
-    # Products of the others, from the left and from the right: no division, so zeros are exact.
+    # The products of the elements to the left and to the right: without a division, zeros are exact.
     gone = normalize_axis_tuple(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
     order = (*kept, *gone)
@@ -196,7 +195,7 @@ def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -
 def prod(
     x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
 ) -> Array:
-    """Product over axes (all by default).
+    """Multiply over axes (all by default).
 
     Notes
     -----
@@ -207,14 +206,14 @@ def prod(
 def _variance(
     g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
-    """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
+    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result."""
     n = count(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
 def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
-    # Twice: the mean is rounded, which is all that is left of deviations far from 0.
+    # Twice, because the rounding error of the mean may be as large as deviations far from 0.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     return centred - xp.mean(centred, axis=axis, keepdims=True)
 
@@ -230,7 +229,7 @@ def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Variance over axes (all by default): the mean squared distance from the mean.
+    """Compute the variance over axes (all by default): the mean squared distance from the mean.
 
     Notes
     -----
@@ -247,14 +246,14 @@ def _deviation(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
+    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y."""
     # The slope where all elements are equal is 0.
     n = count(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
         share = flat_at_tip(zero, share, y, xp)
     g = restore_axes(g * share, x.shape, axis, keepdims, xp)
-    # The deviations over y, since 1 / y, and more so its derivative, may overflow.
+    # The deviations are divided by y, because 1 / y and its derivative may overflow.
     size = restore_axes(xp.where(zero, 1.0, y), x.shape, axis, keepdims, xp)
     return g * (_centred(x, axis, xp) / size)
 
@@ -271,18 +270,18 @@ def _deviation(
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Standard deviation over axes (all by default): the square root of the variance.
+    """Compute the standard deviation over axes (all by default): the square root of the variance.
 
     Notes
     -----
-    The slope is 0 where all elements are equal; second derivatives are NaN there.
+    The derivative is 0 where all elements are equal; second derivatives are NaN there.
     """
 
 
 def _reversed_sums(
     g: RawArray, shape: Any, axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """its running sums from the end of the axis"""
+    """Return its running sums from the end of the axis."""
     at = (axis or 0) % len(g.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
@@ -302,7 +301,7 @@ def cumulative_sum(
     dtype: npt.DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Running sums along an axis.
+    """Compute the running sums along an axis.
 
     Parameters
     ----------
@@ -328,8 +327,8 @@ def cumulative_sum(
 def _running(
     g: RawArray, x: RawArray, y: RawArray, axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """its product with the matrix of the products of the other elements,
-    which is exact also where elements are 0
+    """Return its product with the matrix of the products of the other elements,
+    which is exact also where elements are 0.
     """
     if not x.shape:
         return g[-1]
@@ -360,7 +359,7 @@ def cumulative_prod(
     dtype: npt.DTypeLike | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Running products along an axis.
+    """Compute the running products along an axis.
 
     Parameters
     ----------

@@ -337,7 +337,7 @@ def record_write(
     root: Array,
     plan: Structural,
     vtid: int,
-    value: RawOperand,
+    value: Any,
     path: Path,
     key: Any,
     more: tuple[Any, ...] = (),
@@ -589,7 +589,10 @@ def check_in_numpy(
         return
     one = np.ones(tuple(data.shape), data.dtype)
     try:
-        raw(one, np.ones(tuple(other.shape), other.dtype) if hasattr(other, "shape") else other)
+        if isinstance(other, int | float | complex):
+            raw(one, other)
+        else:
+            raw(one, np.ones(tuple(other.shape), other.dtype))
     except Exception as error:
         if not is_warning(error):
             raise explain(f"in-place {op.name}", error, x1=data, x2=other) from error
