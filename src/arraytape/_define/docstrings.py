@@ -36,13 +36,23 @@ TAKES = {
     "any": ("any dtype", ""),
     "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
     "floating": ("real or complex floating-point dtype; integers are computed as such", ""),
+    "Hermitian": (
+        "shape (..., N, N) and floating-point dtype: Hermitian (or real symmetric) matrices,\n"
+        "of which only the lower triangle is read",
+        "",
+    ),
     "integer": ("integer dtype", FRACTIONAL),
     "integral": ("integer or boolean dtype", FRACTIONAL),
+    "matrices": ("shape (..., M, N) and real or complex floating-point dtype: matrices", ""),
     "number": ("numeric dtype", ""),
     "numeric": ("numeric dtype", "When the inputs are boolean."),
     "ordered": ("real dtype", ""),
     "real": ("real dtype", COMPLEX),
     "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
+    "square": (
+        "shape (..., N, N) and real or complex floating-point dtype: square matrices",
+        "",
+    ),
 }
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
@@ -73,6 +83,7 @@ DTYPES = {
 # By name, where an op's own docstring does not describe it.
 PARAMETERS = {
     "arrays": "Arrays of any dtype.",
+    "axes": "The axes; None: the last len(s), or all of them without s.",
     "axis": "The axis; a negative one counts from the end.",
     "copy": (
         "Whether the result has memory of its own: True always, None where it cannot be a view,\n"
@@ -90,6 +101,7 @@ PARAMETERS = {
     "dtype": "Dtype of the result; None: see Returns.",
     "k": "The diagonal: 0 for the main one, above it for k > 0, below it for k < 0.",
     "keepdims": "Whether the reduced axes stay, with length 1.",
+    "n": "The length along the axis to which x is cropped or padded with zeros; None: as it is.",
     "norm": (
         "Which transform is divided by its length n: the inverse one ('backward'), the forward\n"
         "one ('forward'), or both by its square root ('ortho')."
@@ -99,6 +111,7 @@ PARAMETERS = {
         "Singular values up to rtol times the greatest count as 0; None: max(M, N) times the\n"
         "epsilon of the dtype."
     ),
+    "s": "Lengths along the axes to which x is cropped or padded with zeros; None: as they are.",
     "shape": "Shape of the result.",
     "stable": "Whether equal elements keep their order; they do so in any case.",
     "x": "Array of any dtype.",
@@ -221,7 +234,7 @@ def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
     """Return the text on a parameter that the op's own docstring does not describe."""
     name = p.name
     if takes and name in op.inputs:
-        return f"    Of {TAKES[takes][0]}."
+        return f"    Of {indented(TAKES[takes][0])}."
     if name == "axis" and "keepdims" in signature.parameters:
         return f"    {REDUCED_AXIS}"
     if name == "device" and op.inputs:
@@ -262,6 +275,8 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
         errors["TypeError"] += not_arrays(op, signature)
     if takes and TAKES[takes][1]:
         errors["TypeError"].append(TAKES[takes][1].format(" or ".join(op.inputs)))
+    if op.data_dependent_shape == "x":
+        errors["TypeError"].append("Under ``vmap``, since the shapes depend on values.")
     if "dtype" in parameters:
         errors["TypeError"].append("When ``dtype`` is no dtype.")
     if shape == "broadcast":
@@ -270,7 +285,11 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
         errors["ValueError"].append("When there is no such device.")
     if shape == "given":
         errors["ValueError"].append("When a length is negative.")
-    if "axis" in parameters:
+    if "norm" in parameters:
+        errors["ValueError"].append("When a length is 0, or norm is another word.")
+    if "s" in parameters:
+        errors["ValueError"].append("When s and axes differ in number.")
+    if "axis" in parameters or "axes" in parameters:
         errors["IndexError"].append("When there is no such axis.")
         if shape == "reduced" and parameters["axis"].annotation != "int | None":
             errors["ValueError"].append("When an axis is named twice.")
@@ -303,6 +322,8 @@ def derivative_text(op: Op) -> str:
     if op.kind == "composite":
         if not op.inputs:
             return "Derivative: none; the result depends on no other Array."
+        if op.gives == ("x", "like"):
+            return "Derivative: none; the result does not depend on the values of x."
         return "Derivative: through the recorded ops of which this function is made."
     if not (op.rules or op.joint):
         return "Derivative: no rule is declared; a gradient through it is a LookupError."

@@ -210,34 +210,19 @@ def empty(
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()", linear_in=("x",))
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Make an array of zeros in the shape of x.
-
-    Notes
-    -----
-    Derivative: none; the result does not depend on the values of x.
-    """
+    """Make an array of zeros in the shape of x."""
     return like(x, "zeros", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Make an array of ones in the shape of x.
-
-    Notes
-    -----
-    Derivative: none; the result does not depend on the values of x.
-    """
+    """Make an array of ones in the shape of x."""
     return like(x, "ones", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Make an array in the shape of x whose elements are arbitrary: write before you read.
-
-    Notes
-    -----
-    Derivative: none; the result does not depend on the values of x.
-    """
+    """Make an array in the shape of x whose elements are arbitrary: write before you read."""
     return like(x, "empty", dtype, device)
 
 

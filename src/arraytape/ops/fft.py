@@ -97,93 +97,57 @@ def _irfft(
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
-SAMPLES = (
-    sample((5,)),
-    sample((2, 6), norm="ortho"),
-    sample((4, 3), axis=0, n=6, norm="forward"),
-    sample((5,), n=3),
-)
+ALONG_AXIS: Any = {
+    "selects": False,
+    "samples": (
+        sample((5,)),
+        sample((2, 6), norm="ortho"),
+        sample((4, 3), axis=0, n=6, norm="forward"),
+        sample((5,), n=3),
+    ),
+    "signature": "(AXIS)->(AXIS)",
+}
 
 
-@linear(transpose=_fft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_fft, **ALONG_AXIS, takes="floating")
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform along an axis.
 
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
-
     Returns
     -------
     Array
         Of the shape of x, or of length n along the axis, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@linear(transpose=_ifft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_ifft, **ALONG_AXIS, takes="floating")
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse discrete Fourier transform along an axis.
 
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
-
     Returns
     -------
     Array
         Of the shape of x, or of length n along the axis, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@linear(transpose=_rfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_rfft, **ALONG_AXIS, takes="real floating")
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform of real data along an axis: the non-negative frequencies.
-
-    Parameters
-    ----------
-    x
-        Of real floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
 
     Returns
     -------
     Array
         Of the shape of x, but of length n // 2 + 1 along the axis, and of complex dtype.
-
-    Raises
-    ------
-    TypeError
-        When x is complex.
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@linear(transpose=_irfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_irfft, **ALONG_AXIS, takes="floating")
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse of rfft: real data from its non-negative frequencies.
 
     Parameters
     ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
     n
         The length of the result along the axis; None: 2 * (m - 1), where x has length m.
 
@@ -191,22 +155,15 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     -------
     Array
         Of the shape of x, but of length n along the axis, and of real dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@composite
+@composite(takes="floating")
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
 
     Parameters
     ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
     n
         The length of the result along the axis; None: 2 * (m - 1), where x has length m.
 
@@ -214,38 +171,19 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     -------
     Array
         Of the shape of x, but of length n along the axis, and of real dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
     check_norm("hfft", norm)
     return irfft(conj(x), n=n, axis=axis, norm=SWAPPED[norm])  # type: ignore[arg-type]
 
 
-@composite
+@composite(takes="real floating")
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
-
-    Parameters
-    ----------
-    x
-        Of real floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
 
     Returns
     -------
     Array
         Of the shape of x, but of length n // 2 + 1 along the axis, and of complex dtype.
-
-    Raises
-    ------
-    TypeError
-        When x is complex.
-    ValueError
-        When the length is 0, or norm is another word.
     """
     check_norm("ihfft", norm)
     return conj(rfft(x, n=n, axis=axis, norm=SWAPPED[norm]))  # type: ignore[arg-type]
@@ -265,7 +203,7 @@ def sizes(
     return list(zip(lengths, axes, strict=True))
 
 
-@composite
+@composite(takes="floating")
 def fftn(
     x: Array,
     /,
@@ -276,33 +214,17 @@ def fftn(
 ) -> Array:
     """Compute the discrete Fourier transform along several axes (all by default).
 
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    s
-        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
-    axes
-        The axes; None: the last len(s), or all of them without s.
-
     Returns
     -------
     Array
         Of the shape of x, or of the lengths s along the axes, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     for n, axis in reversed(sizes("fftn", x, s, axes)):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-@composite
+@composite(takes="floating")
 def ifftn(
     x: Array,
     /,
@@ -313,33 +235,17 @@ def ifftn(
 ) -> Array:
     """Compute the inverse discrete Fourier transform along several axes (all by default).
 
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    s
-        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
-    axes
-        The axes; None: the last len(s), or all of them without s.
-
     Returns
     -------
     Array
         Of the shape of x, or of the lengths s along the axes, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     for n, axis in reversed(sizes("ifftn", x, s, axes)):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-@composite
+@composite(takes="real floating")
 def rfftn(
     x: Array,
     /,
@@ -352,28 +258,10 @@ def rfftn(
 
     Along the last of them the result has the non-negative frequencies only.
 
-    Parameters
-    ----------
-    x
-        Of real floating-point dtype; integers are computed as such.
-    s
-        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
-    axes
-        The axes; None: the last len(s), or all of them without s.
-
     Returns
     -------
     Array
         Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
-
-    Raises
-    ------
-    TypeError
-        When x is complex.
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
     lengths = (
@@ -385,7 +273,7 @@ def rfftn(
     return x
 
 
-@composite
+@composite(takes="floating")
 def irfftn(
     x: Array,
     /,
@@ -398,25 +286,14 @@ def irfftn(
 
     Parameters
     ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
     s
         Lengths of the result along the axes; None: as they are, but 2 * (m - 1) along the last
         one, where x has length m.
-    axes
-        The axes; None: the last len(s), or all of them without s.
 
     Returns
     -------
     Array
         Of the lengths s along the axes, and of real dtype.
-
-    Raises
-    ------
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     *others, (last, last_axis) = sizes("irfftn", x, s, axes)
     for n, axis in others:
@@ -441,11 +318,6 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     ----------
     axes
         The axis or axes to shift; None: all of them.
-
-    Raises
-    ------
-    IndexError
-        When there is no such axis.
     """
     return _shifted("fftshift", x, axes, True)
 
@@ -458,11 +330,6 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     ----------
     axes
         The axis or axes to shift; None: all of them.
-
-    Raises
-    ------
-    IndexError
-        When there is no such axis.
     """
     return _shifted("ifftshift", x, axes, False)
 

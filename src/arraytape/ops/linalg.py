@@ -137,15 +137,11 @@ def solve(x1: Array, x2: Array, /) -> Array:
     rules.inv,
     samples=[s._replace(prepare=regular) for s in SQUARE],
     signature="(N,N)->(N,N)",
+    takes="square",
     continuous=True,
 )
 def inv(x: Array, /) -> Array:
     """Invert square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -162,14 +158,9 @@ def inv(x: Array, /) -> Array:
 @primitive(rules.pinv_vjp, None, samples=(
     sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 2, 2)),
-), signature="(M,N),()->(N,M)")  # fmt: skip
+), signature="(M,N),()->(N,M)", takes="matrices")  # fmt: skip
 def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """Compute the Moore-Penrose pseudo-inverse of matrices.
-
-    Parameters
-    ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -189,14 +180,9 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
     sample(np.diag([0.0, 0.0, 2.0])),
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
-), continuous=True, signature="(N,N)->()")  # fmt: skip
+), continuous=True, signature="(N,N)->()", takes="square")  # fmt: skip
 def det(x: Array, /) -> Array:
     """Compute the determinant of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -215,15 +201,14 @@ def det(x: Array, /) -> Array:
 
 
 @primitive(
-    joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE, signature="(N,N)->(),()"
+    joint=rules.slogdet,
+    outputs=("sign", "logabsdet"),
+    samples=SQUARE,
+    signature="(N,N)->(),()",
+    takes="square",
 )
 def slogdet(x: Array, /) -> SlogdetResult:
     """Compute the sign and the logarithm of the absolute value of the determinant of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -242,15 +227,12 @@ def slogdet(x: Array, /) -> SlogdetResult:
     """
 
 
-@composite
+@composite(takes="square")
 def matrix_power(x: Array, n: int, /) -> Array:
     """Raise square matrices to an integer power.
 
     Parameters
     ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
-
     n
         The exponent; powers with a negative one are those of the inverse.
 
@@ -298,16 +280,12 @@ def matrix_power(x: Array, n: int, /) -> Array:
 @primitive(rules.cholesky_vjp, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
-), signature="(N,N)->(N,N)", continuous=True)  # fmt: skip
+), signature="(N,N)->(N,N)", takes="Hermitian", continuous=True)  # fmt: skip
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Compute the Cholesky factor of Hermitian positive-definite matrices.
 
     Parameters
     ----------
-    x
-        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read.
-
     upper
         Whether to give the upper triangle U with U^H @ U = x, not the lower L with L @ L^H = x.
 
@@ -333,15 +311,12 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 @primitive(joint=rules.qr_vjp, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
     sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
-), signature="(M,N)->(M,K),(K,N)")  # fmt: skip
+), signature="(M,N)->(M,K),(K,N)", takes="matrices")  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Compute the QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
 
     Parameters
     ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
-
     mode
         'reduced': Q of shape (..., M, K), R (..., K, N), with K = min(M, N).
         'complete': Q of shape (..., M, M), R (..., M, N).
@@ -381,15 +356,13 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         sample((2, 0), full_matrices=False),
     ),
     signature="(M,N)->(M,I),(K),(J,N)",
+    takes="matrices",
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """Compute the singular value decomposition of matrices: x = U @ diag(S) @ Vh.
 
     Parameters
     ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
-
     full_matrices
         Whether U has shape (..., M, M) and Vh (..., N, N); False: (..., M, K) and (..., K, N),
         with K = min(M, N).
@@ -428,14 +401,9 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 
 @primitive(spectral.svdvals_vjp, samples=(
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
-), continuous=True, signature="(M,N)->(K)")  # fmt: skip
+), continuous=True, signature="(M,N)->(K)", takes="matrices")  # fmt: skip
 def svdvals(x: Array, /) -> Array:
     """Compute the singular values of matrices, in descending order.
-
-    Parameters
-    ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -460,15 +428,10 @@ def svdvals(x: Array, /) -> Array:
     saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     signature="(N,N)->(N),(N,N)",
+    takes="Hermitian",
 )
 def eigh(x: Array, /) -> EighResult:
     """Compute the eigenvalues and eigenvectors of Hermitian matrices.
-
-    Parameters
-    ----------
-    x
-        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read.
 
     Returns
     -------
@@ -503,15 +466,10 @@ def eigh(x: Array, /) -> EighResult:
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     continuous=True,
     signature="(N,N)->(N)",
+    takes="Hermitian",
 )
 def eigvalsh(x: Array, /) -> Array:
     """Compute the eigenvalues of Hermitian matrices, in ascending order.
-
-    Parameters
-    ----------
-    x
-        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read.
 
     Returns
     -------
@@ -539,14 +497,10 @@ def eigvalsh(x: Array, /) -> Array:
     saves=rules.NONE_UNREAD,
     samples=[s._replace(prepare=regular) for s in SQUARE],
     signature="(N,N)->(N),(N,N)",
+    takes="square",
 )
 def eig(x: Array, /) -> EigResult:
     """Compute the eigenvalues and eigenvectors of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -568,15 +522,13 @@ def eig(x: Array, /) -> EigResult:
 
 
 @primitive(
-    spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE], signature="(N,N)->(N)"
+    spectral.eigvals,
+    samples=[s._replace(prepare=regular) for s in SQUARE],
+    signature="(N,N)->(N)",
+    takes="square",
 )
 def eigvals(x: Array, /) -> Array:
     """Compute the eigenvalues of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -591,14 +543,9 @@ def eigvals(x: Array, /) -> Array:
     """
 
 
-@without_derivative(signature="(M,N),()->()")
+@without_derivative(signature="(M,N),()->()", takes="matrices")
 def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """Compute the rank of matrices: the number of singular values above a bound.
-
-    Parameters
-    ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
 
     Returns
     -------
@@ -780,7 +727,7 @@ def greatest(values: Array, axis: int) -> Array:
     return (maximum_of if values.shape[axis] else sum_of)(values, axis=axis)
 
 
-@composite
+@composite(takes="matrices")
 def matrix_norm(
     x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
@@ -788,8 +735,6 @@ def matrix_norm(
 
     Parameters
     ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
     keepdims
         Whether the last two axes stay, with length 1.
     ord

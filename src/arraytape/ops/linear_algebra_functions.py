@@ -297,8 +297,6 @@ def tensordot(
         When axes is neither a number nor a pair.
     ValueError
         When the axes differ in number or length.
-    IndexError
-        When there is no such axis.
     """
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):

@@ -131,8 +131,6 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     ------
     ValueError
         When axes does not name each axis of x once.
-    IndexError
-        When x has no such axis.
     """
     return view("permute_dims", x, PERMUTE, tuple(axes))
 

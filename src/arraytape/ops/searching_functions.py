@@ -133,8 +133,6 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
     Raises
     ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
     ValueError
         When x has no axis.
 

@@ -52,11 +52,6 @@ def unique_all(x: Array, /) -> UniqueAllResult:
         A named tuple of ``values``, of the dtype of x; ``indices`` of their first occurrences;
         ``inverse_indices`` into them, in the shape of x; and ``counts``.
 
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
-
     Notes
     -----
     The gradient of a repeated value goes to its first occurrence.
@@ -78,11 +73,6 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     -------
     UniqueCountsResult
         A named tuple of ``values``, of the dtype of x, and ``counts``.
-
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
 
     Notes
     -----
@@ -107,11 +97,6 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
         A named tuple of ``values``, of the dtype of x, and ``inverse_indices`` into them, in
         the shape of x.
 
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
-
     Notes
     -----
     The gradient of a repeated value goes to its first occurrence.
@@ -133,11 +118,6 @@ def unique_values(x: Array, /) -> Array:
     -------
     Array
         The values, in one dimension and of the dtype of x.
-
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
 
     Notes
     -----
