@@ -19,11 +19,14 @@ from collections.abc import Callable
 from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
+import numpy as np
+
 from .._record.op import Op
 from .._record.plan import Rule, Unknown, identity_rule, kept_names
 from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
+NUMPYS = "https://numpy.org/doc/stable/reference/generated/numpy."
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
@@ -129,7 +132,10 @@ TYPES = {  # of parameters that are annotated with Any
 }
 ALIASES = {
     "Axis": "int | tuple[int, ...] | None",
+    "DType": "dtype | None",
+    "Device": "str | None",
     "Norm": "{'backward', 'ortho', 'forward'}",
+    "npt.DTypeLike": "dtype",
 }
 
 # --- composing ------------------------------------------------------------------------------------
@@ -169,6 +175,9 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     sections["Notes"] = notes + kept_words(op)
     if op.origin != "extra":
         sections["References"] = f"{STANDARD}{name}.html"
+    elif hasattr(np, name):
+        sections["Notes"] += "\n\nBeyond the standard: NumPy's function."
+        sections["References"] = f"{NUMPYS}{name}.html"
     example = examples_of("ops").get(name)
     if example:
         sections["Examples"] = IMPORTED + example
@@ -235,6 +244,8 @@ def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
     name = p.name
     if takes and name in op.inputs:
         return f"    Of {indented(TAKES[takes][0])}."
+    if name == "axis" and p.annotation == "int | None":
+        return f"    {PARAMETERS[name]}  None: x is flattened first."
     if name == "axis" and "keepdims" in signature.parameters:
         return f"    {REDUCED_AXIS}"
     if name == "device" and op.inputs:
@@ -281,6 +292,8 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
         errors["TypeError"].append("When ``dtype`` is no dtype.")
     if shape == "broadcast":
         errors["ValueError"].append("When the shapes of x1 and x2 do not broadcast.")
+    if takes == "ordered" and shape == "reduced":
+        errors["ValueError"].append("When there is no element to choose from.")
     if "device" in parameters:
         errors["ValueError"].append("When there is no such device.")
     if shape == "given":

@@ -351,13 +351,7 @@ def inverse_again_vjp(g: RawArray, y: RawArray, singular: RawArray, xp: Namespac
 
 
 def vector_norm(
-    g: RawArray,
-    x: RawArray,
-    y: RawArray,
-    axis: Axis,
-    keepdims: bool,
-    ord: float,
-    xp: Namespace,
+    g: RawArray, x: RawArray, y: RawArray, axis: Axis, keepdims: bool, ord: float, xp: Namespace
 ) -> Any:
     """Return ``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result,
     shared evenly among ties for an infinite ord.

@@ -30,12 +30,12 @@ from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, sta
 from .searching_functions import where
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import Device, DType
 
 
 @composite(creates=True)
 def asarray(
-    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None
 ) -> Array:
     """Make an Array of host data, of another library's arrays, or of Arrays.
 
@@ -115,7 +115,7 @@ def truth(name: str, copy: Any) -> bool:
         raise_documented(error, name, copy=copy)
 
 
-def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
+def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
     """Return asarray of an Array: itself, a recorded copy, or a recorded cast."""
     x, came = placed(x, device)
     if came and copy is False:
@@ -124,16 +124,16 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     try:
-        cast = dtype is not None and np.dtype(dtype) != x.dtype
+        target = x.dtype if dtype is None else np.dtype(dtype)
     except Exception as error:  # no dtype
         raise explain("asarray", error, x=x, dtype=dtype) from error
-    if cast:
+    if target != x.dtype:
         if copy is False:
             raise ValueError(
-                f"asarray: {describe(x)} needs a copy to be cast to {np.dtype(dtype)}, and copy=False "
+                f"asarray: {describe(x)} needs a copy to be cast to {target}, and copy=False "
                 f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
             )
-        return astype(x, dtype)
+        return astype(x, target)
     return copied(x) if copy and not came else x
 
 
@@ -157,7 +157,7 @@ PARAMETERS = {
 }
 
 
-def made(name: str, *arguments: Any, device: Hashable | None = None, **keywords: Any) -> Array:
+def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> Array:
     """Return a new Array from the storage's creation function of this name."""
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
@@ -176,57 +176,42 @@ def made(name: str, *arguments: Any, device: Hashable | None = None, **keywords:
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def zeros(
-    shape: int | tuple[int, ...],
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def zeros(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of zeros."""
     return made("zeros", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def ones(
-    shape: int | tuple[int, ...],
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def ones(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of ones."""
     return made("ones", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def empty(
-    shape: int | tuple[int, ...],
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def empty(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array whose elements are arbitrary: write before you read."""
     return made("empty", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()", linear_in=("x",))
-def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of zeros in the shape of x."""
     return like(x, "zeros", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
-def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+def ones_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of ones in the shape of x."""
     return like(x, "ones", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
-def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+def empty_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array in the shape of x whose elements are arbitrary: write before you read."""
     return like(x, "empty", dtype, device)
 
 
-def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
+def like(x: Array, name: str, dtype: DType, device: Device) -> Array:
     """Make an array with the shape of x, and its dtype and device where none is given."""
     dtype = x.dtype if dtype is None else dtype
     new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
@@ -240,8 +225,8 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> Array:
     """Make an array of evenly spaced values in a half-open interval.
 
@@ -276,8 +261,8 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
     endpoint: bool = True,
 ) -> Array:
     """Make an array of evenly spaced values from start to stop.
@@ -342,11 +327,7 @@ def number_of_values(num: Any) -> int:
 
 @composite(creates=True)
 def full(
-    shape: int | tuple[int, ...],
-    fill_value: Any,
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    shape: int | tuple[int, ...], fill_value: Any, *, dtype: DType = None, device: Device = None
 ) -> Array:
     """Make an array with one value everywhere.
 
@@ -381,14 +362,7 @@ def full(
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="(),()->()")
-def full_like(
-    x: Array,
-    /,
-    fill_value: Any,
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def full_like(x: Array, /, fill_value: Any, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array with one value everywhere, in the shape of x.
 
     Parameters
@@ -445,7 +419,7 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
 
 
 @composite(creates=True, moves=True)
-def from_dlpack(x: Any, /, *, device: Hashable | None = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -> Array:
     """Make an Array of another library's array, through DLPack.
 
     Parameters
@@ -500,8 +474,8 @@ def eye(
     /,
     *,
     k: int = 0,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 

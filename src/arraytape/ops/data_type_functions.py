@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .._util.errors import entrance, explain, short_repr, user_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    DType: TypeAlias = npt.DTypeLike | None  # None: see the function's Returns
+    Device: TypeAlias = Hashable | None  # None: see the function's parameter
 
 
 @linear(
@@ -50,7 +53,7 @@ def moved(x: Array, /, device: Hashable) -> Array:
     """Copy x to another device."""
 
 
-def placed(x: Array, device: Hashable) -> tuple[Array, bool]:
+def placed(x: Array, device: Device) -> tuple[Array, bool]:
     """Return x on a device (None: where it is), and True if it was moved there."""
     if type(x) is not Array:
         x = x._snapshot()
@@ -69,7 +72,7 @@ def discretized(x: Array, /, dtype: npt.DTypeLike) -> Array:
 
 
 @composite(signature="()->()", continuous=True, in_order=True, linear_in=("x",))
-def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device = None) -> Array:
     """Cast to another dtype.
 
     Parameters
@@ -93,18 +96,18 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
         When dtype is none that an Array can have.
     """
     try:
-        dtype = np.dtype(dtype)
+        target = np.dtype(dtype)
     except Exception as error:
         raise explain("astype", error, x=x, dtype=dtype) from error
-    if not is_known(dtype):
-        raise no_dtype("astype", dtype)
-    dtype = plain(dtype)
+    if not is_known(target):
+        raise no_dtype("astype", target)
+    target = plain(target)
     x, came = placed(x, device)
     _, data = current(x)
-    if dtype == data.dtype and (came or not copy):
+    if target == data.dtype and (came or not copy):
         return x
-    y = cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)
-    y._state |= x._state & SCALAR  # what is immutable in NumPy stays so
+    y = cast(x, target) if target.kind in "fc" else discretized(x, target)
+    y._state |= x._state & SCALAR  # as in NumPy, a cast scalar is immutable
     return y
 
 

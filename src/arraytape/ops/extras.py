@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,26 +21,16 @@ from .manipulation_functions import concat, normalize_axis_index, reshape, squee
 from .sorting_functions import sort
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import Device, DType
 
 
 @composite(takes="floating", gives=("reduced", "floating"), origin="extra")
 def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Compute the median along an axis: the middle value, or the mean of the two middle ones.
 
-    Parameters
-    ----------
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
-
     Notes
     -----
-    Beyond the standard: NumPy's function.  The median is NaN where an element is NaN and, with
-    a RuntimeWarning, of no elements.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.median.html
+    The median is NaN where an element is NaN and, with a RuntimeWarning, of no elements.
     """
     ones = (1,) * x.ndim
     flat = reshape(x, (-1,)) if axis is None else x
@@ -85,11 +74,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
 
     Notes
     -----
-    The weights keep their gradient.  Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.bincount.html
+    The weights keep their gradient.
     """
     _, data = current(x)
     indices = storage_of(data).host(data)
@@ -125,14 +110,6 @@ def diag(x: Array, /, k: int = 0) -> Array:
     ------
     ValueError
         When x has no dimension.
-
-    Notes
-    -----
-    Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.diag.html
     """
     if x.ndim != 1:
         return diagonal(x, offset=k)
@@ -152,8 +129,8 @@ def logspace(
     *,
     endpoint: bool = True,
     base: float | Array = 10.0,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> Array:
     """Make an array of powers of a base, evenly spaced in their exponents.
 
@@ -188,11 +165,7 @@ def logspace(
 
     Notes
     -----
-    Arrays keep their gradient.  Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.logspace.html
+    Arrays keep their gradient.
     """
     check_base(base)
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
@@ -241,14 +214,6 @@ def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array
         When subscripts is no str.
     ValueError
         When the subscripts do not fit the operands, or lengths do not agree.
-
-    Notes
-    -----
-    Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.einsum.html
     """
     return contracted(subscripts, operands, optimize)
 
@@ -287,14 +252,6 @@ def pad(
     ------
     ValueError
         When there is no such mode, or pad_width does not fit the axes.
-
-    Notes
-    -----
-    Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.pad.html
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(

@@ -27,6 +27,8 @@ from .manipulation_functions import normalize_axis_index, roll
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from .data_type_functions import Device, DType
+
 
 Norm = Literal["backward", "ortho", "forward"]
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -335,7 +337,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 
 
 @composite(creates=True)
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = None) -> Array:
     """Return the frequencies of a transform, in its order: 0, the positive ones, the negative ones.
 
     Parameters
@@ -361,7 +363,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 
 @composite(creates=True)
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = None) -> Array:
     """Return the frequencies of a transform of real data: 0 and the positive ones.
 
     Parameters
@@ -386,7 +388,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     return freqs("rfftfreq", n, d, dtype, device)
 
 
-def freqs(name: str, n: int, d: float, dtype: Any, device: Any) -> Array:
+def freqs(name: str, n: int, d: float, dtype: DType, device: Device) -> Array:
     frequencies = made(f"fft.{name}", n, d=d, device=device)
     return frequencies if dtype is None else astype(frequencies, dtype, copy=False)
 

@@ -20,6 +20,7 @@ from .._array.paths import DIAGONAL
 from .._array.views import lay_out_like
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import FACTS
+from .._storage.standard import Axis
 from .._util.errors import describe, missing_from, short_repr, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
@@ -41,7 +42,7 @@ from .statistical_functions import min as minimum_of
 from .statistical_functions import sum as sum_of
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import DType
 
 
 class EigResult(NamedTuple):
@@ -660,7 +661,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 @composite
-def trace(x: Array, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Array:
+def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     """Sum along the diagonals of matrices.
 
     Parameters
@@ -699,12 +700,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -
     signature="(AXES)->()",
 )
 def vector_norm(
-    x: Array,
-    /,
-    *,
-    axis: int | tuple[int, ...] | None = None,
-    keepdims: bool = False,
-    ord: int | float = 2,
+    x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: int | float = 2
 ) -> Array:
     """Compute the vector norm over axes (all by default).
 

@@ -24,6 +24,7 @@ from .._array.paths import (
 from .._array.views import alias, current, lay_out_like
 from .._define.words import composite, linear, sample
 from .._record.op_facts import VIEW
+from .._storage.standard import Axis
 from .._storage.storage import storage_of
 from .._util.array_types import Namespace, RawArray
 from .._util.attach import attach_method
@@ -273,7 +274,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     **VIEW,
     signature="(AXES)->(AXES)",
 )
-def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+def flip(x: Array, /, *, axis: Axis = None) -> Array:
     """Reverse the order along the given axes (all by default): a view.
 
     Parameters
@@ -428,9 +429,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 
 @composite(takes="any", gives=("x", "x"))
-def roll(
-    x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
-) -> Array:
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:
     """Shift elements along axes; elements that leave at the end come back at the start.
 
     Parameters
@@ -528,8 +527,6 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     ----------
     repeats
         How often: one number for all elements, or an Array of integers with one for each.
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
 
     Returns
     -------

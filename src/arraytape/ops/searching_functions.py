@@ -9,6 +9,7 @@ from .._array.paths import sum_to
 from .._array.views import current
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import hull
+from .._storage.standard import Axis
 from .._storage.storage import storage_of
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import explain, user_line
@@ -85,40 +86,16 @@ def where_it_holds(condition: Array, x1: RawArray, x2: RawArray) -> Any:
 
 @without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Find the index of the first maximum along an axis.
-
-    Parameters
-    ----------
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
-    """
+    """Find the index of the first maximum along an axis."""
 
 
 @without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Find the index of the first minimum along an axis.
-
-    Parameters
-    ----------
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
-    """
+    """Find the index of the first minimum along an axis."""
 
 
 @without_derivative(takes="any", gives=("reduced", "index"), signature="(AXES)->()", scalars=False)
-def count_nonzero(
-    x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
-) -> Array:
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Count the elements over axes (all by default) that are not 0."""
 
 

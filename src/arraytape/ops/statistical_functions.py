@@ -15,7 +15,7 @@ from .._util.array_types import Namespace, RawArray
 from .elementwise_functions import flat_at_tip
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import DType
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -79,9 +79,7 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
     **REDUCED,
     range=lambda n, x: x.sum_of(n),
 )
-def sum(
-    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
-) -> Array:
+def sum(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Sum over axes (all by default)."""
 
 
@@ -135,11 +133,6 @@ extreme = primitive(
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the maximum over axes (all by default); NaN where an element is NaN.
 
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
-
     Notes
     -----
     Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
@@ -149,11 +142,6 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 @extreme
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the minimum over axes (all by default); NaN where an element is NaN.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
 
     Notes
     -----
@@ -192,9 +180,7 @@ def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -
     gives=("reduced", "accumulated"),
     **REDUCED,
 )
-def prod(
-    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
-) -> Array:
+def prod(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Multiply over axes (all by default).
 
     Notes
@@ -294,12 +280,7 @@ def _reversed_sums(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: npt.DTypeLike | None = None,
-    include_initial: bool = False,
+    x: Array, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
 ) -> Array:
     """Compute the running sums along an axis.
 
@@ -352,12 +333,7 @@ def _running(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: npt.DTypeLike | None = None,
-    include_initial: bool = False,
+    x: Array, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
 ) -> Array:
     """Compute the running products along an axis.
 

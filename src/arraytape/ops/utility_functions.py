@@ -7,11 +7,10 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._define.words import composite, without_derivative
 from .._storage.dispatch import NUMBERS
+from .._storage.standard import Axis
 from .._util.errors import user_line
 from .elementwise_functions import not_equal, subtract
 from .manipulation_functions import broadcast_to, concat, normalize_axis_index
-
-Axis = int | tuple[int, ...] | None
 
 
 @without_derivative(takes="boolean", gives=("reduced", "bool"), signature="(AXES)->()")
