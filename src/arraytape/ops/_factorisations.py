@@ -305,9 +305,9 @@ def det(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return the second derivative of the determinant along g."""
-    # The determinant is linear in each row and each column.  The second derivative of that of a diagonal
-    # matrix along A and B is the sum over i != j of the product of all diagonal elements but i and j
-    # times (A_ii B_jj - A_ij B_ji).  Other matrices become diagonal by x = U S Vh.
+    # The determinant is linear in each row and each column.  For a diagonal matrix, the second
+    # derivative along A and B is a sum over i != j.  Its terms are A_ii B_jj - A_ij B_ji times the
+    # product of all diagonal elements but i and j.  Other matrices become diagonal by x = U S Vh.
     U, S, Vh = xp.linalg.svd(x)
     eye = on_diagonal(S, xp)
     columns = xp.arange(S.shape[-1], device=x.device)

@@ -5,8 +5,8 @@ quotient means nothing, and their vectors are a free choice of basis.  The cotan
 still tell whether its derivative is known (see ``doubtful``):
 
 - A function of the vectors alone that no rotation of the basis changes does not need the quotient.
-- A function of values and vectors might be V f(D) V^H, whose gradient needs f' at the value, or a sum
-  of a function of the values and one of the vectors, whose gradient does not.  Both have the same
+- A function of values and vectors might be V f(D) V^H, whose gradient needs f' at the value.  It might
+  be a function of the values plus one of the vectors, whose gradient does not.  Both have the same
   cotangents, so the gradient is NaN.
 
 Values may also coincide because a matrix of low rank has several values of 0.  A function that scales
@@ -169,9 +169,9 @@ def svd_vjp(
     unread: Unread,
     xp: Namespace,
 ) -> Any:
-    """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for gradients gU, gS and gVh, plus the part
-    that moves the vectors out of the space that they span.  H is made of the skew parts of P = U^H @ gU
-    and Q = Vh @ gVh^H, divided by S_j - S_i and S_j + S_i.
+    """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for gradients gU, gS and gVh.  H is made
+    of the skew parts of P = U^H @ gU and Q = Vh @ gVh^H, divided by S_j - S_i and S_j + S_i.
+    Another term moves the vectors out of the space that they span.
     Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &
     Zhang 2019, "Automatic differentiation for complex valued SVD".
     """
@@ -220,11 +220,11 @@ def within_spaces(
     idle : True for columns that the function does not use; None if it does not use the values at all.
     blind : True in forward mode, where the cotangents do not tell what is used.
     """
-    # Source: Townsend 2016, "Differentiating the singular value decomposition".  The two quotients are
-    # written as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only a part that depends on the
-    # choice of vectors is divided by the gap.  On the diagonal, the second quotient is the term for the
-    # phases of Wan & Zhang 2019, "Automatic differentiation for complex valued SVD": P = -Q there, real
-    # parts aside, if a function does not depend on the phases.
+    # Source: Townsend 2016, "Differentiating the singular value decomposition".  The quotients are (P +
+    # Q) / (s_j - s_i) and (P - Q) / (s_j + s_i): only the part that depends on the choice of vectors is
+    # divided by the gap.  On the diagonal, the second quotient is the term for the phases of Wan &
+    # Zhang 2019, "Automatic differentiation for complex valued SVD".  If a function does not depend on
+    # the phases, P = -Q there, real parts aside.
     left, right = P - adjoint(P, xp), Q - adjoint(Q, xp)
     turn, lean = left + right, left - right
     column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
@@ -277,8 +277,8 @@ def svdvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 def eigh_vjp(
     g: Cotangents, eigenvalues: RawArray, eigenvectors: RawArray, unread: Unread, xp: Namespace
 ) -> Any:
-    """Return the cotangent of x, V @ (diag(gw) + H) @ V^H for gradients gw and gV of values w and
-    vectors V, where H is the skew part of V^H @ gV divided by w_j - w_i.
+    """Return the cotangent of x, V @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w and
+    vectors V.  H is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 3.1.
     """
@@ -323,8 +323,8 @@ def eigvalsh(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 def eig_vjp(
     g: Cotangents, eigenvalues: RawArray, eigenvectors: RawArray, unread: Unread, xp: Namespace
 ) -> Any:
-    """Return the cotangent of x, V^-H @ (diag(gw) + H) @ V^H for gradients gw and gV of values w and
-    vectors V, where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
+    """Return the cotangent of x, V^-H @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w
+    and vectors V.  H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
     to statistically optimum beamforming", eq. (4.77); unit-length vectors.
     """

@@ -43,7 +43,7 @@ def check_norm(op: str, norm: str) -> None:
         )
 
 
-def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
+def fitted(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any:
     """Return g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
@@ -54,33 +54,35 @@ def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
     return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
 
 
-def _fft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
+def _fft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
     """Return its inverse transform with the normalisation of the other
     direction, cropped or padded to the length of x.
     """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _ifft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
+def _ifft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
     """Return its transform with the normalisation of the other
     direction, cropped or padded to the length of x.
     """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _rfft(g: RawArray, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace) -> Any:
+def _rfft(
+    g: RawArray, shape: tuple[int, ...], n: int | None, axis: int, norm: str, xp: Namespace
+) -> Any:
     """Return the real part of its inverse transform with the normalisation
     of the other direction, cropped or padded to the length of x.
     """
     length = shape[axis] if n is None else n
-    whole = list(g.shape)
-    whole[axis] = length
+    at = axis % len(shape)
+    whole = (*g.shape[:at], length, *g.shape[at + 1 :])
     back = xp.fft.ifft(fitted(g, whole, axis, xp), axis=axis, norm=SWAPPED[norm])
     return fitted(xp.real(back), shape, axis, xp)
 
 
 def _irfft(
-    g: RawArray, shape: Any, dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
+    g: RawArray, shape: tuple[int, ...], dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
 ) -> Any:
     """Return its transform with the normalisation of the other direction,
     doubled for each frequency that stands for two, cropped or padded to the length of x.

@@ -165,7 +165,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     return scattered(x, shape, private_key(raw) if tid else raw)
 
 
-def _along_axis(indices: Any, axis: int, shape: Any, xp: Namespace) -> Any:
+def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return zeros of the shape of x with g added at the indices."""
     key, at = [], axis % len(shape)
     for i, n in enumerate(shape):  # along a broadcast axis of length 1 all reads add to one element
@@ -176,7 +176,7 @@ def _along_axis(indices: Any, axis: int, shape: Any, xp: Namespace) -> Any:
     return tuple(key)
 
 
-def _along_one_axis(indices: Any, axis: int | None, shape: Any) -> Any:
+def _along_one_axis(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
     """Return zeros of the shape of x with g added at the indices."""
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 

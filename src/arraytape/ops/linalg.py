@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -76,12 +76,12 @@ for _alias in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
 SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0, 2, 2)))
 
 
-def positive_definite(x: Any) -> Any:
+def positive_definite(x: Array) -> Array:
     """Make a Hermitian positive-definite matrix from any square one, for samples."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
-def hermitian(x: Any) -> Any:
+def hermitian(x: Array) -> Array:
     """Make a Hermitian matrix from any square one, for samples."""
     return x + matrix_transpose(conj(x))
 
@@ -335,11 +335,13 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         When mode is another word; in the backward pass, when mode is 'complete' and a gradient
         depends on the choice of the last M - N columns of Q.
 
-    Notes ----- Where a column of x depends on earlier columns, its column of Q is a free choice.  In
-    reverse mode the gradient of a function that does not depend on the choice, and reads no 0 on R's
-    diagonal, is exact to first order.  An example is the space that the columns span, as randomized
-    methods use it.  Any other gradient is NaN.  In forward mode the tangent of a free column is NaN, or
-    is divided by a rounding error.
+    Notes
+    -----
+    Where a column of x depends on earlier columns, its column of Q is a free choice.  In reverse mode
+    the gradient of a function that does not depend on the choice, and reads no 0 on R's diagonal, is
+    exact to first order.  An example is the space that the columns span, as randomized methods use
+    it.  Any other gradient is NaN. In forward mode the tangent of a free column is NaN, or is divided
+    by a rounding error.
     """
 
 
@@ -380,17 +382,19 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
         When x has fewer than two dimensions, or the decomposition is not found.
     ValueError
         In the backward pass, when full_matrices is True and a gradient depends on the choice of the
-        extra columns of U or V, any basis of the rest of the space.
+        extra columns of U or V: any basis of the rest of the space.
 
-    Notes ----- Where singular values coincide, the columns of U and V are a free choice of basis.  A
-    function of the vectors alone that does not depend on the choice, such as U @ Vh or the projector on
-    the space that they span, has its exact gradient.  Any other function of the vectors gets NaN, also
+    Notes
+    -----
+    Where singular values coincide, the columns of U and V are a free choice of basis.  A function of the
+    vectors alone that does not depend on the choice has its exact gradient: U @ Vh is an example, or the
+    projector on the space that they span.  Any other function of the vectors gets NaN, also
     U @ diag(S) @ Vh, whose gradient does not follow from that of the factors.  Second derivatives are
     NaN there.
 
-    A matrix of low rank has several values of 0.  The gradient of a function that scales their vectors
-    by the values, or does not use the vectors, is exact to first order where rounding errors set the
-    values apart from 0 and from each other.  In reverse mode the gradient is exact, too, if a function
+    A matrix of low rank has several values of 0.  A function that scales their vectors by the values, or
+    does not use the vectors, has a gradient that is exact to first order: rounding errors set the values
+    apart from 0 and from each other.  In reverse mode the gradient is exact, too, if a function
     reads neither these values nor, to first order, their vectors: a truncated decomposition, a
     pseudo-inverse that leaves zeros out.  Forward mode cannot know what will be read: it has NaN
     wherever values coincide.
@@ -453,8 +457,8 @@ def eigh(x: Array, /) -> EighResult:
     triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
 
     Where eigenvalues coincide, their vectors are a free choice of basis.  A function of the vectors
-    alone that does not depend on the choice, such as the projector on the space that they span, has its
-    exact gradient.  Any other function of the vectors gets NaN, also V @ diag(w) @ V^H, whose gradient
+    alone that does not depend on the choice has its exact gradient, such as the projector on the space
+    that they span.  Any other function of the vectors gets NaN, also V @ diag(w) @ V^H, whose gradient
     does not follow from that of the factors.  Values that a function does not read, nor their vectors,
     do not matter.  Forward mode cannot know what will be read: it has NaN wherever values coincide.
 
@@ -517,8 +521,8 @@ def eig(x: Array, /) -> EigResult:
 
     Notes
     -----
-    Where eigenvalues coincide, a function of their vectors gets NaN, also V @ diag(w) @ V^-1, unless it
-    is one of the vectors alone that no change of their basis changes.
+    Where eigenvalues coincide, a function of their vectors gets NaN, also V @ diag(w) @ V^-1.  Only a
+    function of the vectors alone that no change of their basis changes has its gradient.
     """
 
 
@@ -712,9 +716,11 @@ def vector_norm(
         The order p of the norm ``sum(abs(x) ** p) ** (1 / p)``; inf and -inf: the greatest and
         the least absolute value, 0: the number of elements that are not 0.
 
-    Notes ----- The derivative at 0 is 0, and so is that with respect to elements that are 0.  Second
-    derivatives at 0 are NaN, and so are those with respect to elements that are 0 when ord is less than
-    2 and not 1.
+    Notes
+    -----
+    The derivative at 0 is 0, and so is that with respect to elements that are 0.  Second derivatives
+    at 0 are NaN, and so are those with respect to elements that are 0 when ord is less than 2 and
+    not 1.
     """
 
 

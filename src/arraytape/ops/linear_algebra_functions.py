@@ -25,7 +25,7 @@ def in_memory(g: RawArray) -> Any:
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
-def _matmul_first(g: RawArray, x2: RawArray, shape: Any, xp: Namespace) -> Any:
+def _matmul_first(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return ``g @ x2^H``, summed over broadcast axes."""
     many = len(x2.shape)
     if many == len(shape) == 2:
@@ -40,7 +40,7 @@ def _matmul_first(g: RawArray, x2: RawArray, shape: Any, xp: Namespace) -> Any:
     return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
-def _matmul_second(g: RawArray, x1: RawArray, shape: Any, xp: Namespace) -> Any:
+def _matmul_second(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return ``x1^H @ g``, summed over broadcast axes."""
     many = len(x1.shape)
     if many == len(shape) == 2:
@@ -102,7 +102,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def _adjoint_first(
-    g: RawArray, x2: RawArray, shape: Any, first: bool, second: bool, xp: Namespace
+    g: RawArray, x2: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
     """Return ``g @ b^H``, or its adjoint where ``first``, with b the second factor."""
     if first:
@@ -111,7 +111,7 @@ def _adjoint_first(
 
 
 def _adjoint_second(
-    g: RawArray, x1: RawArray, shape: Any, first: bool, second: bool, xp: Namespace
+    g: RawArray, x1: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
     """Return ``a^H @ g``, or its adjoint where ``second``, with a the first factor."""
     if second:
@@ -153,7 +153,7 @@ def cofactors(x: Array, /) -> Array:
     """Compute the derivative of linalg.det, for its rule: exact also where x is singular."""
 
 
-def regular(x: Any) -> Any:
+def regular(x: Array) -> Array:
     """Return a well-conditioned matrix with separate eigenvalues from any square one, for samples."""
     return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
@@ -217,21 +217,25 @@ def matrix_transpose(x: Array, /) -> Array:
     return seen
 
 
-def _vecdot_first(g: RawArray, x2: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
+def _vecdot_first(
+    g: RawArray, x2: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
+) -> Any:
     """Return ``xp.conj(g) * x2``, summed over broadcast axes."""
     if axis >= 0:
         return vectors_at(conjugate(g, xp), x2, axis, shape, xp)
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
 
 
-def _vecdot_second(g: RawArray, x1: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
+def _vecdot_second(
+    g: RawArray, x1: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
+) -> Any:
     """Return ``g * x1``, summed over broadcast axes."""
     if axis >= 0:
         return vectors_at(g, x1, axis, shape, xp)
     return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
 
 
-def vectors_at(g: RawArray, x: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
+def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return g * x in a shape, for vectors along an axis that is counted from the front."""
     last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)

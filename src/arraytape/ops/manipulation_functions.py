@@ -347,7 +347,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
-def _split(g: RawArray, shape: Any, axis: int | None, xp: Namespace) -> Any:
+def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace) -> Any:
     """Return its parts, each to the array from which it came."""
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0

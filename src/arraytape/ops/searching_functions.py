@@ -15,12 +15,12 @@ from .._util.array_types import Namespace, RawArray
 from .._util.errors import explain, user_line
 
 
-def _selected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
+def _selected(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return g where the condition holds, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
-def _rejected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
+def _rejected(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return g where the condition does not hold, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 

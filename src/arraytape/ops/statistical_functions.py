@@ -10,7 +10,7 @@ from .._define.words import linear, primitive, sample
 from .._record.op_facts import hull
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
-from .._storage.storage import conjugate, is_complex
+from .._storage.storage import Storage, conjugate, is_complex
 from .._util.array_types import Namespace, RawArray
 from .elementwise_functions import flat_at_tip
 
@@ -26,7 +26,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return n
 
 
-def _spread(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _spread(g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """Return itself, repeated along the reduced axes."""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
@@ -45,7 +45,9 @@ SAMPLES = (
 )
 
 
-def _gathered(g: RawArray, into: Any, along: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _gathered(
+    g: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
+) -> Any:
     """Return ``xp.sum(g)``, along the same axes."""
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
@@ -83,7 +85,9 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool =
     """Sum over axes (all by default)."""
 
 
-def _spread_evenly(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _spread_evenly(
+    g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
+) -> Any:
     """Return ``g / n``, repeated along the reduced axes, where n elements make a result."""
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
@@ -95,13 +99,13 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Compute the arithmetic mean over axes (all by default)."""
 
 
-def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Any) -> Any:
+def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
     # A NaN that is the result takes the gradient.
     taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
-def _ties(x: RawArray, y: RawArray, taken: Any, axis: Axis, storage: Any) -> Any:
+def _ties(x: RawArray, y: RawArray, taken: RawArray, axis: Axis, storage: Storage) -> Any:
     # Each result is equal to one element at least: if the counts agree, there are no ties.
     if storage.counted(taken) == count(y.shape, None):
         return None
@@ -109,7 +113,13 @@ def _ties(x: RawArray, y: RawArray, taken: Any, axis: Axis, storage: Any) -> Any
 
 
 def _extreme(
-    g: RawArray, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace
+    g: RawArray,
+    taken: RawArray,
+    ties: RawArray | None,
+    shape: tuple[int, ...],
+    axis: Axis,
+    keepdims: bool,
+    xp: Namespace,
 ) -> Any:
     """Return g where x is the result, shared evenly among ties, else 0."""
     g = restore_axes(g, shape, axis, keepdims, xp)
@@ -265,7 +275,7 @@ def std(
 
 
 def _reversed_sums(
-    g: RawArray, shape: Any, axis: int | None, include_initial: bool, xp: Namespace
+    g: RawArray, shape: tuple[int, ...], axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
     """Return its running sums from the end of the axis."""
     at = (axis or 0) % len(g.shape)

@@ -218,7 +218,7 @@ def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
     return trial[key].size == 0
 
 
-def write_data(x: Array, key: Any, value: RawOperand, memory: Any) -> Any:
+def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
     """Write ``x[key] = value`` to raw data: in place or, if the storage cannot, as new data of the root.
 
     memory : the result of ``make_exclusive``.  Return the memory that holds the written value.
@@ -287,7 +287,13 @@ def check_writeable(x: Array, data: RawArray) -> None:
 
 @in_one_step(MOVING)
 def record_put(
-    x: Array, key: Index, vtid: int, value: RawOperand, basic: bool, written: Any, memory: Any
+    x: Array,
+    key: Index,
+    vtid: int,
+    value: RawOperand,
+    basic: bool,
+    written: RawArray,
+    memory: RawArray,
 ) -> None:
     """Record ``x[key] = value``, which was written to the data, and give the root's value a new id.
 
@@ -318,7 +324,7 @@ def record_put(
 
 @in_one_step(MOVING)
 def record_add(
-    x: Array, sign: int, vtid: int, value: RawOperand, written: Any, memory: Any
+    x: Array, sign: int, vtid: int, value: RawOperand, written: RawArray, memory: RawArray
 ) -> None:
     """Record ``x += value`` or, with sign -1, ``x -= value``: see ``record_put``."""
     if MODES:
