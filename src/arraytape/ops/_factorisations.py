@@ -134,7 +134,7 @@ def solve_again_vjp(
 
     def first() -> Any:
         across = conjugate(xp.matrix_transpose(right), xp)
-        # Of one column each element is one product: matmul takes five times as long.
+        # For one column, a product of each pair of elements takes a fifth of the time of matmul.
         product = -left * across if left.shape[-1] == 1 else -left @ across
         return sum_to(product, x1.shape, xp)
 
@@ -193,9 +193,7 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
     both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
-    if (
-        unread == ()
-    ):  # forward mode: ops that follow may or may not use the tangent of a free column
+    if unread == ():  # forward mode: later ops may or may not use the tangent of a free column
         free = on_diagonal(R, xp) & (R == 0)
         found = adjoint(xp.solve_again(xp.where(free, NAN, R), adjoint(left, xp)), xp)
     else:
@@ -330,7 +328,7 @@ def slogdet(g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp:
     gs, gl = g
     scale: Any = 0.0 if gl is None else gl
     if gs is not None and is_complex(x):
-        # sign turns by the imaginary part of the trace of x^-1 dx.
+        # The sign turns by the imaginary part of the trace of x^-1 dx.
         scale = scale - xp.imag(conjugate(gs, xp) * sign) * 1j
     elif gl is None:
         return (xp.zeros_like(x),)

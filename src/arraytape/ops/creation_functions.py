@@ -145,7 +145,7 @@ def copied(x: Array) -> Array:
     return lay_out_like(copy, x)
 
 
-# How the positional arguments of ``made`` are called, for messages.
+# The names of the positional arguments of ``made``, for messages.
 PARAMETERS = {
     "arange": ("start", "stop", "step"),
     "empty": ("shape",),
@@ -166,7 +166,7 @@ def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> 
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
-    if type(data) not in STORAGES:  # what a foreign object among the arguments made of it
+    if type(data) not in STORAGES:  # a foreign object among the arguments has made it
         raise TypeError(
             f"{name}: arguments must be numbers or Arrays, got {describe(arguments)} [at {user_line()}]"
         )
@@ -312,7 +312,7 @@ def linspace(
         values[-1] = stop
     if dtype is None:
         return values
-    whole = np.dtype(dtype).kind in "iu"  # as NumPy has it: rounded down, not towards 0
+    whole = np.dtype(dtype).kind in "iu"  # as in NumPy, rounded down, not towards 0
     return astype(floor(values) if whole else values, dtype, copy=False)
 
 

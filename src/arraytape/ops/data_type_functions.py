@@ -19,8 +19,8 @@ from .._util.errors import entrance, explain, short_repr, user_line
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    DType: TypeAlias = npt.DTypeLike | None  # None: see the function's Returns
-    Device: TypeAlias = Hashable | None  # None: see the function's parameter
+    DType: TypeAlias = npt.DTypeLike | None  # None: as the function's docstring says
+    Device: TypeAlias = Hashable | None  # None: likewise
 
 
 @linear(

@@ -268,9 +268,7 @@ def rfftn(
         Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
-    lengths = (
-        x.shape
-    )  # as in NumPy, also where an axis comes twice: its length before the transforms
+    lengths = x.shape  # before rfft: as in NumPy, also of an axis that comes twice
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
         x = fft(x, n=lengths[axis] if n is None else n, axis=axis, norm=norm)

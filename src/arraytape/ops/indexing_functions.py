@@ -306,10 +306,8 @@ def raw_key(key: Index) -> tuple[Any, bool]:
     if isinstance(key, Array):
         _, data = current(key)
         if data.shape == () and data.dtype.kind in "iu" and is_at_hand(data):
-            return int(
-                data
-            ), True  # other storages take an index array, since int() would wait for them
-        return data, False
+            return int(data), True
+        return data, False  # also of one integer on a device, for which int() would wait
     if isinstance(key, bool | np.bool_):
         return np.asarray(key), False
     if isinstance(key, np.integer):  # an int, because keys in paths are compared

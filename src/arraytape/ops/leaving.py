@@ -309,7 +309,7 @@ def representation(x: Array) -> str:
         The text.
     """
     tid, data = current(x)
-    if storage_of(data).many:  # under vmap: one value for many
+    if storage_of(data).many:  # under vmap: a value for each example
         body = repr(data)
     else:
         body = np.array2string(host(x), separator=", ", prefix="Array(")

@@ -304,7 +304,7 @@ def tensordot(
     """
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            # As NumPy, which compares lengths before it finds that there is no such axis.
+            # As in NumPy, which compares lengths before it notices that there is no such axis.
             pairs = zip(x1.shape[max(x1.ndim - axes, 0) :], x2.shape, strict=False)
             differ = x1.ndim >= axes >= 0 and any(m != n for m, n in pairs)
             raise (ValueError if differ or axes < 0 else IndexError)(

@@ -55,7 +55,7 @@ def part(x: Array, kind: str, argument: Any) -> Array:
 def read_only(x: Array) -> Array:
     """Return a view of x that cannot be written to."""
     seen = alias(x, READ_ONLY, None)
-    return x if seen is None else seen  # without elements
+    return x if seen is None else seen  # None: x has no elements
 
 
 def diagonal_of(x: Array, offset: int) -> Array:

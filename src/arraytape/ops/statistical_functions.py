@@ -100,7 +100,7 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
-    # A NaN that is the result takes the gradient.
+    # Where the result is NaN, the elements that are NaN get the gradient.
     taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
@@ -243,7 +243,6 @@ def _deviation(
     xp: Namespace,
 ) -> Any:
     """Return ``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y."""
-    # The slope where all elements are equal is 0.
     n = count(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere

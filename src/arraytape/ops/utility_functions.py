@@ -27,7 +27,7 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def diff(
     x: Array,
     /,
-    n: int = 1,  # where NumPy has it, for code that does not name it
+    n: int = 1,  # by position, too, as in NumPy
     axis: int = -1,
     *,
     prepend: Array | None = None,

@@ -79,8 +79,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     key : object
         Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
     value : Array, number or list
-        What to write, of a shape that broadcasts with that of ``x[key]``; it is cast to the
-        dtype of x.  Lists may hold numbers and Arrays.
+        The values to write, of a shape that broadcasts with that of ``x[key]``; they are cast
+        to the dtype of x.  Lists may hold numbers and Arrays.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 
     Notes
     -----
-    Derivative: the gradient of what is overwritten is 0, that of the value is the part at the
-    key.  Of an element that a key names twice, the write that lasts gets the gradient.
+    Derivative: elements that are overwritten get the gradient 0, and the value gets the part of
+    the gradient at the key.  If a key names an element twice, the last write gets its gradient.
     """
     if MODES:
         meet(x, value)
@@ -109,6 +109,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
         check_writeable(x, data)
     if type(value) is Array and value._state & IS_VIEW and is_region(value, x, key):
         return  # the end of ``x[key] += y``: the view was updated in place
+
+    # --- key and value as raw data that fits x's ---
     raw, basic = raw_key(key)
     if type(value) is Array:
         vtid = value._tid if value._tid >= 0 else value._sync()
@@ -124,6 +126,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
         data, raw, v = fit_write(x, data, raw, basic, handle, v, value)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
+
+    # --- write to memory that no record shares, and record the write ---
     memory = make_exclusive(x)
     data = x._data
     incomplete: Array | None = x  # None once the write was refused or recorded
@@ -303,9 +307,7 @@ def record_put(
         tell_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
-    if (
-        state & KEPT or root._data is not memory
-    ):  # meanwhile another thread made a record, or a copy
+    if state & KEPT or root._data is not memory:  # by another thread: a record, or a copy
         settle_write(x, key, written, memory)
         state = root._state
     root._state = state | HOT
