@@ -30,7 +30,7 @@ def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
     return [x if x.dtype == common else astype(x, common) for x in arrays]
 
 
-def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path = False) -> Array:
+def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Array:
     """Return einsum of ``arrays``, multiplied two at a time in the order that ``optimize`` asks for."""
     inputs, output = spelled_out(subscripts, arrays)
     same = in_one_dtype(arrays)
@@ -44,12 +44,12 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path = False)
                 f"einsum: the lengths in {short_repr(subscripts)} do not agree: {describe([*arrays])} "
                 f"[at {user_line()}]"
             )
-    unknown = [c for c in output if not any(c in letters for letters in inputs)]
-    if unknown or len({*output}) < len(output):
+    if not {*output} <= {*"".join(inputs)} or len({*output}) < len(output):
         raise ValueError(
             f"einsum: {short_repr(output)} is no output of {short_repr(subscripts)} [at {user_line()}]"
         )
-    full = {c: lengths.get(c, 1) for c in output}
+
+    # Axes of length 1 broadcast: they come back, with length 1, in the result alone.
     terms = [without_ones(term) for term in terms]
     path = order_of(subscripts, arrays, optimize)
     for places in path:
@@ -68,7 +68,7 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path = False)
     left = [c for c in output if c in letters]
     x = permute_dims(x, tuple([letters.index(c) for c in left])) if left else x
     if len(left) < len(output):
-        x = reshape(x, tuple([full[c] if c in left else 1 for c in output]))
+        x = reshape(x, tuple([lengths[c] if c in left else 1 for c in output]))
     if len(arrays) == 1 and {*inputs[0]} == {*output}:  # nothing is summed: a view, as in NumPy
         return x
     return einsum_layout(x, subscripts, arrays, path if optimize else None)

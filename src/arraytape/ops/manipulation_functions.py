@@ -352,9 +352,7 @@ def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: 
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
         for old in shape:
-            size = 1
-            for n in old:
-                size *= n
+            size = math.prod(old)
             parts.append(xp.reshape(g[start : start + size], old))
             start += size
         return parts
