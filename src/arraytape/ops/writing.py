@@ -427,6 +427,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
 
     If a recorder may follow x or the operand, and no ADD record can describe the op, the op itself is
     recorded, and its result replaces x's value.  Otherwise the op computes in x's memory.
+
+    One function, because each step would be one more call in every ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
