@@ -181,11 +181,9 @@ def fit_write(
             f"[at {user_line()}]"
         )
     if is_picked(x):
-        add_hidden_axes(x, data)
-        _, data = current(x)
+        _, data = add_hidden_axes(x, data)
     if type(v) is Batched or (not basic and axis_ids_of((raw,))):
-        add_hidden_axes(x, v, raw)
-        _, data = current(x)
+        _, data = add_hidden_axes(x, v, raw)
     if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
         if into_real:  # the key selects nothing: any real value will do
             handle, v = CONSTANT, storage_of(v).xp.real(v)
@@ -252,8 +250,11 @@ def overlap(v: RawOperand, data: Any) -> bool:
     return np.may_share_memory(v, data)
 
 
-def add_hidden_axes(x: Array, *values: Any) -> None:
-    """Broadcast the root of x to the hidden axes of vmap that ``values``, to be written to it, have."""
+def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
+    """Broadcast the root of x to the hidden axes of vmap that ``values``, to be written to it, have.
+
+    Return the id and the data of x.
+    """
     check_open(axis_ids_of(values))
     root, _ = location(x)
     wide = with_hidden_axes(root, *values, copy=True)
@@ -265,7 +266,7 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
             )
         tid, data = current(wide)
         put_in_place(root, data, tid, root._state & ~KEPT)
-        current(x)
+    return current(x)
 
 
 def check_writeable(x: Array, data: RawArray) -> None:
@@ -435,9 +436,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     update = updates(op, raw, functional)
     # NumPy's floor_divide has other special values than the standard's: see ``updates``.
     has_numpys_values = op.name != "floor_divide"
-    sign = {"add": 1, "subtract": -1}.get(
-        op.name, 0
-    )  # of an ADD record; 0 if none describes the op
+    # The sign of an ADD record; 0 if such a record cannot describe the op.
+    sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def method(x: Array, other: RawOperand, /) -> Any:
         # --- coerce the operand, and find out where x's value is ---
@@ -458,7 +458,6 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, vtid, v = coerce(op.name, "x2", other)
-
         # --- check that x may be written to, and can hold the result ---
         if type(data) is not np.ndarray or not data.flags.writeable:
             check_writeable(x, data)
@@ -471,13 +470,10 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 x[...] = functional(x, other)
                 return x
             if type(v) is Batched:
-                add_hidden_axes(x, v)
-                tid, data = current(x)
-
+                tid, data = add_hidden_axes(x, v)
         # --- a nonlinear op on a followed value: record it, and replace x's value ---
         if (tid or vtid) and not sign:
             return replace_value(op, x, functional(x, other), v)
-
         # --- else compute in x's memory, and record an ADD ---
         memory = make_exclusive(x)
         written = x._data
