@@ -1,5 +1,7 @@
 """The code of the README and of docs/ runs as it stands there, and prints what stands behind it."""
 
+import re
+
 import numpy as np
 import pytest
 import sklearn
@@ -16,7 +18,7 @@ LEAST = {  # how many blocks a page has at least, where that is not 3
     "tutorials/from_torch_jax_autograd": 10,
     "tutorials/training": 6,
     "howto/third_party": 10,
-    "howto/errors": 25,
+    "howto/errors": 60,
     "howto/functional": 8,
     "howto/implicit": 6,
     "howto/benchmarks": 2,
@@ -60,6 +62,18 @@ def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page, capsys):
         exec(compile(block, f"{page.stem} block {i}", "exec"), scope)
         printed = capsys.readouterr().out.splitlines()
         assert not page_code.difference(block, printed), f"block {i}"
+
+
+def test_each_error_has_a_way_out_that_runs():
+    """The blocks run above; a way out is the last part of its section, and ends with one."""
+    page = (DOCS / "howto" / "errors.md").read_text(encoding="utf-8")
+    sections = [
+        part for part in re.split(r"(?m)^#{2,3} ", page) if "Error" in part or "Warn" in part
+    ]
+    for section in sections[1:]:
+        title = section.partition("\n")[0]
+        assert "**Way out.**" in section, title
+        assert "```python" in section.rpartition("**Way out.**")[2], title
 
 
 def test_the_pages_have_code():

@@ -3,7 +3,6 @@
 import copy
 import difflib
 import inspect
-import math
 import pickle
 import re
 import subprocess
@@ -32,7 +31,6 @@ TEXTS = [
     for library, names in table.items()
     for name in names
 ]
-COUNTERPART = re.compile(r"(?<![\w.'])(xp|np|x|tape|scipy)\.([A-Za-z_][\w.]*\w|\w)")
 
 
 def said(thing, name):
@@ -54,16 +52,6 @@ def found(root, path):
 
 
 # --- the tables -------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("where", "library", "name"), TEXTS)
-def test_every_counterpart_exists(where, library, name):
-    text = other_names.TABLES[where][library][name]
-    named = COUNTERPART.findall(text)
-    ours = re.search(r"^(xp$|no need: )|[-+@*/]=? ?\w|x\[|such as 'cpu'", text)
-    assert named or ours, f"{text!r} names nothing"
-    for root, path in named:
-        assert found(root, path) is not None
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -216,7 +204,7 @@ def test_an_unknown_name_of_an_array_runs_no_python():
     assert frames == []
 
 
-# --- advice, followed -------------------------------------------------------------------------------
+# --- advice that is sure -------------------------------------------------------------------------------
 WORDS = [
     "gelu",
     "silu",
@@ -280,47 +268,6 @@ WORDS = [
     "lstsq",
     "pinv",
 ]
-FOLLOWED = {  # by table, library and name: an example of what the name means in that library
-    ("namespace", "PyTorch", "gelu"): lambda a: 0.5 * a["x"] * (1.0 + erf(a["x"] / 2**0.5)),
-    ("namespace", "PyTorch", "silu"): lambda a: a["x"] / (1.0 + np.exp(-a["x"])),
-    ("namespace", "PyTorch", "rsqrt"): lambda a: a["x"] ** -0.5,
-    ("namespace", "PyTorch", "leaky_relu"): lambda a: np.maximum(a["x"], 0.01 * a["x"]),
-    ("namespace", "TensorFlow", "squared_difference"): lambda a: np.square(a["x"] - a["y"]),
-    ("namespace", "NumPy", "degrees"): lambda a: np.degrees(a["x"]),
-    ("namespace", "NumPy", "radians"): lambda a: np.radians(a["x"]),
-    ("namespace", "NumPy", "exp2"): lambda a: np.exp2(a["x"]),
-    ("namespace", "NumPy", "ptp"): lambda a: np.ptp(a["x"]),
-    ("namespace", "NumPy", "ravel"): lambda a: np.ravel(a["x"]),
-    ("nn", "PyTorch", "BCELoss"): lambda a: (
-        -np.mean(a["y"] * np.log(a["p"]) + (1 - a["y"]) * np.log(1 - a["p"]))
-    ),
-    ("nn", "PyTorch", "BCEWithLogitsLoss"): lambda a: (
-        -np.mean(
-            a["y"] * np.log(1 / (1 + np.exp(-a["z"])))
-            + (1 - a["y"]) * np.log(1 - 1 / (1 + np.exp(-a["z"])))
-        )
-    ),
-    ("nn", "PyTorch", "L1Loss"): lambda a: np.mean(np.abs(a["x"] - a["y"])),
-    ("nn", "PyTorch", "SiLU"): lambda a: a["x"] / (1.0 + np.exp(-a["x"])),
-}
-
-
-def erf(x):
-    return np.vectorize(math.erf)(x)
-
-
-@pytest.mark.parametrize("key", FOLLOWED)
-def test_a_formula_has_the_value_of_the_name(key):
-    where, library, name = key
-    arrays = {
-        "x": np.asarray([0.5, 1.5, 2.0]), "y": np.asarray([1.0, 0.0, 1.0]),
-        "z": np.asarray([0.3, -1.0, 2.0]), "p": np.asarray([0.9, 0.2, 0.6]),
-    }  # fmt: skip
-    text = other_names.TABLES[where][library][name]
-    names = {"xp": xp, "np": np, **{key: xp.asarray(value) for key, value in arrays.items()}}
-    np.testing.assert_allclose(np.asarray(eval(text, names)), FOLLOWED[key](arrays), rtol=1e-12)
-
-
 NUMPYS = [name for name in dir(np) if not name.startswith("_") and callable(getattr(np, name))]
 
 

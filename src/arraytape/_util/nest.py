@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"
 END = object()
+Nesting: TypeAlias = Any  # a leaf, or any container that ``container_kinds`` knows, of nestings
 
 
 # --- taking apart -------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def target_has_no_gradient(facts: Facts) -> str:
 
 # --- the source ---------------------------------------------------------------------------------------
 def swapped(facts: Facts) -> str:
-    """The source was computed of the target."""
+    """The source was computed from the target."""
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)

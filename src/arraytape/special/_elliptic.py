@@ -60,7 +60,7 @@ def carlson_integral(
     step = xp.where(good, step, 1.0)
     start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
     count = xp.where(good, (DECAY / high + 1.0 - start) / step, 1.0)
-    total = carlson_trapezoid(e, factors, start, step, largest_count(count, xp), xp)
+    total = carlson_trapezoid(e, factors, start, step, count, xp)
     found = total * step * xp.where(good, largest, 1.0) ** -high
     diverges = (low <= 0) & (largest > 0) & (phase < 3)
     return xp.where(good, found, xp.where(diverges, math.inf + 0 * unit, math.nan * unit))
@@ -87,19 +87,24 @@ def largest_count(count: RawArray, xp: Namespace) -> int:
 
 
 def carlson_trapezoid(
-    e: RawArray, factors: list[tuple[Any, Any]], start: RawArray, step: RawArray, count: int,
+    e: RawArray, factors: list[tuple[Any, Any]], start: RawArray, step: RawArray, count: RawArray,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
+    """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors.
+
+    count : of nodes, by element; beyond its own nodes a factor of an element may overflow.
+    """
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
-    for first in range(0, count, block):
-        nodes = xp.astype(xp.arange(first, min(first + block, count)), start.dtype)
-        u = start[..., None] + step[..., None] * nodes
+    most, last = largest_count(count, xp), count[..., None]
+    for first in range(0, most, block):
+        nodes = xp.astype(xp.arange(first, min(first + block, most)), start.dtype)
+        beyond = nodes > last
+        u = start[..., None] + step[..., None] * xp.where(beyond, 0.0, nodes)
         t = xp.exp(u)
         term = t ** (e[..., None] + 1)
         for power, v in factors:
             term = term * (t + v[..., None]) ** -power[..., None]
-        total = total + xp.sum(term, axis=-1)
+        total = total + xp.sum(xp.where(beyond, 0.0, term), axis=-1)
     return total
 
 

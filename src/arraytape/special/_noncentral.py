@@ -20,18 +20,25 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 LAMBDA = (0.3, 3.0)
+LARGEST_PEAK = 1e8  # a window of 240,000 terms for each element
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
 def poisson_window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the indices of the terms around the largest and their Poisson weights, on a last axis."""
+    """Return the indices of the terms around the largest and their Poisson weights, on a last axis.
+
+    The weights are NaN at elements whose largest term has an index below 0 or above LARGEST_PEAK.
+    """
+    within = (peak >= 0) & (peak <= LARGEST_PEAK)
+    peak = xp.where(within, peak, 0.0)
     width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
     count = int(xp.max(2 * width)) if peak.shape[0] else 1
     terms = first[:, None] + xp.arange(count, dtype=xp.float64, device=peak.device)
     positive = xp.where(rate > 0, rate, 1.0)[:, None]
     weights = xp.special._igam_fac(terms + 1.0, positive) / positive
-    return terms, xp.where((rate > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
+    weights = xp.where((rate > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
+    return terms, xp.where(within[:, None], weights, math.nan)
 
 
 def all_finite(*operands: RawArray, xp: Namespace) -> Any:

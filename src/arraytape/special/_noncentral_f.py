@@ -27,7 +27,7 @@ def beta_window(
     """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
-    return poisson_window(xp.where(peak > 0, peak, 0.0), rate, xp)
+    return poisson_window(xp.where(peak <= 0, 0.0, peak), rate, xp)
 
 
 def beta_step(
