@@ -18,11 +18,14 @@ from collections.abc import Callable
 from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
+import numpy as np
+
 from .._record.op import Op
 from .._record.plan import Rule, Unknown, identity_rule, kept_names
 from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
+NUMPYS = "https://numpy.org/doc/stable/reference/generated/numpy."
 INDENTED = sys.version_info < (3, 13)  # later versions compile docstrings without indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
@@ -35,13 +38,23 @@ TAKES = {
     "any": ("any dtype", ""),
     "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
     "floating": ("real or complex floating-point dtype; integers are computed as such", ""),
+    "Hermitian": (
+        "shape (..., N, N) and floating-point dtype: Hermitian (or real symmetric) matrices,\n"
+        "of which only the lower triangle is read",
+        "",
+    ),
     "integer": ("integer dtype", FRACTIONAL),
     "integral": ("integer or boolean dtype", FRACTIONAL),
+    "matrices": ("shape (..., M, N) and real or complex floating-point dtype: matrices", ""),
     "number": ("numeric dtype", ""),
     "numeric": ("numeric dtype", "When the inputs are boolean."),
     "ordered": ("real dtype", ""),
     "real": ("real dtype", COMPLEX),
     "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
+    "square": (
+        "shape (..., N, N) and real or complex floating-point dtype: square matrices",
+        "",
+    ),
 }
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
@@ -72,6 +85,7 @@ DTYPES = {
 # By name, where an op's own docstring does not describe it.
 PARAMETERS = {
     "arrays": "Arrays of any dtype.",
+    "axes": "The axes; None: the last len(s), or all of them without s.",
     "axis": "The axis; a negative one counts from the end.",
     "copy": (
         "Whether the result has memory of its own: True always, None where it cannot be a view,\n"
@@ -89,6 +103,7 @@ PARAMETERS = {
     "dtype": "Dtype of the result; None: see Returns.",
     "k": "The diagonal: 0 for the main one, above it for k > 0, below it for k < 0.",
     "keepdims": "Whether the reduced axes stay, with length 1.",
+    "n": "The length along the axis to which x is cropped or padded with zeros; None: as it is.",
     "norm": (
         "Which transform is divided by its length n: the inverse one ('backward'), the forward\n"
         "one ('forward'), or both by its square root ('ortho')."
@@ -98,6 +113,7 @@ PARAMETERS = {
         "Singular values up to rtol times the greatest count as 0; None: max(M, N) times the\n"
         "epsilon of the dtype."
     ),
+    "s": "Lengths along the axes to which x is cropped or padded with zeros; None: as they are.",
     "shape": "Shape of the result.",
     "stable": "Whether equal elements keep their order; they do so in any case.",
     "x": "Array of any dtype.",
@@ -115,7 +131,10 @@ TYPES = {  # of parameters that are annotated with Any
 }
 ALIASES = {
     "Axis": "int | tuple[int, ...] | None",
+    "DType": "dtype | None",
+    "Device": "str | None",
     "Norm": "{'backward', 'ortho', 'forward'}",
+    "npt.DTypeLike": "dtype",
 }
 
 # --- composing ------------------------------------------------------------------------------------
@@ -155,6 +174,9 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     sections["Notes"] = notes + kept_words(op)
     if op.origin != "extra":
         sections["References"] = f"{STANDARD}{name}.html"
+    elif hasattr(np, name):
+        sections["Notes"] += "\n\nBeyond the standard: NumPy's function."
+        sections["References"] = f"{NUMPYS}{name}.html"
     example = examples_of("ops").get(name)
     if example:
         sections["Examples"] = IMPORTED + example
@@ -220,7 +242,9 @@ def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
     """Return the composed text on a parameter."""
     name = p.name
     if takes and name in op.inputs:
-        return f"    Of {TAKES[takes][0]}."
+        return f"    Of {indented(TAKES[takes][0])}."
+    if name == "axis" and p.annotation == "int | None":
+        return f"    {PARAMETERS[name]}  None: x is flattened first."
     if name == "axis" and "keepdims" in signature.parameters:
         return f"    {REDUCED_AXIS}"
     if name == "device" and op.inputs:
@@ -261,15 +285,23 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
         errors["TypeError"] += not_arrays(op, signature)
     if takes and TAKES[takes][1]:
         errors["TypeError"].append(TAKES[takes][1].format(" or ".join(op.inputs)))
+    if op.data_dependent_shape == "x":
+        errors["TypeError"].append("Under ``vmap``, since the shapes depend on values.")
     if "dtype" in parameters:
         errors["TypeError"].append("When ``dtype`` is no dtype.")
     if shape == "broadcast":
         errors["ValueError"].append("When the shapes of x1 and x2 do not broadcast.")
+    if takes == "ordered" and shape == "reduced":
+        errors["ValueError"].append("When there is no element to choose from.")
     if "device" in parameters:
         errors["ValueError"].append("When there is no such device.")
     if shape == "given":
         errors["ValueError"].append("When a length is negative.")
-    if "axis" in parameters:
+    if "norm" in parameters:
+        errors["ValueError"].append("When a length is 0, or norm is another word.")
+    if "s" in parameters:
+        errors["ValueError"].append("When s and axes differ in number.")
+    if "axis" in parameters or "axes" in parameters:
         errors["IndexError"].append("When there is no such axis.")
         if shape == "reduced" and parameters["axis"].annotation != "int | None":
             errors["ValueError"].append("When an axis is named twice.")
@@ -302,6 +334,8 @@ def derivative_text(op: Op) -> str:
     if op.kind == "composite":
         if not op.inputs:
             return "Derivative: none; the result depends on no other Array."
+        if op.gives == ("x", "like"):
+            return "Derivative: none; the result does not depend on the values of x."
         return "Derivative: through the recorded ops of which this function is made."
     if not (op.rules or op.joint):
         return "Derivative: no rule is declared; a gradient through it is a LookupError."
@@ -312,7 +346,7 @@ def derivative_text(op: Op) -> str:
             f"A gradient g of the result goes back\nas {written(back)}."
         )
     if op.joint:
-        return f"Derivative:\n{written(op.joint)}"
+        return f"Derivative:\n{written(op.joint)}."
     given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
     rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
     if not rules:
@@ -336,11 +370,11 @@ def derivative_text(op: Op) -> str:
 
 
 def written(rule: Any) -> str:
-    """Return a rule as text: the docstring of a function, the source of a lambda."""
+    """Return a rule as text: a function's docstring after "Return", the source of a lambda."""
     if rule is identity_rule:
         return "itself"
     if rule.__doc__:
-        return dedented(rule.__doc__)
+        return dedented(rule.__doc__).removeprefix("Return ").removesuffix(".")
     return f"``{source_line(rule)}``"
 
 
