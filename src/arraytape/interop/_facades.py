@@ -327,7 +327,8 @@ class SoftFloatType(type):
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         if isinstance(x, Array) and is_active(cls.library):
-            return arraytape.reshape(x, ())
+            number = arraytape.reshape(x, ())
+            return number if number.dtype.kind in "fc" else arraytape.astype(number, float)
         return float(x)
 
     def __instancecheck__(cls, value: Any) -> bool:

@@ -149,12 +149,12 @@ def replaces(module: str, name: str, value: Any) -> None:
 
 
 # --- the search for a rule ----------------------------------------------------------------------------
-def function_with_rule(functions: Sequence[str], module: str, how: str) -> str | None:
+def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
     """Return the function whose rule would have kept a value inside a context; None if none would.
 
-    functions : those that ran, by module and name, as they are defined, the user's call first.
-    module, how : where and how the value left.  The tables of all imported packages are read; the
-    packages stay unchanged.
+    functions : the functions that ran, by module and name, as they are defined, the user's call
+    first.  modules, how : the modules of the frames, innermost first, and the conversion there.  The
+    tables of all imported packages are read; the packages stay unchanged.
     """
     for library in {*map(library_of, functions)} & {*TABLES}:
         for package, table in TABLES[library].items():
@@ -163,8 +163,10 @@ def function_with_rule(functions: Sequence[str], module: str, how: str) -> str |
     known = defined_as(RULES)
     if not (defined_as(REFUSING) - known).isdisjoint(functions):
         return None
-    kept = how.startswith("np.asarray") and module in REWORKED
-    if kept or (module, how.partition("(")[0]) in REPLACED:
+    # A context replaces array_api_compat's asarray by ours, so that its caller decides.
+    count = next((i for i, m in enumerate(modules) if "array_api_compat" not in m), 0)
+    kept = how.startswith("np.asarray") and not REWORKED.isdisjoint(modules[: count + 1])
+    if kept or (modules[0], how.partition("(")[0]) in REPLACED:
         return functions[0]
     return next((function for function in functions if function in known), None)
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.fft
 import scipy.linalg
 import scipy.signal
-from scipy.signal import _signaltools, _sigtools
+from scipy.signal import _filter_design, _signaltools, _sigtools
 
 import arraytape
 
@@ -22,19 +22,67 @@ from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
 from ..ops.fft import fitted
 from ._borders import extend_lines, fold_lines, resized, window
-from ._facades import asarray, at_least_1d, no_rule
+from ._context import has_array
+from ._facades import SoftFloat, SoftFloatType, asarray, at_least_1d, no_rule
 from ._hooks import original_of
 from ._ops import library_op
 from ._plain import ArrayInput, Cotangents, NumpyData, Shape, plain_data
-from ._statements import hooks, keeps_arrays, stands_in
+from ._slopes import with_slope
+from ._statements import facade_of, hooks, keeps_arrays, prepares, replaces, stands_in
 
 Function = Callable[..., Any]
 
 for module in (
-    "_arraytools", "_czt", "_filter_design", "_ltisys", "_savitzky_golay", "_short_time_fft",
-    "_signaltools", "_spectral_py", "_spline_filters", "_waveforms",
+    "_arraytools", "_czt", "_filter_design", "_lti_conversion", "_ltisys", "_savitzky_golay",
+    "_short_time_fft", "_signaltools", "_spectral_py", "_spline_filters", "_waveforms",
 ):  # fmt: skip
     keeps_arrays(f"scipy.signal.{module}")
+
+
+# --- filter design -----------------------------------------------------------------------------------
+# SciPy's programs convert frequencies and ripples to numbers, by float() and functions of math.
+DESIGN = "scipy.signal._filter_design"
+
+
+class DesignFloatType(SoftFloatType):
+    library = "scipy"
+
+
+class DesignFloat(SoftFloat, metaclass=DesignFloatType):
+    """``float`` as the filter design sees it."""
+
+
+replaces(DESIGN, "float", DesignFloat)
+replaces(DESIGN, "np_compat", facade_of("scipy"))
+ANALYTIC = ("acosh", "asinh", "cos", "cosh", "exp", "expm1", "hypot", "log10", "sin", "sqrt", "tan")
+stands_in(
+    DESIGN, "math", ceil=lambda x: math.ceil(plain_data(x)),  # an order, which is a whole number
+    **{name: getattr(arraytape, name) for name in ANALYTIC},
+)  # fmt: skip
+stands_in(DESIGN, "cmath", exp=arraytape.exp)
+
+
+@prepares(DESIGN, "iirfilter")
+def frequencies_as_array(given: dict[str, Any]) -> None:
+    """Convert the frequencies, of which SciPy takes the namespace, beside ripples that are Arrays."""
+    given["Wn"] = asarray(given["Wn"])
+
+
+@hooks(DESIGN, "bilinear")
+def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
+    """Return SciPy's coefficients; NumPy's polynomials, by which it computes them, keep no Arrays."""
+    if has_array((fs,)):
+        raise no_rule("scipy.signal.bilinear", "fs as an Array")
+    pair = [np.trim_zeros(at_least_1d(asarray(x)), "f") for x in (b, a)]
+    # The coefficient of s**k multiplies (2 fs (z - 1))**k (z + 1)**(order - k).
+    order, root = max(len(x) for x in pair) - 1, np.sqrt(2.0 * fs)
+    above, below = np.polynomial.Polynomial((-1, 1)) * root, np.polynomial.Polynomial((1, 1)) / root
+    powers = np.stack([(below ** (order - k) * above**k).coef[::-1] for k in range(order + 1)])
+    values = original_of(_filter_design.bilinear)(plain_data(b), plain_data(a), fs)
+    formulas = scipy.signal.normalize(*[arraytape.flip(x) @ powers[: len(x)] for x in pair])
+    return tuple(
+        [with_slope(arraytape.asarray(v), f) for v, f in zip(values, formulas, strict=True)]
+    )
 
 
 # --- recursive filters -------------------------------------------------------------------------------
