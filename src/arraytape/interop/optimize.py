@@ -98,9 +98,9 @@ class Call:
         )  # fmt: skip
 
     def evaluate_at(self, x: Array) -> Array:
-        spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
-        named = {key: spread(value) for key, value in self.named.items()}
-        return asarray(self.function(x, *[spread(value) for value in self.more], **named))
+        more = [xp.broadcast_to(asarray(value), x.shape) for value in self.more]
+        named = {k: xp.broadcast_to(asarray(value), x.shape) for k, value in self.named.items()}
+        return asarray(self.function(x, *more, **named))
 
 
 def element_slope(function: Function, x: Array) -> Array:

@@ -130,7 +130,7 @@ class Estimate:
         return estimate
 
 
-def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Array:
+def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Any:
     """Return the log of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7, of whitened points."""
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
@@ -166,7 +166,7 @@ def float_samples(x: ArrayInput) -> Array:
 
 
 @hooks(MORE, "_yeojohnson_transform")
-def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Array:
+def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Any:
     x = float_samples(x)
     if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
         lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
@@ -198,7 +198,7 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 
 def most_likely(
     name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
-) -> Array:
+) -> Any:
     """Return the lambda that SciPy finds, with the derivative of the solution near it."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
@@ -214,7 +214,7 @@ def most_likely(
 @hooks(MORE, "boxcox_normmax")
 def boxcox_normmax(
     x: ArrayInput, brack: tuple[float, ...] | None = None, method: str = "pearsonr", **options: Any
-) -> Array:
+) -> Any:
     if method != "mle":
         raise no_rule("scipy.stats.boxcox_normmax", f"method={method!r}")
     return most_likely("boxcox_normmax", x, box_cox, {"brack": brack, "method": method, **options})
@@ -223,5 +223,5 @@ def boxcox_normmax(
 @hooks(MORE, "yeojohnson_normmax")
 def yeojohnson_normmax(
     x: ArrayInput, brack: tuple[float, ...] | None = None, **options: Any
-) -> Array:
+) -> Any:
     return most_likely("yeojohnson_normmax", x, yeo_johnson, {"brack": brack, **options})

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 import sklearn
@@ -29,6 +29,7 @@ from .._slopes import with_slope
 from .._statements import hooks, original
 
 Function = Callable[..., Any]
+T = TypeVar("T")
 
 
 class Fit:
@@ -296,7 +297,7 @@ def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
     return found
 
 
-def connect(value: Any, formula: Any) -> Any:
+def connect(value: object, formula: T) -> T:
     """Return a value of the library, bit for bit, with a formula's derivatives; an object as it is."""
     if not isinstance(formula, Array):
         return formula
@@ -304,7 +305,8 @@ def connect(value: Any, formula: Any) -> Any:
     if data.size != formula.size:
         raise ValueError(f"{describe(formula)} is stated for {describe(data)}")
     shaped = arraytape.reshape(formula, data.shape)
-    return with_slope(arraytape.asarray(data), arraytape.astype(shaped, data.dtype, copy=False))
+    derivative = arraytape.astype(shaped, data.dtype, copy=False)
+    return cast("T", with_slope(arraytape.asarray(data), derivative))
 
 
 def as_float(value: Any) -> Array:

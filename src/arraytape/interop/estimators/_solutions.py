@@ -68,7 +68,7 @@ def minimum_of_parts(
     """
     packing = Packing(start, free or {})
 
-    def objective_of_vector(vector: Array, *theta: Array) -> Array:
+    def objective_of_vector(vector: Array, *theta: Array) -> Any:
         return objective(packing.unpack_vector(vector), *theta)
 
     return solve_packed(implicit.minimum, objective_of_vector, packing, theta, least)

@@ -111,9 +111,7 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
     names = [*fixed]
 
-    def negative_likelihood(
-        parts: Parts, X: Array, y: Array, alpha: Array, *others: Array
-    ) -> Array:
+    def negative_likelihood(parts: Parts, X: Array, y: Array, alpha: Array, *others: Array) -> Any:
         model = detached_object(twin)
         kernel = kernel_with(twin.kernel_, None, dict(zip(names, others, strict=True)))
         model.kernel_, model.alpha, model.X_train_ = kernel, alpha, X

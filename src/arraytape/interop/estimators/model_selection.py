@@ -52,7 +52,7 @@ def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Cal
 
     if not isinstance(scorer, _MultimetricScorer):
         return functools.wraps(scorer)(score) if callable(scorer) else score
-    made = copy.copy(scorer)
+    made: Callable[..., Scores] = copy.copy(scorer)
     made.__class__ = type(
         "_MultimetricScorer",
         (_MultimetricScorer,),

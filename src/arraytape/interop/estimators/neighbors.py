@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -128,7 +128,7 @@ def kernel_density(fit: Fit) -> dict[str, Array]:
     return kept
 
 
-KERNELS = {
+KERNELS: dict[str, Callable[[Array], Any]] = {
     "gaussian": lambda u: -0.5 * u * u, "exponential": lambda u: -u,
     "epanechnikov": lambda u: xp.log(1.0 - u * u), "linear": lambda u: xp.log(1.0 - u),
     "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)), "tophat": lambda u: 0.0 * u,
@@ -158,7 +158,7 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
-def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
     """Return the logarithm of a sum of kernels, but for a constant that no derivative needs."""
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])

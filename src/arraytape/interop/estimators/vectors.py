@@ -383,8 +383,7 @@ def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
 
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: ArrayInput) -> Array:
-    found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
-    return found
+    return connect(of_plain(self, "_decision_function", X), decision(self, X))
 
 
 @hooks(CLASSES, "OneClassSVM.predict")
@@ -401,7 +400,7 @@ def predict(self: Any, X: ArrayInput) -> Any:
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
-def by_class(predictions: Array, confidences: Array, n_classes: int) -> Array:
+def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
     """Return votes, and confidences that decide between equal ones."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
@@ -417,7 +416,7 @@ def by_class(predictions: Array, confidences: Array, n_classes: int) -> Array:
 
 
 @hooks(BASE, "BaseLibSVM.coef_.fget")
-def coefficients(self: Any) -> Array:
+def coefficients(self: Any) -> Any:
     """Return coef_ without setting a flag that Arrays lack."""
     if self.kernel != "linear":
         raise AttributeError("coef_ is only available when using a linear kernel")

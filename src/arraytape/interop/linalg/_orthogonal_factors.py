@@ -95,17 +95,15 @@ def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
-    both = adjoint(Q, xp)[..., :, Q.shape[-2] - k :], R[..., :, R.shape[-1] - k :]
 
-    def reversed_(x: RawArray | None) -> Any:
-        return None if x is None else xp.flip(x, axis=-1)
+    def orthogonal(x: RawArray) -> Any:
+        return xp.flip(adjoint(x, xp)[..., :, Q.shape[-2] - k :], axis=-1)
 
-    gQ = None if gQ is None else adjoint(gQ, xp)[..., :, Q.shape[-2] - k :]
-    gR = None if gR is None else gR[..., :, R.shape[-1] - k :]
-    turn = lambda r: None if r is None else adjoint(xp.flip(r, axis=(-2, -1)), xp)  # noqa: E731
-    upper, pull = turn(both[1]), turn(gR)
-    pull = None if pull is None else xp.triu(pull)
-    (found,) = rules.qr_vjp((reversed_(gQ), pull), reversed_(both[0]), upper, "reduced", None, xp)
+    def triangular(x: RawArray) -> Any:
+        return adjoint(xp.flip(x[..., :, R.shape[-1] - k :], axis=(-2, -1)), xp)
+
+    pull = None if gQ is None else orthogonal(gQ), None if gR is None else xp.triu(triangular(gR))
+    (found,) = rules.qr_vjp(pull, orthogonal(Q), triangular(R), "reduced", None, xp)
     found = xp.flip(adjoint(found, xp), axis=-2)
     return (nan_where_used(found, extra, xp),)
 
