@@ -1,8 +1,8 @@
-"""The usual statement of a table: a function whose value the library computes, with a rule of ours.
+"""The usual statement of a table: the library computes a function's value, our rule its derivative.
 
     recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
-The op's signature and the hook's follow from the function's own.
+The signatures of the op and of the hook follow from the function's own.
 """
 
 from __future__ import annotations
@@ -31,12 +31,8 @@ Function = Callable[..., Any]
 
 # Options that change how a value is computed, but neither the value nor its derivative.
 INERT = ("check_finite", "driver", "lapack_driver", "lwork")
-DROPPED = (
-    "overwrite_a",
-    "overwrite_ab",
-    "overwrite_b",
-    "overwrite_a_band",
-)  # ignored
+# Options that are ignored, because an Array is never overwritten.
+DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b")
 
 
 def recorded_function(
@@ -45,10 +41,9 @@ def recorded_function(
 ) -> LibraryOp:  # fmt: skip
     """Give a library's function a rule, hook it, and return its op.
 
-    arrays : its parameters that take arrays.  options : the other parameters that the rule handles;
-    any other is refused unless it has its default.  refuses : values of options for which there is
-    no rule.  rules, statement : as for ``library_op``, whose rules may ask for arrays, results and
-    options by name.
+    arrays : the function's parameters that take arrays.  options : further parameters that the rule
+    handles; all others must have their defaults.  refuses : values of options for which there is no
+    rule.  rules, statement : as for ``library_op``; a rule gets arrays, results and options by name.
     """
     function = of_path(path)
     signature = inspect.signature(function)
@@ -80,7 +75,7 @@ def recorded_function(
 
 
 def refused_functions(*paths: str) -> None:
-    """Let these functions raise TypeError for Arrays, which would leave the tape."""
+    """Make these functions raise TypeError for Arrays, whose derivatives they would lose."""
     for path in paths:
         module, _, name = path.rpartition(".")
 

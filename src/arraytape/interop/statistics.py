@@ -1,7 +1,7 @@
 """scipy.stats' tests, correlations and regressions: SciPy's own NumPy code, on Arrays.
 
-Ranks are constant in steps, so functions of ranks take values without derivatives; other compiled code
-refuses Arrays.  The lambda of a power transformation is where a likelihood is largest.
+Ranks are piecewise constant, so functions of ranks have the derivative 0; other compiled code refuses
+Arrays.  The lambda of a power transformation maximises a likelihood, and is differentiated as such.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """Let a compiled function of ranks or of the order of its data take the values of Arrays."""
+    """Replace a compiled function of ranks by one for Arrays, whose values alone it depends on."""
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -55,7 +55,7 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
-    """Run SciPy's function on values alone, which SciPy 1.18 converts to NumPy data."""
+    """Run SciPy's function on Arrays that no tape follows: SciPy 1.18 converts to NumPy data."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
@@ -105,7 +105,7 @@ def of_ties(x: Array, weights: Array | None) -> Any:
 
 
 class Estimate:
-    """A sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value for Arrays."""
+    """``gaussian_kde``'s compiled sum of kernels, or its logarithm, for each C type."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -176,7 +176,7 @@ def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> 
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """Give a log-likelihood, which SciPy computes with branches and math.log, its derivatives."""
+    """Give a log-likelihood, which SciPy's code computes with branches, the formula's derivatives."""
 
     @hooks(MORE, name)
     def log_likelihood(

@@ -1,4 +1,4 @@
-"""Imputers: means of the values present, which scikit-learn computes with NumPy's masked arrays."""
+"""Imputers: means of the values that are not missing, in place of NumPy's masked arrays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def missing_in(data: NumpyData, missing_values: float | str | None) -> Any:
 
 
 def middle(x: Array, strategy: str) -> Array:
-    """Return the mean or median; of nothing the constant 0."""
+    """Return the mean or median; 0 if x is empty."""
     if not x.shape[0]:
         return xp.asarray(0.0)
     found: Array = xp.mean(x) if strategy == "mean" else np.median(x)  # type: ignore[call-overload]

@@ -32,7 +32,7 @@ def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
 
 
 def solve_kernel(K: Array, y: Array) -> Any:
-    """Solve by one triangle of K, or by least squares where K is not positive, as the fit does."""
+    """Solve with one triangle of K, or by least squares if K is not positive, as the fit does."""
     from scipy import linalg
 
     try:

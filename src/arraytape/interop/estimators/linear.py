@@ -46,7 +46,7 @@ def linear_regression(fit: Fit) -> Attributes:
 
 
 def by_output(alpha: Array, y: Array) -> Array:
-    """Return a penalty of each output, or of all, for coefficients with a row for each."""
+    """Return penalties that broadcast to coefficients with a row for each output."""
     return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
 
 
@@ -71,7 +71,7 @@ def ridge_classifier(fit: Fit) -> Attributes:
 
 
 def binarized(fit: Fit) -> Array:
-    """Return the labels as RidgeClassifier takes them, a column for each class, or one for two."""
+    """Return RidgeClassifier's targets: a column for each class, or one column for two classes."""
     return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
 
 
@@ -93,7 +93,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the numbers of a parameter that a search chose: near the data it chooses the same."""
+    """Return the candidates that a search chose: for data nearby it chooses the same."""
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
@@ -116,7 +116,7 @@ def multi_task(fit: Fit) -> Attributes:
 
 
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """Return the fit with the chosen alpha: a given one, or a share of the largest."""
+    """Return the fit with the chosen alpha: a given candidate, or a share of the largest alpha."""
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
     ratio = chosen_candidate(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
@@ -135,7 +135,7 @@ connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(partial(searc
 
 
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
-    """Return the least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
+    """Return the least alpha at which all coefficients are 0; scikit-learn's grid begins there."""
     X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
     if fit.twin.fit_intercept:
@@ -146,7 +146,7 @@ def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
 
 
 def mean_weights(fit: Fit) -> Array:
-    """Return the weights of a mean: a factor of all sample weights has no effect."""
+    """Return the sample weights divided by their sum."""
     weights = fit.sample_weights()
     return weights / xp.sum(weights)
 
@@ -177,7 +177,7 @@ def lasso_lars(fit: Fit) -> Attributes:
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Return least squares at the end of the path; refuse a path that ends before."""
+    """Return least squares, the end of the path; refuse a path that stops before its end."""
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
             "of a path that ends before all coefficients entered there is no derivative here"
@@ -239,7 +239,7 @@ def logistic_cv(fit: Fit) -> Attributes:
 
 
 def liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """Return a fit by liblinear, which penalises the intercept as one more feature's coefficient.
+    """Return a fit by liblinear, which penalises the intercept as the coefficient of one more feature.
 
     y, weights : a column for each problem.
     """

@@ -1,13 +1,13 @@
-"""Support vector machines of libsvm: the conditions of Karush, Kuhn and Tucker at their solution.
+"""Support vector machines of libsvm, as solutions of the Karush-Kuhn-Tucker conditions.
 
-All of them find weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
+Each machine finds weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
 
     f(x) = sum(sign alpha k(sample, x)) + b     is the target, where alpha is between its bounds,
     sum(sign alpha) = total                     and, with nu, sum(alpha) = mass
 
-A regression has two candidates a sample, a classifier one, for each pair of classes.  Source: Chang and
-Lin 2011, "LIBSVM: a library for support vector machines", sec. 2; Schoelkopf et al. 2000, "New support
-vector algorithms".
+A regression has two candidates for each sample.  A classifier has a machine for each pair of classes,
+with one candidate for each sample of the pair.  Source: Chang and Lin 2011, "LIBSVM: a library for
+support vector machines", sec. 2; Schoelkopf et al. 2000, "New support vector algorithms".
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from ._solutions import Parts, root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
-EDGE = 1e-6  # of the limit, or the margin: how near to a change of its state a candidate may be
+EDGE = (
+    1e-6  # of the limit, or the margin: the least distance of a candidate to a change of its state
+)
 ROUNDS = 50  # of changes of the candidates' states, at most
 
 
@@ -40,9 +42,9 @@ ROUNDS = 50  # of changes of the candidates' states, at most
 class Dual:
     """The dual problem of one machine.
 
-    rows, signs, targets, limits : of each candidate.  alpha : libsvm's solution.  b : its constant.
-    total, mass : of the sums of alpha.  free : what else is solved for: nothing, the "width" of the
-    tube, by which targets are lowered in the sign's direction, or the "scale" of limits and mass.
+    rows, signs, targets, limits : of each candidate.  alpha, b : libsvm's solution.  total, mass :
+    the sums of sign * alpha and of alpha.  free : the further unknown, if any: the "width" of the
+    tube, which lowers targets in the sign's direction, or the "scale" of limits and mass.
     """
 
     name: str
@@ -87,7 +89,7 @@ class Dual:
         bound = self.limits[outer] * parts["extra"] if self.free == "scale" else self.limits[outer]
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
-    # --- which candidates are at a bound, on plain numbers ------------------------------------------
+    # --- states: the candidates at a bound, from NumPy data ------------------------------------------
     def extra(self, states: NumpyData | None) -> Any:
         """Return the width or the scale at libsvm's solution."""
         if self.free == "scale":
@@ -179,7 +181,7 @@ class Dual:
 # --- kernels ---------------------------------------------------------------------------------------
 @dataclasses.dataclass
 class Kernel:
-    """A kernel of samples: by name, of libsvm; the user's function; or a matrix of all pairs."""
+    """A kernel: libsvm's by name, the user's function, or a matrix X of all pairs ("precomputed")."""
 
     name: Any
     X: Array
@@ -376,7 +378,7 @@ def decision(self: Any, X: ArrayInput) -> Array:
 
 
 def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
-    """Return what the library's method gives for NumPy data."""
+    """Return the result of the library's method on NumPy data."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
@@ -401,7 +403,7 @@ def predict(self: Any, X: ArrayInput) -> Any:
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
 def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
-    """Return votes, and confidences that decide between equal ones."""
+    """Return votes plus a bounded term of the confidences, which decides between equal votes."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     k = 0
@@ -417,7 +419,7 @@ def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
 
 @hooks(BASE, "BaseLibSVM.coef_.fget")
 def coefficients(self: Any) -> Any:
-    """Return coef_ without setting a flag that Arrays lack."""
+    """Return coef_; scikit-learn's code also sets ``flags.writeable``, which Arrays lack."""
     if self.kernel != "linear":
         raise AttributeError("coef_ is only available when using a linear kernel")
     return self._get_coef()

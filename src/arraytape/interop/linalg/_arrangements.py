@@ -1,6 +1,6 @@
-"""Matrices of scipy.linalg that hold elements of their arguments: SciPy itself tells where each goes.
+"""Matrices of scipy.linalg that consist of elements of their arguments, such as Toeplitz matrices.
 
-The function is run on the numbers of the elements; the result is the same arrangement of Arrays.
+SciPy's function runs on the numbers 1, 2, ... of the elements; its result says which element goes where.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .._statements import hooks, keeps_arrays
 
 
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
-    """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
+    """Hook a function whose result consists of elements of its arrays, and 0, as their shapes decide.
 
     conjugated : True if the second array is by default the conjugate of the first.
     """
@@ -46,7 +46,7 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def arrange(function: Callable[..., Any], parts: dict[str, Any], options: dict[str, Any]) -> Any:
-    """Return the arrays' elements, and 0, where the function puts their numbers."""
+    """Return the arrays' elements, and 0, in the order in which the function puts their numbers."""
     numbers, start = {}, 1
     for name, part in parts.items():
         count = math.prod(part.shape)
@@ -56,7 +56,7 @@ def arrange(function: Callable[..., Any], parts: dict[str, Any], options: dict[s
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return the elements at these places of all of the parts; 0 where the place is 0."""
+    """Return for each place p > 0 the p-th element of all parts together, and 0 for the place 0."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)

@@ -1,6 +1,6 @@
 """Systems of scipy.linalg whose matrix is given by its diagonals: banded and Toeplitz.
 
-A rule that made the whole matrix would need memory of n * n; these need no more than the systems do.
+A rule on the whole matrix would need memory for n * n elements; these rules need as much as SciPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ._structures import as_columns, as_given, given_back
 
 
 def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
-    """Return x with row i + k in place of row i; 0 where there is none."""
+    """Return x with row i + k in place of row i, and rows of 0 beyond the ends."""
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -36,7 +36,7 @@ def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
 
 
 def along_band(u: RawArray, y: RawArray, k: int, xp: Namespace) -> Any:
-    """Return the elements (j + k, j) of ``u @ y^H``, in the order of j; 0 where there are none."""
+    """Return the elements (j + k, j) of ``u @ y^H`` for all j; 0 where the matrix has none."""
     return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
@@ -97,7 +97,7 @@ def solveh_banded_rule(
         rows = []
         for k in offsets(ab, lower):
             one = along_band(u, y, k, xp)
-            if k == 0:  # the diagonal, of which the real part is read
+            if k == 0:  # SciPy reads the real part of the diagonal
                 rows.append(-(xp.real(one) + 0j if is_complex(one) else one))
             else:
                 rows.append(-(one + along_band(y, u, k, xp)))
@@ -265,7 +265,7 @@ def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
 
 
 def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the diagonals of a matrix as rows of a band like another: the transpose of ``in_full``."""
+    """Return the diagonals of a matrix as a band shaped as ``like``: the transpose of ``in_full``."""
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 

@@ -1,4 +1,4 @@
-"""Functions of square matrices in scipy.linalg: the function of a block matrix holds the derivative.
+"""Functions of square matrices in scipy.linalg: the derivative is a block of f of a block matrix.
 
     f([[a, e], [0, a]]) = [[f(a), derivative of f at a along e], [0, f(a)]]
 
@@ -33,12 +33,12 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the adjoint derivative: along g^H at the same ``a``, so that no branch is crossed."""
+    """Return the adjoint of the derivative: it is taken along g^H at the same ``a`` and branch."""
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
-    """Return the op of a function of one matrix without options."""
+    """Return the op of a function of one matrix that has no options."""
 
     def matrix_function_rule(g: RawArray, A: RawArray, xp: Namespace) -> Any:
         return transposed_derivative(op, g, A, xp)

@@ -1,4 +1,4 @@
-"""scipy.linalg.norm: SciPy computes the value, and its derivative is that of the same norm here."""
+"""scipy.linalg.norm: SciPy computes the value; the derivatives are those of the array API's norms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def norm_rule(
 
 
 def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
-    """Return the cotangent of matrices, for a norm that is no sum of squares, shaped (..., 1, 1)."""
+    """Return the cotangent of matrices a for g, shaped (..., 1, 1), of a norm other than Frobenius's."""
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)
         if ord == "nuc":

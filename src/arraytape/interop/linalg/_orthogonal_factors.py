@@ -22,7 +22,7 @@ from .._statements import hooks
 
 
 def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
-    """Return NaN where a gradient uses ``extra``: columns that are no function of the matrix."""
+    """Return NaN if ``extra``, a cotangent of columns that are no function of the matrix, is not 0."""
     if extra is None or 0 in extra.shape[-2:]:
         return found
     return xp.where(largest_abs(extra, (-2, -1), xp) > 0, NAN, found)
@@ -187,7 +187,7 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
 
 # --- bases of null spaces and ranges --------------------------------------------------------------
 def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent, or NaN where it depends on the choice of the space's basis."""
+    """Return the cotangent g of a basis Q; NaN if a rotation of the basis would change the result."""
     turn = adjoint(Q, xp) @ g
     turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest_abs(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)

@@ -35,9 +35,9 @@ def eigh_back(
     g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a matrix for that of some of its values and vectors, from ``first`` on.
+    """Return a matrix's cotangent for those of some eigenvalues and eigenvectors, from ``first`` on.
 
-    The rule of all values and vectors needs all: the others are those of the same matrix.
+    The rule needs all values and vectors, so ``eigh`` of the same matrix adds the missing ones.
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
@@ -223,7 +223,7 @@ eigvals_op = library_op(
 
 
 def complex_vectors(vectors: RawArray, xp: Namespace) -> Any:
-    """Return eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
+    """Return complex eigenvectors: SciPy's are real if all eigenvalues are."""
     return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
 
 

@@ -35,7 +35,7 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of the array API's ``solve``, with the matrix that is read from a."""
+    """Return the cotangents of the array API's ``solve`` with the matrix that is read from a."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -186,7 +186,7 @@ def cho_solve(
 
 # --- LU -------------------------------------------------------------------------------------------
 def permutations(pivots: NumpyData) -> Any:
-    """Return the rows after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
+    """Return p after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
         found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
@@ -246,7 +246,7 @@ lu_op = library_op(
 
 @hide_from_warnings
 def lu_with_rows(a: NumpyData, check_finite: bool) -> Any:
-    """Return L, U, and for each of their rows that of a, which is the inverse of SciPy's indices."""
+    """Return L, U and, for each row of L, the index of its row of a: the inverse of SciPy's indices."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
 
@@ -349,7 +349,7 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return NaN where the pseudo-inverse left out nonzero singular values, as it moves with them."""
+    """Return NaN where the pseudo-inverse cut nonzero singular values: there the rule does not hold."""
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
@@ -456,7 +456,7 @@ def lstsq_joint(
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """Return the op of ``lstsq`` with its first results: not all drivers give singular values."""
+    """Return the op of ``lstsq`` with its first results; one driver returns no singular values."""
     return library_op(
         "scipy.linalg.lstsq",
         lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(

@@ -28,8 +28,8 @@ Function = Callable[..., Any]
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent
-# with the weights in reverse, and folds what goes to the continuation back to where it came from.
+# y[i] = sum of w[k] * x[i + k - before], with x continued beyond its ends.  The adjoint correlates a
+# padded cotangent with the reversed weights, and adds the continuation's part to the elements it copies.
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
@@ -59,7 +59,7 @@ def all_extended(
 
 
 def reverse(w: RawArray, xp: Namespace) -> Any:
-    """Return weights in reverse; SciPy conjugates complex ones again."""
+    """Return reversed weights, conjugated because SciPy conjugates complex weights."""
     return conjugate(xp.flip(w), xp)
 
 
@@ -67,7 +67,7 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent's inner product with the elements that each weight multiplies."""
+    """Return for each weight the inner product of g and the elements that the weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
@@ -198,7 +198,7 @@ def gradient_magnitude(
     mode: str | Sequence[str] = "reflect", cval: complex = 0.0, extra_arguments: Sequence[Any] = (),
     extra_keywords: Mapping[str, Any] | None = None, *, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    """Take SciPy's steps, except that the root has the derivative 0 where there is no gradient."""
+    """Compute as SciPy does, except that the root of 0 has the derivative 0."""
     x = asarray(input)
     made = _ni_support._get_output(output, x)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -225,7 +225,7 @@ def selection_adjoint(
     g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
     modes: Sequence[str], cval: complex, origins: Sequence[int], shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Share g evenly among the elements under the footprint that equal the selected one."""
+    """Return g shared evenly among the elements under the footprint that equal the selected element."""
     axes, sizes = range(len(shape)), footprint.shape
     wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
@@ -241,13 +241,13 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return where y is the element x under one tap, raised by a structure's height there."""
+    """Return where y equals the element x under one tap, raised by the structure's height there."""
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
     raised = xp.astype(x, xp.float64) + float(heights[tap])
     if y.dtype == np.float64 or y.dtype.kind not in "f":
         return xp.astype(raised, y.dtype, copy=False) == y
-    # SciPy's C code rounds the first tap once, and the others twice.
+    # SciPy's C code rounds the sum at the first tap once, and at all others twice.
     rounding = 2.0 * float(np.finfo(y.dtype).eps)
     return xp.abs(raised - y) <= rounding * (xp.abs(raised) + abs(float(heights[tap])))
 
@@ -353,7 +353,7 @@ def rank_filter(
 
 
 # --- filters of transformed images -------------------------------------------------------------------
-# Each element is multiplied by a number of its own: real, or of absolute value 1 for a shift.
+# Each element is multiplied by its own factor: real, or of absolute value 1 for a shift.
 def fourier_forward(
     x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
     n: int = -1, axis: int = -1, kind_of_filter: Shape = (), output: DTypeInput = None,
