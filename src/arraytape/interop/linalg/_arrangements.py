@@ -6,9 +6,8 @@ SciPy's function runs on the numbers 1, 2, ... of the elements; its result says 
 from __future__ import annotations
 
 import functools
-import inspect
+import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 import arraytape as xp
 
 from .._ops import at_users_line
-from .._recorded import bind_arguments, of_path, operand_of
+from .._recorded import argument_binder, of_path, operand_of, refuse_options
 from .._statements import hooks, keeps_arrays
 
 
@@ -27,32 +26,31 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
     """
     path = f"scipy.linalg.{name}"
     function = of_path(path)
-    signature = inspect.signature(function)
-    options = [p for p in signature.parameters if p not in arrays]
+    bind, defaults = argument_binder(function)
+    options = [p for p in defaults if p not in arrays]
 
     @functools.wraps(function)
     def arrange_arguments(*args: Any, **keywords: Any) -> Any:
-        bound = signature.bind(*args, **keywords)
-        given = dict(bound.arguments)
-        if conjugated and given.get(arrays[1]) is None:
+        given = bind(*args, **keywords)
+        if conjugated and given[arrays[1]] is None:
             given[arrays[1]] = xp.conj(xp.asarray(operand_of(given[arrays[0]])))
-        given = bind_arguments(
-            path, signature, (), given, [x for x in arrays if x in given], options
-        )
-        parts = {x: operand_of(given[x]) for x in arrays if given.get(x) is not None}
-        return arrange(function, parts, {x: given[x] for x in options if x in given})
+        present = [x for x in arrays if given[x] is not defaults[x]]
+        refuse_options(path, {x: given[x] for x in options}, defaults, (), options)
+        parts = [operand_of(given[x]) for x in present]
+        numbers = dict(zip(present, element_numbers(parts), strict=True))
+        found = at_users_line(function)(**numbers, **{x: given[x] for x in options})
+        return gather_elements(parts, found)
 
     hooks("scipy.linalg", name)(arrange_arguments)
 
 
-def arrange(function: Callable[..., Any], parts: dict[str, Any], options: dict[str, Any]) -> Any:
-    """Return the arrays' elements, and 0, in the order in which the function puts their numbers."""
-    numbers, start = {}, 1
-    for name, part in parts.items():
-        count = math.prod(part.shape)
-        numbers[name] = np.arange(start, start + count).reshape(part.shape)
-        start += count
-    return gather_elements([*parts.values()], at_users_line(function)(**numbers, **options))
+def element_numbers(parts: list[Any]) -> list[Any]:
+    """Return the numbers 1, 2, ... of all elements, in arrays shaped as the parts."""
+    ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
+    return [
+        np.arange(end - math.prod(part.shape), end).reshape(part.shape) + 1
+        for part, end in zip(parts, ends, strict=True)
+    ]
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
@@ -76,12 +74,7 @@ state_arrangement("toeplitz", "c", "r", conjugated=True)
 @hooks("scipy.linalg", "block_diag")
 def block_diag(*arrs: Any) -> Any:
     parts = [operand_of(part) for part in arrs]
-    numbers, start = [], 1
-    for part in parts:
-        count = math.prod(part.shape)
-        numbers.append(np.arange(start, start + count).reshape(part.shape))
-        start += count
-    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*numbers))
+    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*element_numbers(parts)))
 
 
 # The NumPy code of these modules runs on Arrays as it stands.

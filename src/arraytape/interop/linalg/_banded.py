@@ -66,24 +66,10 @@ def solve_banded_rule(
     return Later(to_ab), as_given(u, b, xp)
 
 
-solve_banded_op = library_op(
-    "scipy.linalg.solve_banded",
-    lambda ab, b, lower=0, upper=0, check_finite=True: scipy.linalg.solve_banded(
-        (lower, upper), ab, b, check_finite=check_finite
-    ),
-    joint=solve_banded_rule,
-)
-
-
-@hooks("scipy.linalg", "solve_banded")
-def solve_banded(
-    l_and_u: tuple[int, int], ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False,
-    overwrite_b: bool = False, check_finite: bool = True,
-) -> Any:  # fmt: skip
-    lower, upper = (int(k) for k in l_and_u)
-    return solve_banded_op(
-        operand_of(ab), operand_of(b), lower=lower, upper=upper, check_finite=check_finite
-    )
+solve_banded_op = recorded_function(
+    "scipy.linalg.solve_banded", arrays=["ab", "b"], options=["lower", "upper"],
+    packed={"l_and_u": ["lower", "upper"]}, joint=solve_banded_rule,
+)  # fmt: skip
 
 
 def solveh_banded_rule(
@@ -106,23 +92,9 @@ def solveh_banded_rule(
     return Later(to_ab), as_given(u, b, xp)
 
 
-solveh_banded_op = library_op(
-    "scipy.linalg.solveh_banded",
-    lambda ab, b, lower=False, check_finite=True: scipy.linalg.solveh_banded(
-        ab, b, lower=lower, check_finite=check_finite
-    ),
-    joint=solveh_banded_rule,
+solveh_banded_op = recorded_function(
+    "scipy.linalg.solveh_banded", arrays=["ab", "b"], options=["lower"], joint=solveh_banded_rule
 )
-
-
-@hooks("scipy.linalg", "solveh_banded")
-def solveh_banded(
-    ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False, overwrite_b: bool = False,
-    lower: bool = False, check_finite: bool = True,
-) -> Any:  # fmt: skip
-    return solveh_banded_op(
-        operand_of(ab), operand_of(b), lower=bool(lower), check_finite=check_finite
-    )
 
 
 # --- Toeplitz ---------------------------------------------------------------------------------------
@@ -317,21 +289,7 @@ def times_factor(band: RawArray, x: RawArray, lower: bool, xp: Namespace) -> Any
     return total
 
 
-cho_solve_banded_op = library_op(
-    "scipy.linalg.cho_solve_banded",
-    lambda c, b, lower=False, check_finite=True: scipy.linalg.cho_solve_banded(
-        (c, lower), b, check_finite=check_finite
-    ),
-    joint=cho_solve_banded_rule,
-)
-
-
-@hooks("scipy.linalg", "cho_solve_banded")
-def cho_solve_banded(
-    cb_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    c, lower = cb_and_lower
-    return cho_solve_banded_op(
-        operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite
-    )
+cho_solve_banded_op = recorded_function(
+    "scipy.linalg.cho_solve_banded", arrays=["c", "b"], options=["lower"],
+    packed={"cb_and_lower": ["c", "lower"]}, joint=cho_solve_banded_rule,
+)  # fmt: skip

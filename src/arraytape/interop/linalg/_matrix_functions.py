@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import scipy.linalg
-
 from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint
-from .._ops import LibraryOp, library_op
+from .._ops import LibraryOp
 from .._plain import ArrayInput, Cotangents
-from .._recorded import operand_of, recorded_function
+from .._recorded import function_op, operand_of, recorded_function
 from .._statements import hooks
 
 
@@ -85,12 +83,7 @@ def frechet_joint(g: Cotangents, A: RawArray, E: RawArray, xp: Namespace) -> Any
     return back[..., :n, :n] + back[..., n:, n:], back[..., :n, n:]
 
 
-frechet_op = library_op(
-    "scipy.linalg.expm_frechet",
-    lambda A, E, method=None, check_finite=True: scipy.linalg.expm_frechet(
-        A, E, method, True, check_finite
-    ),
-    joint=frechet_joint,
-    outputs=("value", "slope"),
-    cores=[2, 2],
-)
+frechet_op = function_op(
+    "scipy.linalg.expm_frechet", arrays=["A", "E"], options=["method"], joint=frechet_joint,
+    outputs=("value", "slope"), cores=[2, 2],
+)  # fmt: skip

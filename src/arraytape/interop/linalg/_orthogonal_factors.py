@@ -17,7 +17,7 @@ from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest_abs
 from .._facades import no_rule
 from .._ops import library_op
 from .._plain import ArrayInput, Cotangents, NumpyData
-from .._recorded import operand_of, recorded_function
+from .._recorded import function_op, operand_of, recorded_function
 from .._statements import hooks
 
 
@@ -108,11 +108,9 @@ def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
     return (nan_where_used(found, extra, xp),)
 
 
-rq_op = library_op(
-    "scipy.linalg.rq",
-    lambda a, mode="full", check_finite=True: scipy.linalg.rq(a, mode=mode, check_finite=check_finite),
-    joint=rq_joint, outputs=("R", "Q"), cores=[2],
-)  # fmt: skip
+rq_op = function_op(
+    "scipy.linalg.rq", arrays=["a"], options=["mode"], joint=rq_joint, outputs=("R", "Q"), cores=[2]
+)
 
 
 @hooks("scipy.linalg", "rq")
@@ -149,16 +147,10 @@ def svd_joint(
     return (found,)
 
 
-svd_op = library_op(
-    "scipy.linalg.svd",
-    lambda a, full_matrices=True, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(
-        a, full_matrices, check_finite=check_finite, lapack_driver=lapack_driver
-    ),
-    joint=svd_joint,
-    outputs=("U", "S", "Vh"),
-    cores=[2],
-    saves=NONE_UNREAD,
-)
+svd_op = function_op(
+    "scipy.linalg.svd", arrays=["a"], options=["full_matrices"], joint=svd_joint,
+    outputs=("U", "S", "Vh"), cores=[2], saves=NONE_UNREAD,
+)  # fmt: skip
 svdvals_op = library_op(
     "scipy.linalg.svdvals",
     lambda a, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(

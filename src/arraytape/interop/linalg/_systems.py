@@ -166,22 +166,10 @@ def cho_solve_rule(
     return Later(to_c), as_given(u, b, xp)
 
 
-cho_solve_op = library_op(
-    "scipy.linalg.cho_solve",
-    lambda c, b, lower=False, check_finite=True: scipy.linalg.cho_solve(
-        (c, lower), b, check_finite=check_finite
-    ),
-    joint=cho_solve_rule,
-)
-
-
-@hooks("scipy.linalg", "cho_solve")
-def cho_solve(
-    c_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    c, lower = c_and_lower
-    return cho_solve_op(operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite)
+cho_solve_op = recorded_function(
+    "scipy.linalg.cho_solve", arrays=["c", "b"], options=["lower"],
+    packed={"c_and_lower": ["c", "lower"]}, joint=cho_solve_rule,
+)  # fmt: skip
 
 
 # --- LU -------------------------------------------------------------------------------------------
