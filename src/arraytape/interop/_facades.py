@@ -156,6 +156,12 @@ def asarray(
     return arraytape.asarray(a, dtype=dtype, copy=copy)
 
 
+def float_asarray(a: ArrayInput) -> Array:
+    """Return an Array of floats: float64 if a has another kind of dtype."""
+    x = asarray(a)
+    return x if x.dtype.kind in "fc" else arraytape.astype(x, arraytape.float64)
+
+
 def array(
     object: ArrayInput, dtype: DTypeInput = None, *, copy: Any = True, order: str | None = "K",
     subok: bool = False, ndmin: int = 0, **options: Any,

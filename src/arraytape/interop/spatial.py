@@ -16,7 +16,7 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import short_repr
 from ._borders import into
-from ._facades import asarray, no_rule
+from ._facades import asarray, float_asarray, no_rule
 from ._ops import library_op
 from ._plain import ArrayInput, NumpyData, plain_data
 from ._slopes import with_slope
@@ -153,17 +153,10 @@ def slope_of(
         given["VI"] = np.linalg.inv(np.cov(samples.T)).T
     numbers = ("p", "base")
     given = {
-        key: x if key in numbers else float_coordinates(x)
-        for key, x in given.items()
-        if x is not None
+        key: x if key in numbers else float_asarray(x) for key, x in given.items() if x is not None
     }
-    return formulas[name](float_coordinates(u), float_coordinates(v), given.pop("w", None), **given)
-
-
-def float_coordinates(x: ArrayInput) -> Any:
-    """Return an Array of floats, because differences of unsigned integers would wrap around."""
-    x = asarray(x)
-    return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
+    # Differences of unsigned integers would wrap around.
+    return formulas[name](float_asarray(u), float_asarray(v), given.pop("w", None), **given)
 
 
 def has_floats(*values: Any) -> bool:

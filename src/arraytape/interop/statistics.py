@@ -18,7 +18,7 @@ from .. import implicit
 from .._array.array import Array
 from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
-from ._facades import asarray, no_rule
+from ._facades import asarray, float_asarray, no_rule
 from ._ops import library_op
 from ._plain import ArrayInput, DTypeInput, plain_data
 from ._power import box_cox, yeo_johnson, yeo_johnson_transform
@@ -160,19 +160,14 @@ likelihood_value = library_op(
 )
 
 
-def float_samples(x: ArrayInput) -> Array:
-    x = asarray(x)
-    return x if x.dtype.kind == "f" else xp.astype(x, xp.float64)
-
-
 @hooks(MORE, "_yeojohnson_transform")
 def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Any:
-    x = float_samples(x)
+    x = float_asarray(x)
     if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
         lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
         return with_slope(transform_value(x, lam, lmbda), yeo_johnson_transform(x, lam))
     value = transform_value(x, asarray(lmbda))
-    return with_slope(value, yeo_johnson_transform(x, float_samples(lmbda)))
+    return with_slope(value, yeo_johnson_transform(x, float_asarray(lmbda)))
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
@@ -189,7 +184,7 @@ def by_lambda(name: str, formula: Callable[..., Array]) -> None:
         if nan_policy != "propagate":
             raise no_rule(f"scipy.stats.{name}", f"nan_policy={nan_policy!r}")
         value = likelihood_value(asarray(lmb), asarray(data), name, **how)
-        return with_slope(value, formula(float_samples(lmb), float_samples(data), **how))
+        return with_slope(value, formula(float_asarray(lmb), float_asarray(data), **how))
 
 
 by_lambda("boxcox_llf", box_cox)

@@ -376,36 +376,29 @@ def huber(fit: Fit) -> Attributes:
 
 
 # --- fits without a derivative ---------------------------------------------------------------------
-def refuse_linear(module: str, *classes: str, why: str, instead: str = "") -> None:
-    refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
+DESCENT_STOPS = "a stochastic descent stops where its steps left it, not at a solution"
+JUMPS = "it is a choice among random samples, which jumps"
+CORNER = "the alpha it chooses is a corner of the path"
+HUBER = "HuberRegressor has derivatives"
+LASSO = "LassoCV has derivatives, as LassoLars has"
 
-
-DESCENTS = (
-    (
-        "_stochastic_gradient",
-        ("BaseSGDClassifier", "SGDClassifier"),
-        "LogisticRegression or LinearSVC",
-    ),
-    ("_stochastic_gradient", ("BaseSGDRegressor", "SGDRegressor"), "Ridge or HuberRegressor"),
-    ("_stochastic_gradient", ("SGDOneClassSVM",), "OneClassSVM"),
-    ("_passive_aggressive", ("PassiveAggressiveClassifier",), "LinearSVC"),
-    ("_passive_aggressive", ("PassiveAggressiveRegressor",), "LinearSVR"),
-)
-for _module, _classes, _other in DESCENTS:
-    refuse_linear(
-        _module, *_classes,
-        why="a stochastic descent stops where its steps left it, not at a solution",
-        instead=f"{_other} has derivatives; else give it NumPy data",
-    )  # fmt: skip
-for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
-    refuse_linear(_module, _class, why="it is a choice among random samples, which jumps",
-            instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refuse_linear("_quantile", "QuantileRegressor",
-        why="it solves a linear program, whose solution jumps from corner to corner",
-        instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refuse_linear("_omp", "OrthogonalMatchingPursuitCV",
-        why="the number of features it chooses is found by fits of parts",
-        instead="OrthogonalMatchingPursuit has derivatives; else give it NumPy data")  # fmt: skip
-for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
-    refuse_linear("_least_angle", _class, why="the alpha it chooses is a corner of the path",
-            instead="LassoCV has derivatives, as LassoLars has; else give it NumPy data")  # fmt: skip
+for _module, _classes, _why, _other in (
+    ("_stochastic_gradient", ("BaseSGDClassifier", "SGDClassifier"), DESCENT_STOPS,
+     "LogisticRegression or LinearSVC has derivatives"),
+    ("_stochastic_gradient", ("BaseSGDRegressor", "SGDRegressor"), DESCENT_STOPS,
+     "Ridge or HuberRegressor has derivatives"),
+    ("_stochastic_gradient", ("SGDOneClassSVM",), DESCENT_STOPS, "OneClassSVM has derivatives"),
+    ("_passive_aggressive", ("PassiveAggressiveClassifier",), DESCENT_STOPS,
+     "LinearSVC has derivatives"),
+    ("_passive_aggressive", ("PassiveAggressiveRegressor",), DESCENT_STOPS,
+     "LinearSVR has derivatives"),
+    ("_ransac", ("RANSACRegressor",), JUMPS, HUBER),
+    ("_theil_sen", ("TheilSenRegressor",), JUMPS, HUBER),
+    ("_quantile", ("QuantileRegressor",),
+     "it solves a linear program, whose solution jumps from corner to corner", HUBER),
+    ("_omp", ("OrthogonalMatchingPursuitCV",),
+     "the number of features it chooses is found by fits of parts",
+     "OrthogonalMatchingPursuit has derivatives"),
+    ("_least_angle", ("LarsCV", "LassoLarsCV", "LassoLarsIC"), CORNER, LASSO),
+):  # fmt: skip
+    refuses(f"{HOME}.{_module}", *_classes, why=_why, instead=f"{_other}; else give it NumPy data")

@@ -13,6 +13,7 @@ support vector machines", sec. 2; Schoelkopf et al. 2000, "New support vector al
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -286,14 +287,15 @@ class Machine:
     places: list[tuple[int, Any]]
 
 
+def class_pairs(count: int) -> list[tuple[int, int]]:
+    """Return the pairs of classes in the order in which libsvm has their machines."""
+    return [*itertools.combinations(range(count), 2)]
+
+
 def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
-        return [
-            pair(fit, kernel, i, j)
-            for i in range(len(twin.classes_))
-            for j in range(i + 1, len(twin.classes_))
-        ]
+        return [pair(fit, kernel, *two) for two in class_pairs(len(twin.classes_))]
     weights, beta = fit.sample_weights(), np.zeros(fit.twin.shape_fit_[0])
     beta[twin.support_] = twin._dual_coef_[0]
     everywhere = [(0, np.ones(len(twin.support_), dtype=bool))]
@@ -331,10 +333,8 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     for row, mask in places:
         beta[twin.support_[mask]] = twin._dual_coef_[row, mask]
     signs = np.where(labels[rows] == twin.classes_[first], 1.0, -1.0)
-    count, number = len(twin.classes_), 0
-    for i in range(first):
-        number += count - 1 - i
-    b = float(twin._intercept_[number + second - first - 1])
+    number = class_pairs(len(twin.classes_)).index((first, second))
+    b = float(twin._intercept_[number])
     weights = fit.sample_weights()[rows]
     more: dict[str, Any] = {}
     if twin._impl == "nu_svc":
@@ -354,12 +354,12 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
 def decision(self: Any, X: ArrayInput) -> Array:
     """Return f of each machine, in a row for each sample."""
     X = as_float(X)
-    kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
     if self.kernel == "precomputed":
         K = X[:, self.support_]
     elif callable(self.kernel):
         K = as_float(self.kernel(X, self._BaseLibSVM__Xfit))[:, self.support_]
     else:
+        kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
         K = kernel.between_samples(X, as_float(self.support_vectors_))
     coef, b = as_float(self._dual_coef_), as_float(self._intercept_)
     if self._impl not in ("c_svc", "nu_svc"):
@@ -367,13 +367,10 @@ def decision(self: Any, X: ArrayInput) -> Array:
     ends = np.cumsum(self._n_support)
     classes = [np.arange(end - size, end) for end, size in zip(ends, self._n_support, strict=True)]
     columns: list[Array] = []
-    for i, ours in enumerate(classes):
-        for j in range(i + 1, len(classes)):
-            theirs = classes[j]
-            f = xp.matmul(K[:, ours], coef[j - 1, :][ours]) + xp.matmul(
-                K[:, theirs], coef[i, :][theirs]
-            )
-            columns.append(f + b[len(columns)])
+    for number, (i, j) in enumerate(class_pairs(len(classes))):
+        ours, theirs = classes[i], classes[j]
+        f = xp.matmul(K[:, ours], coef[j - 1, :][ours])
+        columns.append(f + xp.matmul(K[:, theirs], coef[i, :][theirs]) + b[number])
     return -columns[0] if len(classes) == 2 else xp.stack(columns, axis=1)
 
 
@@ -406,13 +403,10 @@ def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
     """Return votes plus a bounded term of the confidences, which decides between equal votes."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
-    k = 0
     wins = plain_data(predictions)
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
-            votes[i], votes[j] = votes[i] + (wins[:, k] == 0), votes[j] + (wins[:, k] == 1)
-            k += 1
+    for k, (i, j) in enumerate(class_pairs(n_classes)):
+        sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
+        votes[i], votes[j] = votes[i] + (wins[:, k] == 0), votes[j] + (wins[:, k] == 1)
     total = xp.stack(sums, axis=1)
     return np.stack(votes, axis=1) + total / (3.0 * (xp.abs(total) + 1.0))
 

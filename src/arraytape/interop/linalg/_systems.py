@@ -343,53 +343,39 @@ def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) ->
     return xp.where(cut, NAN, found)
 
 
-def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of the array API's ``pinv``; NaN where nonzero singular values were cut."""
-    pull, _ = g
-    return (
-        xp.zeros_like(a) if pull is None else unless_cut(rules.pinv_vjp(pull, a, y, xp), a, y, xp),
+def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
+    """Return the op of ``pinv`` or ``pinvh``, whose second result is the rank."""
+
+    def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
+        """Return the cotangent of the array API's ``pinv``, for the elements that are read."""
+        pull, _ = g
+        if pull is None:
+            return (xp.zeros_like(a),)
+        matrix = read_structure(a, structure, lower, xp)
+        found = unless_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
+        return (given_back(found, structure, lower, xp),)
+
+    def pinv_forward(
+        a: NumpyData, lower: bool = True, atol: float | None = None, rtol: float | None = None,
+        check_finite: bool = True,
+    ) -> Any:  # fmt: skip
+        triangle = {"lower": lower} if structure == "hermitian" else {}
+        return getattr(scipy.linalg, name)(
+            a, atol=atol, rtol=rtol, return_rank=True, check_finite=check_finite, **triangle
+        )
+
+    return library_op(
+        f"scipy.linalg.{name}", pinv_forward, joint=pinv_joint, outputs=("y", "rank"), cores=[2]
     )
 
 
-pinv_op = library_op(
-    "scipy.linalg.pinv",
-    lambda a, atol=None, rtol=None, check_finite=True: scipy.linalg.pinv(
-        a, atol=atol, rtol=rtol, return_rank=True, check_finite=check_finite
-    ),
-    joint=pinv_joint,
-    outputs=("y", "rank"),
-    cores=[2],
-)
+pinv_op, pinvh_op = pseudo_inverse_op("pinv", "general"), pseudo_inverse_op("pinvh", "hermitian")
 
 
 @hooks("scipy.linalg", "pinv")
-def pinv(
-    a: ArrayInput, *, atol: float | None = None, rtol: float | None = None, return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    y, rank = pinv_op(operand_of(a), atol=atol, rtol=rtol, check_finite=check_finite)
+def pinv(a: ArrayInput, *, return_rank: bool = False, **options: Any) -> Any:
+    y, rank = pinv_op(operand_of(a), **options)
     return (y, rank) if return_rank else y
-
-
-def pinvh_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``pinv``, for the triangle that is read."""
-    pull, _ = g
-    if pull is None:
-        return (xp.zeros_like(a),)
-    matrix = read_structure(a, "hermitian", lower, xp)
-    found = unless_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
-    return (given_back(found, "hermitian", lower, xp),)
-
-
-pinvh_op = library_op(
-    "scipy.linalg.pinvh",
-    lambda a, atol=None, rtol=None, lower=True, check_finite=True: scipy.linalg.pinvh(
-        a, atol, rtol, lower, return_rank=True, check_finite=check_finite
-    ),
-    joint=pinvh_joint,
-    outputs=("y", "rank"),
-    cores=[2],
-)
 
 
 @hooks("scipy.linalg", "pinvh")

@@ -13,7 +13,6 @@ from scipy.ndimage import _filters, _fourier, _nd_image, _ni_support
 import arraytape
 
 from ..._array.array import Array
-from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
 from ..._util.array_types import Namespace, RawArray
 from .._borders import Output, extend_lines, fold_lines, into, padded_after, window
@@ -21,7 +20,7 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
-from .._plain import ArrayInput, DTypeInput, NumpyData, Shape
+from .._plain import ArrayInput, DTypeInput, NumpyData, Shape, plain_data
 from .._statements import hooks, stands_in
 
 Function = Callable[..., Any]
@@ -300,11 +299,6 @@ state_line_filter("minimum_filter1d")
 state_line_filter("maximum_filter1d")
 
 
-def plain_size(given: ArrayInput | None) -> Any:
-    """Return a size or footprint, which have no derivative, as NumPy data."""
-    return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
-
-
 def footprint_of(
     size: ArrayInput | None, footprint: ArrayInput | None, structure: NumpyData | None, count: int
 ) -> Any:
@@ -325,8 +319,8 @@ def min_or_max_filter(
 ) -> Any:  # fmt: skip
     if has_array((structure,)):
         raise no_rule("scipy.ndimage's grey morphology", "its structure as an Array")
-    size, footprint = plain_size(size), plain_size(footprint)
-    x = asarray(input)
+    # Sizes and footprints have no derivative.
+    x, size, footprint = asarray(input), plain_data(size), plain_data(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     tall = None if structure is None else np.asarray(structure, np.float64)
     return selected(
@@ -343,7 +337,7 @@ def rank_filter(
     output: Output = None, mode: str | Sequence[str] = "reflect", cval: complex = 0.0,
     origin: int | Sequence[int] = 0, operation: str = "rank", axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    x, size, footprint = asarray(input), plain_size(size), plain_size(footprint)
+    x, size, footprint = asarray(input), plain_data(size), plain_data(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     return selected(
         "_rank_filter",
@@ -377,17 +371,11 @@ fourier_op = library_op(
 )
 
 
-def parameters_refused(function: str) -> TypeError:
-    return no_rule(f"scipy.ndimage.{function}", "its parameters as an Array")
-
-
 def fourier_rule(function: str) -> Function:
     def filter_image(
         input: ArrayInput, parameters: ArrayInput, n: int, axis: int, output: Output,
         *kind_of_filter: Any,
     ) -> None:  # fmt: skip
-        if has_array((parameters,)):
-            raise parameters_refused(function)
         x = asarray(input)
         into(
             output,
@@ -408,7 +396,7 @@ def state_fourier_filter(name: str, parameter: str) -> None:
     def fourier_filter(*args: Any, **keywords: Any) -> Any:
         """Refuse a parameter that is an Array, on which SciPy's code fails without a reason."""
         if has_array((*args[1:2], keywords.get(parameter))):
-            raise parameters_refused(name)
+            raise no_rule(f"scipy.ndimage.{name}", "its parameters as an Array")
         return original_of(getattr(_fourier, name))(*args, **keywords)
 
 
