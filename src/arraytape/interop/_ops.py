@@ -171,7 +171,7 @@ class Raw(dict[type, Function]):
         return tuple([Batched(part, axis_ids) for part in found])
 
 
-def hide_from_warnings(function: FunctionType) -> Function:
+def hide_from_warnings(function: Any) -> Function:
     """Return a copy of a function whose frames ``warnings.warn`` skips, like a trampoline's."""
     code = function.__code__.replace(co_filename=TRAMPOLINE)
     made = FunctionType(

@@ -245,7 +245,6 @@ def attribute(target: Any, name: str, warns: bool = True) -> Any:
 
 
 def missing(what: str) -> None:
-    """Warn that a library lacks what a table names."""
     warnings.warn(
         f"arraytape.interop: this version has no {what}; Arrays that go there leave the tape",
         TapeWarning,

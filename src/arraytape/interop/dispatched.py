@@ -112,7 +112,7 @@ clips_rounding(
 class Variance:
     """A variance of samples whose root has the derivative 0 at 0, and everywhere for one sample."""
 
-    def __init__(self, value: Array | Any, samples: ArrayInput) -> None:
+    def __init__(self, value: Any, samples: Any) -> None:
         self.value, self.samples = value, samples
 
     def __rmul__(self, factor: float) -> Any:

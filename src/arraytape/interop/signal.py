@@ -366,16 +366,11 @@ def of_one_dtype(*arrays: Any) -> list[Any]:
     return [arraytape.astype(x, dtype, copy=False) for x in given]
 
 
-def median2d(image: NumpyData, kernel_size: Sequence[int]) -> Any:
-    """Call SciPy's function, which runs on Arrays."""
-    return _signaltools.medfilt(image, kernel_size)
-
-
 stands_in(
     "scipy.signal._signaltools", "_sigtools",
     _correlateND=lambda x1, x2, out, part: correlate_op(asarray(x1), asarray(x2), part, out.shape),
     _convolve2d=lambda x1, x2, *how: plane_op(*of_one_dtype(x1, x2), *how),
-    _medfilt2d=median2d,
+    _medfilt2d=_signaltools.medfilt,  # SciPy's code for other dtypes, which runs on Arrays
 )  # fmt: skip
 
 

@@ -80,17 +80,13 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
-    searched = fit.twin.optimizer is not None
-    free = searched_names(fit.twin.kernel_) if searched else set()
+    hyperparameters = fit.twin.kernel_.hyperparameters if fit.twin.optimizer is not None else ()
+    free = {one.name for one in hyperparameters if not one.fixed}
     return {
         name: xp.asarray(value)
         for name, value in given.items()
         if has_array([value]) and not hasattr(value, "get_params") and name not in free
     }
-
-
-def searched_names(kernel: Kernel) -> set[str]:
-    return {one.name for one in kernel.hyperparameters if not one.fixed}
 
 
 def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array]) -> Any:
@@ -238,7 +234,7 @@ def periodic(
     return kernel_with_slopes(values, formula, [part[..., None] for part in gradients])
 
 
-def detached_kernel(given: Any) -> Any:
+def detached_kernel(given: object) -> Any:
     """Return an Array, or a copy of a kernel whose parameters are Arrays, that no tape follows."""
     if isinstance(given, Array):
         return xp.stop_gradient(given)

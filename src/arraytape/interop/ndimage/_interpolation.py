@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -178,10 +179,7 @@ def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
 
 def all_of(masks: Sequence[Any]) -> Any:
     """Return the conjunction of masks; None if there is none."""
-    found = None
-    for mask in masks:
-        found = mask if found is None else found & mask
-    return found
+    return functools.reduce(operator.and_, masks) if masks else None
 
 
 def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
