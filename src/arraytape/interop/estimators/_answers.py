@@ -39,8 +39,6 @@ def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
 
 
 def answering(module: str, name: str, formula: Formula) -> Function:
-    """Return the function that runs in place of a method."""
-
     def answer_call(model: BaseEstimator, *args: Any, **keywords: Any) -> Any:
         method = original(module, name)
         if not has_array([*args, *keywords.values(), *vars(model).values()]):

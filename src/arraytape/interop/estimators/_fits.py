@@ -193,8 +193,6 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 
 
 def entering(module: str, name: str, method: str) -> Function:
-    """Return the function that runs in place of a class's method."""
-
     def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)

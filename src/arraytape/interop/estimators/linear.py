@@ -146,7 +146,6 @@ def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
 
 
 def mean_weights(fit: Fit) -> Array:
-    """Return the sample weights divided by their sum."""
     weights = fit.sample_weights()
     return weights / xp.sum(weights)
 
