@@ -33,8 +33,6 @@ Function = Callable[..., Any]
 INERT = ("check_finite", "driver", "lapack_driver", "lwork")
 # Options that are ignored, because an Array is never overwritten.
 DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b")
-
-
 Packed = Mapping[str, Sequence[str]]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -52,7 +50,6 @@ def function_op(
     """
     function = of_path(path)
     parameters = inspect.signature(function).parameters
-
     leads = [*parameters][: len(arrays)] == [*arrays]
 
     def call_library(*args: Any, **keywords: Any) -> Any:
