@@ -2,7 +2,7 @@
 
     python asv_bench/check.py v0.4.0                       # or: make bench-check BASE=v0.4.0
     python asv_bench/check.py main --only memory           # only benchmarks named like that
-    python asv_bench/check.py main --accept track_records  # what is meant to be dearer
+    python asv_bench/check.py main --accept track_records  # what is meant to cost more
 
 Both trees are measured by the benchmarks of this one, in processes that take turns.
 
@@ -10,10 +10,10 @@ Both trees are measured by the benchmarks of this one, in processes that take tu
   budget.  What it may grow by is `TOLERANCE` of its budget, or of itself where it has none, since bytes
   by tracemalloc differ by a few; frames and records by none.
 - A time is a ratio to NumPy in its own process.  One that looks `SUSPECT` times as slow is measured
-  again in new processes, up to `ROUNDS` times, and fails when it is `SLOWER` by the medians and by the
-  least of both.
+  again in new processes, up to `ROUNDS` times.  It fails when both the medians and the least times say
+  that it is `SLOWER`.
 
-The exit code is 1 when something is dearer or failed, 2 when nothing could be compared.
+The exit code is 1 when something costs more or failed, 2 when nothing could be compared.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Case(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What came of one case."""
+    """The result of one case."""
 
     case: Case
     base: float | None
@@ -79,7 +79,7 @@ class Verdict(NamedTuple):
 
 # --- in the processes that measure ----------------------------------------------------------------
 def listed(only: str) -> tuple[dict[str, Callable[..., Any]], list[Case], dict[str, str]]:
-    """The benchmarks by name, their cases, and the modules that could not be imported."""
+    """Return the benchmarks by name, their cases, and the modules that could not be imported."""
     functions, cases, missing = {}, [], {}
     package = importlib.import_module("benchmarks")
     wanted, dot, _ = only.partition(".")
@@ -120,7 +120,7 @@ def work(only: str) -> None:
 
 
 def value_of(function: Callable[..., Any], index: int, seconds: float) -> float:
-    """What a benchmark gives, with so many seconds for a ratio."""
+    """Return the value of a benchmark that may take so many seconds for a ratio."""
     measure, importing = (
         importlib.import_module(f"benchmarks.{name}") for name in ("measure", "importing")
     )
@@ -159,7 +159,7 @@ class Worker:
         return answer
 
     def measure(self, case: Case, seconds: float) -> float | None:
-        """The value; None when the benchmark failed, and then the traceback is on standard error."""
+        """Return the value; None when the benchmark failed and printed its traceback."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([case.name, case.index, seconds]) + "\n")
         self.process.stdin.flush()
@@ -186,7 +186,7 @@ class Trees:
         self.workers: list[Worker] = []
 
     def start_again(self) -> None:
-        """New processes: where memory lies differs by process, and so do times."""
+        """Start new processes: memory addresses differ between processes, and so do times."""
         self.close()
         for source in self.sources:
             self.workers.append(Worker(source, self.only))
@@ -208,14 +208,14 @@ Measure = Callable[[Case, float], Pair]
 
 
 def allowed(case: Case, base: float) -> float:
-    """The most that a count may be."""
+    """Return the most that a count may be."""
     if case.unit in WHOLE:
         return base
     return base + TOLERANCE * abs(base if case.budget is None else case.budget)
 
 
 def judge_count(case: Case, measure: Measure) -> Verdict:
-    """A count, taken again when it is more: tracemalloc also sees what others threw away late."""
+    """Judge a count; a higher one is taken again, since tracemalloc sees what others free late."""
     base, head = measure(case, SECONDS)
     for _ in range(2):
         if base is None or head is None or head <= allowed(case, base):
@@ -236,7 +236,7 @@ def judge_count(case: Case, measure: Measure) -> Verdict:
 
 
 def first_look(case: Case, measure: Measure) -> Verdict:
-    """A time as it looks at first: ``suspect`` is no verdict yet."""
+    """Judge a time at its first measurement; ``suspect`` is not yet a verdict."""
     base, head = measure(case, SECONDS)
     if head is None:
         return Verdict(case, base, head, "failed", True)
@@ -247,7 +247,7 @@ def first_look(case: Case, measure: Measure) -> Verdict:
 
 
 def ratios(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """How much slower by the medians, and by the least of both."""
+    """Return the ratios of the medians and of the least times."""
     base, head = zip(*pairs, strict=True)
     return median(head) / median(base), min(head) / min(base)
 
@@ -286,7 +286,7 @@ def judged(one: Verdict, pairs: Sequence[tuple[float, float]]) -> Verdict:
 
 
 def compare(trees: Trees) -> tuple[list[Verdict], list[str]]:
-    """The verdicts on all cases, and what else went wrong."""
+    """Return the verdicts on all cases, and what else went wrong."""
     trees.start_again()
     base, head = trees.workers
     problems = [f"benchmarks.{name}: {error}" for name, error in head.missing.items()]
@@ -313,7 +313,7 @@ def compare(trees: Trees) -> tuple[list[Verdict], list[str]]:
 # --- around it ------------------------------------------------------------------------------------
 @contextlib.contextmanager
 def source_of(revision: str) -> Iterator[Path]:
-    """The folder `src` of a commit, unpacked somewhere else."""
+    """Return the folder `src` of a commit, unpacked somewhere else."""
     command = ["git", "-C", str(HERE.parent), "archive", revision, "src"]
     done = subprocess.run(command, capture_output=True)
     if done.returncode:
@@ -330,7 +330,7 @@ def source_of(revision: str) -> Iterator[Path]:
 
 
 def shown(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """A line for each case of which there is something to say."""
+    """Return a line for each case of which there is something to say."""
     for one in sorted(verdicts, key=lambda one: not one.fails):
         if not one.said:
             continue

@@ -6,7 +6,7 @@
 
 What was measured stays in `results`, and is not measured again (`--again` does).  Every commit is
 measured by the benchmarks of this tree, in the environment at hand, from a copy of its sources.
-A ratio that looks dearer is measured again, on the newest commit and the one that it is compared with,
+A ratio that looks higher is measured again, on the newest commit and the one that it is compared with,
 `AGAIN` times at most, and the least of each counts: noise on a busy machine is no regression.
 """
 
@@ -46,7 +46,7 @@ def git(*arguments: str) -> list[str]:
 
 
 def chosen(wanted: Sequence[str], last: int) -> list[str]:
-    """The commits to measure, the oldest first."""
+    """Return the commits to measure, the oldest first."""
     if wanted:
         return [git("rev-parse", "--verify", f"{one}^{{commit}}")[0] for one in wanted]
     head = git("rev-parse", "HEAD")[0]
@@ -59,7 +59,7 @@ def chosen(wanted: Sequence[str], last: int) -> list[str]:
 
 
 def saved(commit: str) -> bool:
-    """Whether there are results of a commit."""
+    """Return True if there are results of a commit."""
     return bool(files_of(commit))
 
 
@@ -89,7 +89,7 @@ def measure(commit: str, home: str, only: str) -> int:
 
 
 def confirm(home: str, base: str | None) -> None:
-    """Measure again what looks dearer, until it no longer does or has been measured often enough."""
+    """Measure again what looks slower, until it no longer does or has been measured often enough."""
     for _ in range(AGAIN):
         results = read_results(RESULTS, repo=ROOT)
         at = base_of(results, base)
@@ -116,7 +116,7 @@ def keep_least(old: list[Any] | None, new: list[Any] | None) -> None:
 
 
 def values_in(commit: str) -> int:
-    """How many benchmarks of a commit have a result."""
+    """Count the benchmarks of a commit that have a result."""
     files = [json.loads(path.read_text()) for path in files_of(commit)]
     return sum(bool(row and row[0]) for file in files for row in file["results"].values())
 

@@ -92,7 +92,7 @@ def benchmarks() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def chosen(figure: Any, values: tuple[Any, ...]) -> float | None:
-    """A budget or an aim, which may go by the first parameter."""
+    """Return a budget or an aim, which may go by the first parameter."""
     found: float | None = figure.get(values[0]) if isinstance(figure, dict) else figure
     return found
 
@@ -113,7 +113,7 @@ def measure(only: str, *, smoke: bool) -> Iterator[Result]:
 def value_of(
     function: Callable[..., Any], values: tuple[Any, ...], budget: float | None
 ) -> float | None:
-    """What it gives: of a time over its budget the least of some tries; None when it raised."""
+    """Return the value; of a time over its budget the least of some tries; None when it raised."""
     try:
         value: float = function(*values)
         for _ in range(TRIES - 1):

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def run_asv(only: str) -> tuple[int, list[str]]:
-    """How many benchmarks asv ran, and what went wrong.  None and nothing when it is not there."""
+    """Return the number of benchmarks that asv ran, and its errors; None and "" without asv."""
     if importlib.util.find_spec("asv") is None:
         print("asv is not installed: its own run of the benchmarks is left out")
         return 0, []
@@ -55,7 +55,7 @@ def command(place: Path) -> list[str]:
 
 
 def surroundings(place: Path) -> dict[str, str]:
-    """The environment of asv, which describes the machine in a file in the home folder."""
+    """Return the environment of asv, which describes the machine in a file in the home folder."""
     environment = {**os.environ, "HOME": str(place), "USERPROFILE": str(place)}
     if "PYTHONPATH" in environment:  # asv drops it unless it is said twice
         environment["ASV_PYTHONPATH"] = environment["PYTHONPATH"]
@@ -76,7 +76,7 @@ def call(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
 
 
 def discovered(place: Path) -> list[str]:
-    """The benchmarks that asv found, from the list that it writes."""
+    """Return the benchmarks that asv found, from the list that it writes."""
     path = place / "results" / "benchmarks.json"
     if not path.exists():
         return []
@@ -84,7 +84,7 @@ def discovered(place: Path) -> list[str]:
 
 
 def judge(output: str, names: list[str]) -> tuple[int, list[str]]:
-    """How many of the benchmarks have a result in asv's output, and which have none."""
+    """Count the benchmarks with a result in asv's output, and list those without."""
     lines = output.splitlines()
     failed = []
     for name in names:

@@ -5,7 +5,7 @@
 A wave steepens until its viscosity stops it: u_t + u u_x = nu u_xx. Velocities are known at 100
 places and times, to a hundredth; nu is not, nor is anything else but the start, -sin(pi x), and the
 still ends. A network of 500 weights stands for u. At 600 other places it shall solve the equation,
-for which its second derivative by x is needed, `xp.jvp` of `xp.jvp`; the gradient of that by weights
+for which its second derivative in x is needed, `xp.jvp` of `xp.jvp`; the gradient of that in the weights
 and by nu is a reverse pass over both, and SciPy's L-BFGS follows it.
 
 Burgers' equation has an exact solution, of Cole and Hopf, with which all is compared: the velocities
@@ -37,7 +37,7 @@ from arraytape.optimizers import minimize_scipy
 VISCOSITY, NOISE = 0.05, 0.01
 GUESS = 0.2  # of the viscosity, at first
 MEASURED, PLACES, WIDTH = 100, 600, 20  # velocities; where the equation shall hold; hidden units
-TRUST = 10.0  # how much the velocities count beside the equation
+TRUST = 10.0  # weight of the velocities relative to the equation
 DIFFERENCE = 1e-5  # the step of the central finite differences
 TOLERANCE = 1e-6  # for the largest relative difference from them
 
@@ -54,7 +54,7 @@ def exact(x, t, viscosity=VISCOSITY):
 
 
 class Problem:
-    """What was measured, and where the equation shall hold."""
+    """The measurements, and the places where the equation is to hold."""
 
     def __init__(self, seed) -> None:
         self.random = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ class Problem:
         }  # fmt: skip
 
     def residual(self, p):
-        """By how much the network misses the equation, at each place."""
+        """Return the residual of the equation at each place."""
         u, u_x, u_xx, u_t = derivatives(p, self.x, self.t)
         return u_t + u * u_x - xp.exp(p["viscosity"]) * u_xx
 
@@ -91,7 +91,7 @@ class Problem:
 
 
 def velocity(p, x, t):
-    """The network's, with the start and the ends as they must be.  x and t: (n,)."""
+    """Return the network's velocity, with the initial and boundary values built in.  x and t: (n,)."""
     hidden = xp.tanh(xp.stack([x, t], axis=1) @ p["first"] + p["first level"])
     hidden = xp.tanh(hidden @ p["second"] + p["second level"])
     return (1.0 - x**2) * t * (hidden @ p["third"])[:, 0] - xp.sin(np.pi * x)
@@ -109,7 +109,7 @@ def derivatives(p, x, t):
 
 
 def by_exact_solution(problem):
-    """The viscosity that fits the same velocities best, by the formula."""
+    """Return the viscosity that fits the same velocities best, by the formula."""
 
     def squares(log_viscosity):
         found = exact(*(np.asarray(part) for part in problem.measured), np.exp(log_viscosity))
@@ -120,7 +120,7 @@ def by_exact_solution(problem):
 
 
 def worst_difference(problem, p):
-    """Of the gradient, and of u_xx, from central differences, relative to the largest."""
+    """Return the relative differences of the gradient and of u_xx from central differences."""
     gradient, away, largest = xp.grad(problem.loss)(p), 0.0, 0.0
     for name, x in p.items():
         direction = problem.random.normal(size=x.shape)

@@ -11,7 +11,7 @@ times.
 Here each patient has a weight, 1. array_api_extra.cov takes weights; scipy.linalg's cholesky,
 solve_triangular and svdvals make the correlations of its covariance, inside
 `arraytape.interop.scipy()`. Drawing again changes the weights at random, so their slopes give the
-standard errors, and the second derivatives the bias, with no error of chance and, patient by patient,
+standard errors. The second derivatives give the bias, with no error of chance and, patient by patient,
 what it is owing to. A thousand draws are quicker here, where a fit takes a quarter of a millisecond.
 Their errors agree to 5% for the first two correlations, not for the others, which are too close to
 each other and to 0 for an expansion.
@@ -47,7 +47,7 @@ TOLERANCE = 1e-6  # for the largest relative difference between the slopes
 
 
 def correlations(weights, table):
-    """The canonical ones, falling.  weights: of the rows, NumPy's or ours.  table: (n, columns)."""
+    """Return the canonical correlations, falling.  weights: of the rows.  table: (n, columns)."""
     covariance = xpx.cov(table.T, aweights=weights)
     body, blood = covariance[:BODY, :BODY], covariance[BODY:, BODY:]
     with interop.scipy():
@@ -58,13 +58,13 @@ def correlations(weights, table):
 
 
 def of_weights(table):
-    """The correlations as a function of our weights."""
+    """Return the correlations as a function of the weights of the rows."""
     ours = xp.asarray(table)
     return lambda weights: correlations(weights, ours)
 
 
 def by_derivatives(table):
-    """Standard errors, biases and slopes (n, 4) of the correlations, to second order.
+    """Return standard errors, biases and slopes (n, 4) of the correlations, to second order.
 
     Who draws n rows again draws weights with variances 1 - 1 / n and covariances -1 / n.
     """
@@ -80,7 +80,7 @@ def by_derivatives(table):
 
 
 def by_drawing(table, draws, random):
-    """The same from fits to patients who are drawn again."""
+    """Return the same from fits to patients who are drawn again."""
     n = len(table)
     fits = [
         correlations(random.multinomial(n, np.full(n, 1.0 / n)).astype(float), table)
@@ -90,7 +90,7 @@ def by_drawing(table, draws, random):
 
 
 def without_each(table):
-    """What leaving out one patient changes, (n, 4), and the jackknife's standard errors."""
+    """Return the changes when one patient is left out, (n, 4), and the jackknife's standard errors."""
     n = len(table)
     whole = correlations(np.ones(n), table)
     changes = np.array([correlations(1.0 - row, table) for row in np.eye(n)]) - whole
@@ -99,7 +99,7 @@ def without_each(table):
 
 
 def worst_difference(table, slopes, count, random):
-    """How far slopes are from central differences, relative to the largest of each correlation."""
+    """Return the difference of slopes from central differences, relative to each largest one."""
     function, n = of_weights(table), len(table)
     away = []
     for row in random.choice(n, count, replace=False):

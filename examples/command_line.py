@@ -1,4 +1,4 @@
-"""What the examples' command lines share: numbers, pictures, and messages for what does not fit."""
+"""Arguments that the examples' command lines share: numbers, pictures, and messages for bad ones."""
 
 import argparse
 import os
@@ -21,7 +21,7 @@ def integer(least: int) -> Callable[[str], int]:
 
 
 def picture(text: str) -> Path:
-    """A type for argparse: where a plot can be written; its folder is made."""
+    """Return the path of a plot that can be written, and make its folder: a type for argparse."""
     path = writable(text)
     if path.suffix.lower() not in SUFFIXES:
         raise argparse.ArgumentTypeError(f"'{path}' must end in one of {', '.join(SUFFIXES)}")
@@ -29,7 +29,7 @@ def picture(text: str) -> Path:
 
 
 def writable(text: str) -> Path:
-    """A type for argparse: where a file can be written; its folder is made."""
+    """Return the path of a file that can be written, and make its folder: a type for argparse."""
     path = Path(text)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def writable(text: str) -> Path:
 
 
 def parser_with_out(description: str, default: str) -> argparse.ArgumentParser:
-    """A parser that knows --out, where the plot goes."""
+    """Return a parser that knows --out, the file of the plot."""
     parser = argparse.ArgumentParser(description=description)
     text = "plot: .png, .pdf or .svg (%(default)s)"
     parser.add_argument("--out", type=picture, default=default, help=text)

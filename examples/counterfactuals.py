@@ -6,7 +6,7 @@ StandardScaler, PCA and a support vector machine, fitted on 400 patients, call t
 benign by 30 measurements. Of each of the others: which is the smallest change of the measurements
 that turns the decision? Small in the sum of the changes (L1, each in standard deviations), so that it
 names a few measurements. That is a program with one constraint, the decision, which SciPy's SLSQP
-solves when it knows the decision's gradient by the measurements. `decision_function` of the fitted
+solves when it knows the decision's gradient. `decision_function` of the fitted
 pipeline has one inside `arraytape.interop.sklearn()`.
 
 Each found change is then given to scikit-learn on NumPy data: the decision turns, and before 99% of
@@ -59,7 +59,7 @@ class Decision:
 
 
 def smallest_change(decision, limits, norm):
-    """The change with the smallest L1 or squared L2 norm that turns the decision.
+    """Return the change with the smallest L1 or squared L2 norm that turns the decision.
 
     limits: how far each measurement may move, (2, n).  For L1, a change is the difference of two that
     are not negative, whose sum is then its norm.
@@ -86,7 +86,7 @@ def smallest_change(decision, limits, norm):
 
 
 def worst_difference(decisions):
-    """How far gradients are from central differences, relative to the largest slope of each."""
+    """Return the difference of gradients from central differences, relative to each largest slope."""
     errors = []
     for decision in decisions:
         zero = np.zeros_like(decision.patient)

@@ -44,7 +44,7 @@ def normalise(x: xp.Array) -> xp.Array:
 
 @xp.custom_gradient
 def normalise_by_hand(x: xp.Array) -> tuple[xp.Array, Callable[[xp.Array], xp.Array]]:
-    """The same with its backward pass written out."""
+    """Normalise x, with a hand-written backward pass."""
     centred = x - xp.mean(x, axis=-1, keepdims=True)
     scale = 1.0 / xp.sqrt(xp.mean(centred**2, axis=-1, keepdims=True) + EPSILON)
     y = centred * scale
@@ -78,7 +78,7 @@ class MaxPool:
 
 
 def from_numpy(layer: Any) -> Callable[[xp.Array], xp.Array]:
-    """A forward/backward pair over NumPy arrays as a function of Arrays, with a first derivative.
+    """Return a function of Arrays made of a forward/backward pair over NumPy arrays.
 
     NumPy code cannot be recorded, so there is no second one: it would need a backward pass that is
     array code, as that of `normalise_by_hand`.
@@ -97,7 +97,7 @@ max_pool = from_numpy(MaxPool())
 
 # --- comparisons ------------------------------------------------------------------------------------
 def derivatives(f: Callable, x: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
-    """The gradient of a weighted sum, and the Hessian's product with the weights."""
+    """Return the gradient of a weighted sum, and the Hessian's product with the weights."""
     watched, weighing = xp.asarray(x), xp.asarray(weights)
     with xp.GradientTape() as outer:
         outer.watch(watched)
@@ -175,7 +175,7 @@ class Network(nn.Module):
 
 
 def train(normalise: Callable, name: str, seed: int, steps: int) -> list[float]:
-    """The losses of a network on the digits, a few hundred at a time."""
+    """Train a network on the digits, and return its losses, a few hundred at a time."""
     bunch = load_digits()
     model, optimizer = Network(normalise, seed), optimizers.Adam(0.01)
     draw, losses = np.random.default_rng(seed), []

@@ -57,7 +57,7 @@ def squared_errors(taps, late):
 
 
 def symmetric(half):
-    """The taps of a filter of linear phase."""
+    """Return the taps of a filter of linear phase."""
     return xp.concat([half, xp.flip(half)[1:]])
 
 
@@ -70,7 +70,7 @@ def smooth_maximum(make, late, sharpness):
 
 
 def least_worst(make, start, late, steps):
-    """The numbers of which `make` makes the filter with the smallest error at the worst frequency."""
+    """Return the numbers for which `make` gives the filter with the smallest worst error."""
     for sharpness in SHARPNESS:
         loss = smooth_maximum(make, late, sharpness)
         how = {"method": "trust-exact", "options": {"maxiter": steps, "gtol": 1e-4}}
@@ -84,7 +84,7 @@ def worst(taps, late):
 
 # --- Sections ------------------------------------------------------------------------------------
 def a_weighting(f):
-    """The standard's curve in dB, 0 at 1 kHz."""
+    """Return the standard's curve in dB, 0 at 1 kHz."""
 
     def gain(f):
         low, second, third, high = (f**2 + pole**2 for pole in POLES)
@@ -115,13 +115,13 @@ def decibels(numbers):
 
 
 def too_much(numbers):
-    """By how many dB the filter differs from the standard's curve."""
+    """Return the difference of the filter from the standard's curve, in dB."""
     return decibels(numbers) - a_weighting(HEARD)
 
 
 # --- Checks and pictures -------------------------------------------------------------------------
 def worst_difference(function, place, step):
-    """How far the Jacobian's columns are from central differences, relative to the largest element."""
+    """Return the relative difference of the Jacobian from central differences."""
     jacobian = np.asarray(xp.jacfwd(function)(xp.asarray(place)))
     moves = step * np.eye(place.size)
     ends = [[np.asarray(function(xp.asarray(place + s * e))) for s in (1, -1)] for e in moves]

@@ -108,7 +108,7 @@ def gradient(parameters: Array, data: Data) -> Array:
 
 
 def tape_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
-    """The gradient as a NumPy array.  data: arraytape arrays."""
+    """Return the gradient as a NumPy array.  data: arraytape arrays."""
     return np.asarray(gradient(xp.asarray(parameters), data))
 
 

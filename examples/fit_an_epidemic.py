@@ -40,7 +40,7 @@ def rates(t, y, p):
 
 
 def solve(log_p, **options):
-    """The solution for the logarithms of the three numbers."""
+    """Return the solution for the logarithms of the three numbers."""
     p = xp.exp(log_p)
     start = xp.stack([BOYS - p[2], p[2]])
     return odeint(rates, (DAYS[0], DAYS[-1]), start, "DOP853", args=(p,), **TIGHT, **options)
@@ -51,18 +51,18 @@ def in_bed(log_p, times, **options):
 
 
 def residuals(log_p, **options):
-    """Of the roots, whose errors are about equal: a count's error is about its root."""
+    """Return the errors of the counts' roots, which are about equal, as a count's error is its root."""
     return xp.sqrt(in_bed(log_p, DAYS, **options)) - xp.sqrt(xp.asarray(IN_BED, dtype=xp.float64))
 
 
 def jacobian(function, log_p):
-    """By forward mode, a column for each of the three numbers."""
+    """Return the Jacobian by forward mode, with a column for each of the three numbers."""
     columns = [xp.jvp(function, (log_p,), (xp.asarray(e),))[1] for e in np.eye(3)]
     return np.stack([np.asarray(column) for column in columns], axis=1)
 
 
 def peak(log_p):
-    """The day when most are in bed: as many fall ill as recover."""
+    """Return the day when most people are ill: as many fall ill as recover."""
     solution = solve(log_p, dense_output=True).sol
 
     def growth(t, log_p):
@@ -74,14 +74,14 @@ def peak(log_p):
 
 
 def with_error(function, log_p, covariance):
-    """A value and its standard error, by its gradient."""
+    """Return a value and its standard error, computed from its gradient."""
     value, slope = xp.value_and_grad(function)(log_p)
     slope = np.asarray(slope)
     return float(value), float(np.sqrt(slope @ covariance @ slope))
 
 
 def gradients_by_three_ways(log_p):
-    """Of the sum of squares: of the steps, by the continuous adjoint, by differences."""
+    """Return gradients of a sum of squares: of the steps, by the continuous adjoint, by differences."""
 
     def squares(log_p, adjoint="discrete"):
         return xp.sum(residuals(log_p, adjoint=adjoint) ** 2)

@@ -1,4 +1,4 @@
-"""Put South America back beside Africa: a rotation fitted through SciPy's Rotation, robustly.
+"""Put South America back next to Africa: a rotation fitted through SciPy's Rotation, robustly.
 
     python examples/fit_continents.py --steps 100 --out fit_continents.png
 
@@ -45,13 +45,13 @@ def sphere(degrees):
 
 
 def degrees(vectors):
-    """The longitudes and latitudes."""
+    """Return the longitudes and latitudes."""
     x, y, z = vectors.T
     return np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
 
 
 def read_coast(name, step):
-    """A coast as unit vectors, one every `step` kilometres along the places of the table."""
+    """Read a coast as unit vectors, one every `step` kilometres along the places of the table."""
     path = Path(__file__).parent / "atlantic_coasts.csv"
     table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
     table = table[table["coast"] == name]
@@ -73,12 +73,12 @@ def distances(rotation, america, africa):
 
 
 def squares(vector):
-    """What align_vectors minimises.  vector: the rotation's axis times its angle."""
+    """Return the sum that align_vectors minimises.  vector: the rotation's axis times its angle."""
     return xp.mean(distances(Rotation.from_rotvec(vector), xp.asarray(AMERICA), xp.asarray(AFRICA)))
 
 
 def robust(vector):
-    """The same close to Africa, nearly flat far from it: Cauchy's distribution, not Gauss's."""
+    """Return a sum that is nearly flat far from Africa: Cauchy's distribution in place of Gauss's."""
     rotation = Rotation.from_rotvec(vector)
     return xp.mean(xp.log1p(distances(rotation, xp.asarray(AMERICA), xp.asarray(AFRICA))))
 
@@ -99,7 +99,7 @@ def align(steps):
 
 
 def relative_difference(loss, rotation):
-    """Of the tape's gradient from central differences."""
+    """Return the relative difference of the tape's gradient from central differences."""
     vector = rotation.as_rotvec()
     taped = np.asarray(xp.grad(loss)(xp.asarray(vector)))
     moves = [(xp.asarray(vector + move), xp.asarray(vector - move)) for move in 1e-6 * np.eye(3)]
@@ -117,7 +117,7 @@ def draw(aligned, robustly, out) -> None:
         away = NEAR * np.sqrt(distances(rotation, AMERICA, AFRICA))
         right.plot(EVERY * np.arange(len(AMERICA)), away, style, label=name)
     left.set(xlabel="longitude (degrees)", ylabel="latitude (degrees)")
-    left.set_title("South America, put back beside Africa")
+    left.set_title("South America, put back next to Africa")
     left.set_aspect("equal")
     left.legend(loc="lower center", fontsize="small")
     right.set(title="What lies on Africa's coast then, and what does not", ylim=(0.0, None))

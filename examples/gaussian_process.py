@@ -43,7 +43,7 @@ def by_feature(p, x):
 
 
 def by_direction(p, x):
-    """The place along one direction: nothing else about a patient counts."""
+    """Return the place of each patient along one direction."""
     return x @ xp.reshape(p["direction"], (-1, 1))
 
 
@@ -61,7 +61,7 @@ def log_likelihood(view, p, x, y):
 
 
 def fit(view, start, x, y, steps):
-    """The parameters, and the log likelihood before the first step of L-BFGS and after each."""
+    """Return the parameters, and the log likelihood before the first step of L-BFGS and after each."""
 
     def loss(p):
         return -log_likelihood(view, p, x, y)

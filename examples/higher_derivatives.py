@@ -3,7 +3,7 @@
     python examples/higher_derivatives.py --order 5 --steps 300 --out higher_derivatives.png
 
 First the derivatives of a bell curve to any order, by tapes within tapes and by accumulators within
-accumulators, beside the exact ones (Hermite polynomials times the bell). Then products of a Hessian
+accumulators, and the exact ones (Hermite polynomials times the bell). Then products of a Hessian
 with a vector, by forward over reverse mode: they cost a few gradients, however large the Hessian. With
 them Newton's method needs half the steps of the best method without.
 """
@@ -40,7 +40,7 @@ def bell(x: xp.Array) -> xp.Array:
 
 
 def rosenbrock(x: xp.Array) -> xp.Array:
-    """A curved valley in as many dimensions as one likes; its floor is nearly flat, its walls steep."""
+    """Return Rosenbrock's function in any dimension: a curved valley with steep walls."""
     return xp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
@@ -56,7 +56,7 @@ def by_tapes(f: Callable, x: xp.Array, order: int) -> list[xp.Array]:
 
 
 def by_accumulators(f: Callable, x: xp.Array, order: int) -> list[xp.Array]:
-    """The same in forward mode: each accumulator carries the slopes of those inside it along."""
+    """Return the derivatives in forward mode: each accumulator carries the slopes of the inner ones."""
     if order == 0:
         return [f(x)]
     with ForwardAccumulator(x, xp.ones_like(x)) as accumulator:
@@ -97,7 +97,7 @@ def gradient(f: Callable, x: xp.Array) -> xp.Array:
 
 
 def hessian_product(f: Callable, x: xp.Array, v: xp.Array) -> xp.Array:
-    """The Hessian of f at x times v: how the gradient changes along v.  No Hessian is made."""
+    """Return the Hessian of f at x times v without making the Hessian."""
     with ForwardAccumulator(x, v) as accumulator:
         g = gradient(f, x)
     return accumulator.jvp(g)
@@ -126,7 +126,7 @@ def median_time(function: Callable) -> float:
 
 
 def descend(seed: int, steps: int) -> dict[str, np.ndarray]:
-    """The distance of each method's steps from the minimum, at 1 in each of 30 dimensions."""
+    """Return the distance of each method's steps from the minimum, at 1 in each of 30 dimensions."""
     start = np.random.default_rng(seed).normal(size=30)
     curves = {}
     print(f"\n{'method':<12}{'steps':>13}{'gradients':>16}{'distance':>13}")

@@ -63,14 +63,14 @@ class Problem:
         return np.mean(np.logaddexp(0.0, -margins))
 
     def loss_and_gradient(self, parameters):
-        """The loss of NumPy's parameters and its gradient, for scipy.optimize."""
+        """Return the loss of NumPy's parameters and its gradient, for scipy.optimize."""
         with interop.sklearn():
             value, gradient = xp.value_and_grad(self.loss)(xp.asarray(parameters))
         return float(value), np.asarray(gradient)
 
 
 class Search:
-    """What a search has seen: points, losses, numbers of fits, seconds."""
+    """The history of a search: points, losses, numbers of fits, seconds."""
 
     def __init__(self, name: str, problem: Problem) -> None:
         self.name, self.problem, self.start = name, problem, time.perf_counter()
@@ -131,7 +131,7 @@ def report(problem: Problem, searches: list[Search], untuned: np.ndarray) -> Non
 
 
 def worst_difference(problem: Problem, point: np.ndarray, count: int) -> float:
-    """How far some slopes are from central differences, relative to the largest."""
+    """Return the difference of some slopes from central differences, relative to the largest."""
     _, gradient = problem.loss_and_gradient(point)
     errors = []
     for i in np.argsort(-np.abs(gradient))[:count]:

@@ -3,9 +3,9 @@
     python examples/influence_of_training_points.py --out influence_of_training_points.png
 
 A classifier tells benign from malignant tumours. One gradient of its loss on test data, through its own
-fit, says how that loss moves with the weight of each of 284 training points (so what it would be without
-any one of them), and with each of their 30 measurements. Then points are really left out, one by one,
-and everything is fitted again.
+fit, says how that loss moves with the weight of each of 284 training points. So it says what the loss
+would be without that point, and how it moves with each of the point's 30 measurements. Then points are
+really left out, one by one, and everything is fitted again.
 
 LogisticRegression is scikit-learn's, unmodified: inside `arraytape.interop.sklearn()` its own solver
 fits, and the derivative of its solution is that of the equation that it solves.
@@ -52,7 +52,7 @@ class Problem:
         self.weights = np.ones(len(train))
 
     def loss(self, weights, x, labels):
-        """The mean log loss on the test data.  weights, x: NumPy's arrays or ours."""
+        """Return the mean log loss on the test data.  weights, x: NumPy's arrays or ours."""
         model = LogisticRegression(C=PENALTY, solver="newton-cholesky", tol=1e-10)
         model.fit(x, labels, sample_weight=weights)
         x_test, y_test = self.test
@@ -60,7 +60,7 @@ class Problem:
         return np.mean(np.logaddexp(0.0, -margins))
 
     def gradients(self, labels):
-        """How the loss moves with each weight and each measurement."""
+        """Return the slopes of the loss with respect to each weight and each measurement."""
         with interop.sklearn():
             value, (by_weight, by_x) = xp.value_and_grad(self.loss, (0, 1))(
                 xp.asarray(self.weights), xp.asarray(self.x), labels
@@ -68,7 +68,7 @@ class Problem:
         return float(value), np.asarray(by_weight), np.asarray(by_x)
 
     def without(self, labels):
-        """The losses of refits without each of the points."""
+        """Return the losses of refits without each of the points."""
         ones = np.ones_like(self.weights)
         return np.array([self.loss(ones - e, self.x, labels) for e in np.eye(len(ones))])
 
@@ -82,7 +82,7 @@ def flipped(problem: Problem, seed: int):
 
 
 def worst_difference(problem: Problem, by_weight, by_x, count: int) -> float:
-    """How far the steepest slopes are from those of two more fits each, relative to the largest."""
+    """Return the relative difference of the steepest slopes from those of two more fits each."""
     errors = []
     for place in np.argsort(-np.abs(by_weight))[:count]:
         e = DIFFERENCE * np.eye(len(by_weight))[place]
@@ -151,7 +151,7 @@ def draw(problem: Problem, said, refitted, by_x, search, out) -> None:
 
 
 def found_by(order, wrong):
-    """How many of the wrong labels are among the first points of an order."""
+    """Count the wrong labels among the first points of an order."""
     return np.cumsum(np.isin(order, wrong))
 
 

@@ -11,9 +11,9 @@ and from it the standard errors and a band around the curve. A circle that is ru
 from outside its centre, is fitted in the same way, and fails by half a degree.
 
 The fit is compared with the elements that modern astronomy gives for 1590, the Jacobian with central
-differences. The standard errors say how the twelve scatter; what all of them have in common, such as
-the theory of the Sun by which the moments were computed, is not in them, and period, place and
-perihelion are several of them off.
+differences. The standard errors say how the twelve scatter. They do not hold what all twelve have in
+common, such as the theory of the Sun that gave the moments: period, place and perihelion are several
+standard errors off.
 
 Source of the observations: Kepler 1609, "Astronomia nova", ch. 15; of the elements: Meeus 1998,
 "Astronomical algorithms", table 31.A, mean equinox of the date.
@@ -62,7 +62,7 @@ def days_since_1600(year, month, day, hour, minute):
 
 
 def observed():
-    """Times in days, and longitudes in radians that go on growing from turn to turn."""
+    """Return times in days, and longitudes in radians that go on growing from turn to turn."""
     times = days_since_1600(*OPPOSITIONS.T[:5])
     sign, degree, minute, second = OPPOSITIONS.T[5:]
     seen = np.radians(30.0 * sign + degree + minute / 60.0 + second / 3600.0)
@@ -121,7 +121,7 @@ def fit(model, times, seen):
 
 
 def modern_elements():
-    """Of Mars in 1590, from the mean equinox of that date; the period is that of the longitude."""
+    """Return the elements of Mars in 1590, from that date's mean equinox; period: of the longitude."""
     century = (1590.0 - 2000.0) / 100.0
     rate = 19141.6964746 + 2.0 * 0.00031097 * century  # degrees a century
     in_1600 = 355.433275 + 19141.6964746 * -3.99964 + 0.00031097 * 3.99964**2

@@ -66,7 +66,7 @@ class Network(xp.Module):
 
 
 def loss(network: Network, block) -> xp.Array:
-    """The sum of the logistic loss over the rows of one partition."""
+    """Return the sum of the logistic loss over the rows of one partition."""
     X, y = block
     z = network(X)
     return xp.sum(xp.logaddexp(z, xp.zeros_like(z)) - y * z)
@@ -102,7 +102,7 @@ def fit(options: argparse.Namespace, client: Client) -> tuple[Network, np.ndarra
 
 
 def draw(network: Network, losses: np.ndarray, file: Path) -> float:
-    """The curve of the loss, and the plane of the spirals; the accuracy on rows that were not used."""
+    """Draw the loss curve, the spirals, and the accuracy on rows that training did not use."""
     X, y = spirals(10**6, 4000)
     z = network(xp.asarray(X)).to_numpy()
     accuracy = float(np.mean((z > 0) == (y > 0.5)))

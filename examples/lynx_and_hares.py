@@ -1,4 +1,4 @@
-"""Learn the equations of lynx and hares from counts: a neural ODE beside Lotka and Volterra.
+"""Learn the equations of lynx and hares from counts: a neural ODE next to Lotka and Volterra.
 
     python examples/lynx_and_hares.py --out lynx_and_hares.png
 
@@ -66,7 +66,7 @@ def both(logs, p):
 
 
 def starts(seed):
-    """The parameters of all three, before."""
+    """Return the initial parameters of all three models."""
     random = np.random.default_rng(seed)
     layers = {
         "in": random.normal(size=(WIDTH, 2)),
@@ -85,7 +85,7 @@ def starts(seed):
 
 # --- What they tell ------------------------------------------------------------------------------
 def told(model, p, first, years):
-    """The logarithms in the years after each of some, (2, n, years)."""
+    """Return the model's logarithms in the years after each of some, (2, n, years)."""
     times = np.arange(1.0, years + 1.0)
 
     def rates(t, logs, p):
@@ -116,7 +116,7 @@ def root_mean_square(x):
 
 
 def unchanged(ahead):
-    """The error of who tells what is, in the years that no model has seen."""
+    """Return the error of predicting no change, in the years that no model has seen."""
     first = np.arange(LEARNED - 1, YEARS.size - ahead)
     return root_mean_square(LOGS[:, first + ahead] - LOGS[:, first])
 
@@ -127,7 +127,7 @@ def unseen(model, p, ahead):
 
 
 def worst_difference(models, seed):
-    """How far slopes along random directions are from central differences, relative to the gradient."""
+    """Return the relative difference of slopes along random directions from central differences."""
     random, away = np.random.default_rng(seed), []
     for model, p in models.values():
         loss = loss_of(model)

@@ -55,16 +55,16 @@ class Problem(NamedTuple):
     fixed: dict[str, float]  # what SciPy's fit is told to leave alone
 
     def call(self, method, p, x):
-        """A method of SciPy's at x, as it is installed.  p: a vector of parameters."""
+        """Call a method of SciPy's distribution at x.  p: a vector of parameters."""
         with interop.scipy():
             return getattr(self.distribution, method)(x, **dict(zip(self.start, p, strict=True)))
 
     def loss(self, p):
-        """The negative log likelihood."""
+        """Return the negative log likelihood."""
         return -xp.sum(self.call("logpdf", p, self.data))
 
     def rare(self, p):
-        """The quantile of a probability close to 1."""
+        """Return the quantile of a probability close to 1."""
         return self.call("ppf", p, RARE)
 
 
@@ -83,7 +83,7 @@ def problems():
 
 
 def fit(problem):
-    """The most likely parameters, by Newton steps in the logarithms of those that are positive."""
+    """Return the most likely parameters, found by Newton steps in the logarithms of positive ones."""
     positive = np.array([name in {"a", "df", "scale"} for name in problem.start])
     start = np.array([*problem.start.values()])
     start[positive] = np.log(start[positive])
@@ -106,18 +106,18 @@ def scipy_fit(problem, **options):
 
 
 def delta_method(slopes, covariance):
-    """Standard errors of functions of the estimates.  slopes: their Jacobian, (..., parameters)."""
+    """Return standard errors of functions of the estimates.  slopes: Jacobian, (..., parameters)."""
     return np.sqrt(np.einsum("...i,ij,...j->...", slopes, covariance, slopes))
 
 
 def standard_errors(problem, p, covariance):
-    """Of the parameters and of the quantile.  covariance: of the parameters."""
+    """Return standard errors of the parameters and of the quantile.  covariance: of the parameters."""
     slope = np.asarray(xp.grad(problem.rare)(xp.asarray(p)))
     return delta_method(np.vstack([np.eye(p.size), slope]), covariance)
 
 
 def errors_by_differences(problem, p):
-    """The same from central differences of SciPy's functions on NumPy arrays."""
+    """Return the same from central differences of SciPy's functions on NumPy arrays."""
     steps = np.diag(3e-4 * p)
     loss, rare = problem.loss, problem.rare
 
@@ -225,7 +225,7 @@ def sample(chains, draws, seed):
 
 
 def convergence(values):
-    """Standard error of the mean of draws, and R-hat.  values: (draws, chains, quantities).
+    """Return the standard error of the mean of draws, and R-hat.  values: (draws, chains, quantities).
 
     Both compare chains, which know nothing of each other.  Source: Gelman et al. 2013, "Bayesian data
     analysis", sec. 11.4, each chain cut in two.

@@ -62,19 +62,19 @@ class Neighbours:
         return xp.sum(softmax(-distances, axis=1) * self.equal, axis=1)
 
     def mean(self, plane):
-        """What NeighborhoodComponentsAnalysis maximises, negative."""
+        """Return the negative of what NeighborhoodComponentsAnalysis maximises."""
         return -xp.mean(self.chances(plane))
 
     def logarithm(self, plane):
         return -xp.mean(xp.log(self.chances(plane) + 1e-12))
 
     def few_pixels(self, plane):
-        """A pixel whose row is 0 is not looked at.  Source: Yuan and Lin 2006, the group lasso."""
+        """Return a loss that makes rows of pixels 0.  Source: Yuan and Lin 2006, the group lasso."""
         return self.logarithm(plane) + PENALTY * xp.sum(xp.sqrt(xp.sum(plane**2, axis=1) + 1e-6))
 
 
 def worst_difference(losses, plane, seed):
-    """How far the slopes along random directions are from central differences."""
+    """Return the difference of slopes along random directions from central differences."""
     errors = []
     for loss in losses:
         gradient = np.asarray(xp.grad(loss)(xp.asarray(plane)))

@@ -1,4 +1,4 @@
-"""Ask scikit-learn's PCA which measurements its explained variance hangs on.
+"""Ask scikit-learn's PCA which measurements its explained variance depends on.
 
     python examples/pca_influence.py --out pca_influence.png
 
@@ -38,7 +38,7 @@ TOLERANCE = 1e-6  # for the largest relative difference between tape and finite 
     invalid="ignore"
 )  # StandardScaler divides 0 by 0 on its first batch, and overwrites it
 def explained(measurements):
-    """The percentage of the variance that two components explain, of NumPy's arrays or of ours."""
+    """Return the percentage of the variance that two components explain."""
     scaled = StandardScaler().fit_transform(measurements)
     return 100.0 * PCA(n_components=2).fit(scaled).explained_variance_ratio_.sum()
 
@@ -52,7 +52,7 @@ def tape_gradient(measurements: np.ndarray) -> np.ndarray:
 
 
 def worst_difference(data: np.ndarray, gradient: np.ndarray, count: int) -> float:
-    """How far the steepest slopes are from those of two more fits each, relative to them."""
+    """Return the relative difference of the steepest slopes from those of two more fits each."""
     spread = data.std(axis=0)
     steepest = np.argsort(-np.abs(gradient * spread), axis=None)[:count]
     errors = []
@@ -87,7 +87,7 @@ def draw(predicted, refitted, shares, shown, features, out) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = parser_with_out("Which measurements a PCA hangs on.", "pca_influence.png")
+    parser = parser_with_out("Which measurements a PCA depends on.", "pca_influence.png")
     option = parser.add_argument
     option("--checks", type=integer(1), default=20, help="finite differences (%(default)s)")
     options = parser.parse_args(arguments)

@@ -47,7 +47,7 @@ TOLERANCE = 1e-5  # for the largest relative difference from the exact posterior
 
 
 def returns():
-    """Of the market, (months,), and of the shares, (shares, months), in percent."""
+    """Return the returns of the market, (months,), and of the shares, (shares, months), in percent."""
     with get_sample_data("Stocks.csv") as file:
         rows = [row for row in csv.reader(file) if not row[0].startswith("#")]
     place = [rows[0].index(name) for name in (MARKET, *SHARES)]
@@ -66,7 +66,7 @@ class Model:
         self.numbers = 4 if widths is None else 2
 
     def log_likelihood(self, p):
-        """Of each draw, share and month."""
+        """Return the log density of each draw, share and month."""
         middle = p[..., 0:1] + p[..., 1:2] * self.market
         with interop.scipy():
             if self.widths is not None:
@@ -107,7 +107,7 @@ class Gaussian:
         return xp.reshape(flat, (-1, len(SHARES), self.model.numbers))
 
     def loss(self, q):
-        """The negative lower bound of the evidence, per share."""
+        """Return the negative lower bound of the evidence, per share."""
         density = xp.mean(self.model.log_density(self.draws(q, xp.asarray(self.points))))
         return -(density + xp.sum(q["log diagonal"])) / len(SHARES)
 
@@ -151,7 +151,7 @@ def least_squares(market, shares):
 
 
 def unseen_density(gaussian, market, shares, seed):
-    """The mean log density of months that were not learned from, and that by least squares."""
+    """Return the mean log density of months that the fit did not use, and that of least squares."""
     draws, weights = gaussian.weighed_draws(500, seed)
     later = Model(market, shares)
     logs = np.asarray(later.log_likelihood(xp.asarray(draws)))

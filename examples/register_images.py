@@ -46,7 +46,7 @@ TOLERANCE = 1e-6  # for the largest relative difference between the two gradient
 
 
 def spread(knots, shape, every=1):
-    """The displacements of every so many pixels of a picture, (2, ...).  knots: (2, *KNOTS)."""
+    """Return the displacements of every so many pixels of a picture, (2, ...).  knots: (2, *KNOTS)."""
     steps = every * (np.array(KNOTS) - 1.0) / (np.array(shape) - 1.0)  # in knots
     sizes = tuple(-(-side // every) for side in shape)
     with interop.scipy():
@@ -66,7 +66,7 @@ class Pair:
         self.inner = (slice(border, -border), slice(border, -border))
 
     def difference(self, knots):
-        """Of the brightness, where the pictures are compared.  knots: displacements in pixels."""
+        """Return the errors of brightness at the compared pixels.  knots: displacements in pixels."""
         places = self.places + spread(knots, self.shape, self.every) / self.every
         with interop.scipy():
             found = ndimage.map_coordinates(self.moving, places, order=3, mode="nearest")
@@ -79,7 +79,7 @@ class Pair:
 
 
 def warp(shape):
-    """The true displacements, (2, *shape): waves longer than the distance of two knots."""
+    """Return the true displacements, (2, *shape): waves longer than the distance of two knots."""
     row, column = (np.linspace(0.0, 1.0, side) for side in shape)
     row = row[:, None]
     down = 7.0 * np.sin(2.0 * np.pi * (1.2 * column + 0.3 * row)) + 5.0 * np.cos(6.0 * row)
@@ -90,7 +90,7 @@ def warp(shape):
 
 
 def two_pictures(seed):
-    """The scene as it is and warped, such that warped(x + warp(x)) is the scene at x; both noisy."""
+    """Return the scene and its warped copy: warped(x + warp(x)) is the scene at x; both are noisy."""
     scene = load_sample_image("china.jpg").mean(axis=2) / 255.0
     places = np.indices(scene.shape).astype(float)
     origin = places.copy()
@@ -106,7 +106,7 @@ def two_pictures(seed):
 
 
 def worst_difference(pair, knots, count, seed):
-    """How far the slopes by some knots are from central differences, relative to the steepest."""
+    """Return the relative difference of slopes at some knots from central differences."""
     gradient = np.asarray(xp.grad(pair.loss)(xp.asarray(knots)))
     errors = []
     for place in np.random.default_rng(seed).choice(knots.size, count, replace=False):
@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     structured = (steepness > PLAIN)[inner]
 
     def off(knots):
-        """The error of each pixel's displacement."""
+        """Return the error of each pixel's displacement."""
         found = np.asarray(spread(knots, fixed.shape))
         return np.linalg.norm(found - truth, axis=0)[inner]
 

@@ -66,7 +66,7 @@ class Data:
         self.seed = seed
 
     def batch(self, step: int) -> tuple[xp.Array, xp.Array]:
-        """The minibatch of a step: each epoch has an order of its own, which depends on nothing else."""
+        """Return the minibatch of a step; the order of an epoch depends on its number alone."""
         count = len(self.train_labels)
         epoch, place = divmod(step, count // BATCH)
         order = np.random.default_rng([self.seed, epoch]).permutation(count)
@@ -143,7 +143,7 @@ class Run:
         self.save()
 
     def fingerprint(self) -> str:
-        """The same for the same weights, and only for these."""
+        """Return a number that is equal for equal weights only."""
         weights = b"".join(np.asarray(v).tobytes() for v in self.model.variables)
         return hashlib.sha256(weights).hexdigest()[:16]
 

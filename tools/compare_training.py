@@ -117,7 +117,7 @@ class Of(nn.Module):
 
 
 def far(ours: Any, theirs: Any) -> float:
-    """The largest difference, relative to the largest element of theirs."""
+    """Return the largest difference, relative to the largest element of theirs."""
     a, b = np.asarray(ours), theirs.detach().numpy()
     return float(np.max(np.abs(a - b)) / max(np.max(np.abs(b)), 1e-300))
 
@@ -125,7 +125,7 @@ def far(ours: Any, theirs: Any) -> float:
 def compare_layer(
     module: Any, data: Any, theirs: Any, options: dict[str, Any]
 ) -> tuple[float, float]:
-    """The differences of values, and of gradients."""
+    """Return the differences of values, and of gradients."""
     module(xp.asarray(data))
     variables = [(name, v) for name, v in module.named_variables().items() if v.trainable]
     for _, v in variables:

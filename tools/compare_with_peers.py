@@ -31,7 +31,7 @@ PARTS = Derivatives._fields
 
 
 def installed(names: list[str]) -> list[Library]:
-    """The peers that can be imported; says which cannot."""
+    """Return the peers that can be imported, and print which cannot."""
     found: list[Library] = []
     for name in names:
         try:
@@ -97,7 +97,7 @@ class Report:
     def asked(
         self, peer: Library, case: Case, inputs: Data, weights: Data, along: Data | None
     ) -> Derivatives | None:
-        """A peer's answer; without the curvature, or None, where the peer has none."""
+        """Return a peer's answer; without the curvature, or None, where the peer has none."""
         reason = ""
         for asked in (along, None) if along else (None,):
             try:
@@ -128,7 +128,7 @@ class Report:
 
 
 def short(x: np.ndarray[Any, Any]) -> str:
-    """An array in one line, as it stands in the table."""
+    """Return an array in one line, as it stands in the table."""
     with np.printoptions(precision=6, threshold=12, edgeitems=2, suppress=True):
         text = " ".join(np.array2string(x, separator=",").split())
     return text if len(text) < 110 else text[:107] + "..."

@@ -94,7 +94,7 @@ def uniform(low: float, high: float, *shape: int) -> Draw:
 
 
 def denominator(order: int) -> Draw:
-    """The coefficients of a stable filter, the first of which is not 1."""
+    """Return the coefficients of a stable filter, the first of which is not 1."""
     return lambda rng: 1.5 * np.poly(rng.uniform(-0.9, 0.9, order))
 
 
@@ -110,7 +110,7 @@ def sections(count: int) -> Draw:
 
 # --- scipy.signal -----------------------------------------------------------------------------------
 def recurrence(b: Any, a: Any, x: Any, z: Any) -> Any:
-    """The transposed direct form II, sample by sample along the last axis."""
+    """Filter x by the transposed direct form II, sample by sample along the last axis."""
     b, a, results = b / a[0], a / a[0], []
     for sample in x.unbind(-1):
         y = b[0] * sample + z[..., 0]
@@ -184,7 +184,7 @@ def short_time(x: Any) -> Any:
 
 # --- scipy.fft --------------------------------------------------------------------------------------
 def cosines(n: int, type: int) -> Any:
-    """The matrix of the discrete cosine transform, by its definition."""
+    """Return the matrix of the discrete cosine transform, by its definition."""
     k, i = torch.arange(n)[:, None], torch.arange(n)
     if type == 2:
         return 2.0 * torch.cos(torch.pi * k * (2 * i + 1) / (2 * n))
@@ -219,7 +219,7 @@ def dctn(x: Any) -> Any:
 
 # --- scipy.ndimage, scipy.interpolate ---------------------------------------------------------------
 def gaussian(mode: str) -> Function:
-    """A Gaussian of sigma 1.2 along both axes, lines continued as PyTorch's ``mode``."""
+    """Return a Gaussian filter of sigma 1.2 along both axes, with PyTorch's padding ``mode``."""
 
     def smoothed(x: Any) -> Any:
         places = torch.arange(-5, 6)  # SciPy's default truncate=4.0: int(4.0 * 1.2 + 0.5) each side
@@ -247,7 +247,7 @@ def highest(x: Any) -> Any:
 
 
 def bilinear(x: Any, coordinates: Any) -> Any:
-    """A matrix at coordinates (2, ...), those outside moved to its border."""
+    """Return a matrix at coordinates (2, ...), those outside moved to its border."""
     ends = torch.tensor([[n - 1.0] for n in x.shape])
     grid = 2.0 * coordinates.reshape(2, -1) / ends - 1.0
     found = functional.grid_sample(
@@ -316,12 +316,12 @@ same(
 
 # --- scipy.linalg -----------------------------------------------------------------------------------
 def hermitian(namespace: Any, x: Any) -> Any:
-    """A Hermitian matrix: both libraries' gradients of x hold, whichever triangle SciPy reads."""
+    """Return a Hermitian matrix: both libraries' gradients of x hold, whichever triangle SciPy reads."""
     return x + namespace.conj(namespace.matrix_transpose(x))
 
 
 def positive(namespace: Any, x: Any) -> Any:
-    """A positive definite matrix."""
+    """Return a positive definite matrix."""
     adjoint = namespace.conj(namespace.matrix_transpose(x))
     return x @ adjoint + namespace.eye(x.shape[-1], dtype=x.dtype)
 
@@ -369,7 +369,7 @@ compared(
 
 # --- the table --------------------------------------------------------------------------------------
 def difference(ours: Data, theirs: Data) -> float:
-    """The largest difference in some arrays, relative to the largest element of theirs in each."""
+    """Return the largest difference between arrays, relative to the largest element of theirs."""
     found = 0.0
     for x, y in zip(ours, theirs, strict=True):
         if x.shape != y.shape or x.dtype != y.dtype:
@@ -401,13 +401,13 @@ def cotangent(rng: np.random.Generator, y: Any) -> Any:
 
 
 def titled(case: Case) -> str:
-    """The name of a case, the function's own part of it as code."""
+    """Return the name of a case, the function's own part of it as code."""
     name, comma, rest = case.name.partition(",")
     return f"`{name}`{comma}{rest}"
 
 
 def shown(rows: list[Row]) -> str:
-    """The rows as a Markdown table."""
+    """Return the rows as a Markdown table."""
     head = ("SciPy", "PyTorch", "values", "gradients")
     cells = [(titled(case), case.by, f"{v:.0e}", f"{g:.0e}") for case, v, g in rows]
     return pages.table(head, cells)

@@ -25,7 +25,7 @@ COLUMNS, UNITS, CLASSES = 50, 16, 10
 
 
 def block(seed: int, rows: int) -> Any:
-    """The columns, labels and classes of one partition, made where it lies."""
+    """Return the columns, labels and classes of one partition, made where it lies."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, COLUMNS))
     classes = np.eye(CLASSES)[rng.integers(0, CLASSES, rows)]
@@ -60,7 +60,7 @@ def squares_by_hand(w: np.ndarray, data: Any) -> tuple[float, np.ndarray]:
 
 
 def net(p: Any, data: Any) -> Any:
-    """A small net."""
+    """Return the outputs of a small net."""
     X, y, _ = data
     W, b, v = p
     r = xp.tanh(X @ W + b) @ v - y
@@ -104,7 +104,7 @@ class Loss(NamedTuple):
 
 
 def losses() -> dict[str, Loss]:
-    """The losses, with parameters that are not 0."""
+    """Return the losses, with parameters that are not 0."""
     rng = np.random.default_rng(0)
     w, W = rng.normal(size=COLUMNS), rng.normal(size=(COLUMNS, UNITS))
     return {
@@ -116,12 +116,12 @@ def losses() -> dict[str, Loss]:
 
 
 def mapped(function: Callable[..., Any], x: Any) -> Any:
-    """A function of each array of a list, or of one array."""
+    """Apply a function to each array of a list, or to one array."""
     return [function(one) for one in x] if isinstance(x, list) else function(x)
 
 
 def added(parts: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
-    """The sum of values and gradients."""
+    """Return the sum of values and gradients."""
     values, gradients = zip(*parts, strict=True)
     if isinstance(gradients[0], list):
         columns = zip(*gradients, strict=True)
@@ -130,7 +130,7 @@ def added(parts: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
 
 
 def by_hand_on(client: Any, futures: Sequence[Any], by_hand: Any, params: Any) -> Any:
-    """A step of the hand-written map-reduce."""
+    """Run a step of the hand-written map-reduce."""
     parts = client.map(by_hand, [params] * len(futures), futures, pure=False)
     while len(parts) > 1:
         groups = [parts[i : i + 8] for i in range(0, len(parts), 8)]
@@ -153,7 +153,7 @@ def cost(client: Any, step: Callable[[], Any]) -> Cost:
 
 
 def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[str, Cost]:
-    """The least costs of each way, which take turns."""
+    """Return the least costs of each way, which take turns."""
     found: dict[str, list[Cost]] = {name: [] for name in ways}
     for turn in range(repeat + 1):
         for name, way in ways.items():
@@ -165,7 +165,7 @@ def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[
 
 
 def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callable[[], Any]]:
-    """The ways to compute, checked against each other."""
+    """Return the ways to compute, checked against each other."""
     data = distributed.partitions(futures)
     both, total = (
         distributed.value_and_grad(loss.f, data),
@@ -190,7 +190,7 @@ def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callab
 def measure(
     megabytes: int, count: int, repeat: int, names: Sequence[str] = ("logistic",)
 ) -> dict[str, dict[str, Cost]]:
-    """The costs of each way, for each loss."""
+    """Measure the costs of each way, for each loss."""
     from distributed import Client, LocalCluster
 
     rows = int(megabytes * 1e6 / count / 8 / (COLUMNS + 1))

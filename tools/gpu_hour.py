@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python tools/gpu_hour.py OUT [--seconds 600] [--only times launches ...]
 
-Needs CuPy and a GPU; PyTorch and JAX with CUDA are measured beside it where they are installed.
+Needs CuPy and a GPU; PyTorch and JAX with CUDA are measured, too, where they are installed.
 Nothing is fetched.  OUT gets ``page.md``, for docs/howto/benchmarks.md, and the logs of the tests.
 
 Times are medians of at least 20 calls that end when the device is done, after 5 calls to warm up.  Each
@@ -349,7 +349,7 @@ def special() -> Iterator[str]:
 
 
 def judged(name: str) -> str:
-    """Return what becomes of a special function on the device, beside the CPU."""
+    """Return the status of a special function on the device, compared with the CPU."""
     function = getattr(xp.special, name)
     parameters = inspect.signature(function).parameters.values()
     count = sum(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)

@@ -47,7 +47,7 @@ def multiply() -> Journey:
 
 
 def write() -> Journey:
-    """A write through a view of another Array, and a read of that view."""
+    """Write through a view of another Array, then read through that view."""
     v, w = xp.asarray([1.0, 2.0]), xp.asarray([4.0, 5.0, 6.0])
     whole = xp.asarray([0.0, 0.0, 0.0, 0.0])
 
@@ -76,7 +76,7 @@ def jacobian() -> Journey:
 
 
 def guarded() -> Journey:
-    """A NaN in the gradient, and the guarded rerun that turns it into a zero."""
+    """Compute a gradient with a NaN, whose guarded rerun turns the NaN into a zero."""
     x, limit, zero = xp.asarray([0.0, 4.0]), xp.asarray(0.0), xp.asarray(0.0)
 
     def journey() -> object:
@@ -89,7 +89,7 @@ def guarded() -> Journey:
 
 
 def vmap() -> Journey:
-    """A function of one array, applied to many at once."""
+    """Apply a function of one array to many arrays at once."""
     rows = xp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     return lambda: xp.vmap(lambda row: xp.sum(row * row))(rows)
 
@@ -100,7 +100,7 @@ JOURNEYS: dict[str, Callable[[], Journey]] = {
 
 
 def entered_by(made: Callable[[], Journey]) -> list[Entered]:
-    """The calls of arraytape's functions that a journey makes, in order."""
+    """Return the calls of arraytape's functions that a journey makes, in order."""
     calls: list[Entered] = []
 
     def profile(frame, event, argument):
@@ -124,7 +124,7 @@ def entered_by(made: Callable[[], Journey]) -> list[Entered]:
 
 
 def files_of(calls: list[Entered]) -> list[str]:
-    """The files of some calls, in the order in which they are first entered."""
+    """Return the files of some calls, in the order in which they are first entered."""
     return [*dict.fromkeys(call.file for call in calls if call.file.endswith(".py"))]
 
 

@@ -47,7 +47,7 @@ APART = {
 
 # --- which names have one -------------------------------------------------------------------------
 def without_example(names: Names) -> list[str]:
-    """The names that no example on their own page uses."""
+    """Return the names that no example on their own page uses."""
     firsts = reference.first_names(names)
     return [name for name in names if name not in firsts and not has_example(name, names)]
 
@@ -70,7 +70,7 @@ def text_of_page(name: str, names: Names) -> str:
 
 
 def docstring(name: str, names: Names) -> str:
-    """The docstring of a name itself."""
+    """Return the docstring of a name itself."""
     value = names[name]
     if reference.is_member(name, names):
         cls, own = names[reference.owner(name)], name.rpartition(".")[2]
@@ -81,7 +81,7 @@ def docstring(name: str, names: Names) -> str:
 
 
 def used(examples: list[doctest.Example]) -> set[str]:
-    """The names that the code of examples asks others for, imports, or defines in a class."""
+    """Return the names that the code of examples asks others for, imports, or defines in a class."""
     found: set[str] = set()
     for example in examples:
         for node in ast.walk(ast.parse(example.source)):
@@ -94,7 +94,7 @@ def used(examples: list[doctest.Example]) -> set[str]:
 
 
 def defined(cls: ast.ClassDef) -> Iterator[str]:
-    """The names that a class gives its own."""
+    """Return the names that a class gives its own."""
     for part in cls.body:
         if isinstance(part, ast.FunctionDef):
             yield part.name
@@ -166,7 +166,7 @@ def write(file: Path) -> None:
 
 
 def printed(text: str, place: str) -> str:
-    """The text with what its examples print."""
+    """Return the text with what its examples print."""
     test = PARSER.get_doctest(text, {"xp": reference.xp}, place, None, None)
     outputs: dict[int, str] = {}
 

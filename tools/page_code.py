@@ -23,12 +23,12 @@ LIBRARY = re.compile(r"(?:import|from) (\w+)")
 
 
 def blocks_of(page: Path, mark: str = "python") -> list[str]:
-    """The blocks of code of a page that have this mark."""
+    """Return the blocks of code of a page that have this mark."""
     return blocks_in(page.read_text(encoding="utf-8"), mark)
 
 
 def blocks_in(text: str, mark: str = "python") -> list[str]:
-    """The blocks of code in a text that have this mark."""
+    """Return the blocks of code in a text that have this mark."""
     return [code for name, code in BLOCK.findall(text) if name == mark]
 
 

@@ -3,7 +3,7 @@
     build/fresh/bin/python tools/quickstart.py
 
 The exit code is 1 where a block fails, warns or prints something else.  ``make fresh`` runs it with the
-wheel, installed beside its two dependencies and nothing else.
+wheel, installed with its two dependencies and nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXTRAS = re.compile(r"\b(scipy|sklearn|matplotlib|optimizers|safetensors|dask)\b
 
 
 def blocks_of(page: str) -> list[str]:
-    """The blocks of a page that need no extra, nor names that only such a block has made."""
+    """Return the blocks of a page that need no extra, nor names that only such a block defines."""
     chosen: list[str] = []
     known: set[str] = set()
     missing: set[str] = set()

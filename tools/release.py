@@ -29,7 +29,7 @@ LINK = re.compile(r"^\[Unreleased\]: .*\n", flags=re.M)
 
 
 def version_of(root: Path = ROOT) -> str:
-    """The version that the package says."""
+    """Return the version that the package says."""
     text = (root / VERSION_FILE).read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "([^"]*)"$', text, flags=re.M)
     if not found:
@@ -38,13 +38,13 @@ def version_of(root: Path = ROOT) -> str:
 
 
 def releases(root: Path = ROOT) -> dict[str, str]:
-    """The dates of the releases in the changelog, newest first, by version."""
+    """Return the dates of the releases in the changelog, newest first, by version."""
     text = (root / CHANGELOG).read_text(encoding="utf-8")
     return {found["version"]: found["date"] for found in SECTION.finditer(text)}
 
 
 def order(version: str) -> tuple[int, int, int, bool]:
-    """A version as what can be compared; ValueError for what is none."""
+    """Return a version as what can be compared; ValueError for what is none."""
     found = VERSION.fullmatch(version)
     if not found:
         raise ValueError(f"{version!r} is no version such as 0.2.0 or 0.3.0.dev0")
@@ -61,7 +61,7 @@ def replaced(path: Path, pattern: str, text: str) -> None:
 
 
 def with_section(text: str, version: str, date: str, before: str | None) -> str:
-    """The changelog with the section of a release; ValueError when nothing is unreleased."""
+    """Return the changelog with the section of a release; ValueError when nothing is unreleased."""
     head, found, rest = text.partition(UNRELEASED)
     if not found:
         raise LookupError(f"{CHANGELOG} has no line {UNRELEASED.strip()}")

@@ -1,4 +1,4 @@
-"""Time whole steps, eager and replayed by ``xp.function``, beside what others take for the same.
+"""Time whole steps, eager and replayed by ``xp.function``, and what other libraries take for the same.
 
     PYTHONPATH=src python tools/replay_figures.py      # the table of docs/tutorials/replay.md: a minute
 
@@ -49,7 +49,7 @@ def seconds(run: Run, times: int = 1) -> float:
 
 
 def row(case: Case) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     traced = []
     for _ in range(5):
         run = case.replayed()
@@ -61,16 +61,16 @@ def row(case: Case) -> str:
     pairs = [*zip(runs, times, strict=True)]
     turns = [[seconds(one, n) for one, n in pairs] for _ in range(ROUNDS)]
     eager, replayed, *theirs = np.min(turns, axis=0)
-    beside = f"{case.other}: {1e3 * theirs[0]:.2f} ms" if theirs else ""
+    other = f"{case.other}: {1e3 * theirs[0]:.2f} ms" if theirs else ""
     return (
-        f"| {case.name} | {1e3 * eager:.2f} ms | {1e3 * replayed:.2f} ms | {beside} "
+        f"| {case.name} | {1e3 * eager:.2f} ms | {1e3 * replayed:.2f} ms | {other} "
         f"| {min(traced) / eager:.0f} |"
     )
 
 
 # --- scikit-learn -------------------------------------------------------------------------------------
 def pipeline() -> Case:
-    """The step of ``make demo``; scikit-learn computes the error alone, on NumPy's arrays."""
+    """Return the step of ``make demo``, for which scikit-learn computes the error on NumPy's arrays."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     import differentiate_sklearn as demo
 
@@ -101,7 +101,7 @@ def numbers() -> tuple[Any, Any]:
 
 
 def network() -> Case:
-    """A step of three Dense layers and Adam in double precision."""
+    """Return a step of three Dense layers and Adam in double precision."""
     x, labels = map(xp.asarray, numbers())
 
     def made() -> tuple[Any, Any]:
@@ -160,7 +160,7 @@ def torchs_network() -> Run:
 
 # --- a fit --------------------------------------------------------------------------------------------
 def fit() -> Case:
-    """A whole fit: a logistic regression of 500 rows and 20 columns by BFGS."""
+    """Return a whole fit: a logistic regression of 500 rows and 20 columns by BFGS."""
     random = np.random.default_rng(0)
     x = random.standard_normal((500, 20))
     y = xp.asarray(np.sign(random.standard_normal(500) + x[:, 0]))

@@ -1,1 +1,1 @@
-"""What arraytape costs: counts that cannot be noisy, then times as ratios to NumPy."""
+"""Cost of arraytape: counts, which are free of noise, then times as ratios to NumPy."""

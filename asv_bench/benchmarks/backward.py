@@ -1,4 +1,4 @@
-"""Gradients of two models beside the same written by hand in NumPy."""
+"""Gradients of two models, compared with hand-written NumPy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def track_gradient(workload: str) -> float:
 
 @benchmark("x hand", workload=list(WORKLOADS))
 def track_backward(workload: str) -> float:
-    """The backward pass alone over the whole of the hand-written value and gradient."""
+    """Measure the backward pass alone over the hand-written value and gradient."""
     work = WORKLOADS[workload]()
     parameters = [xp.asarray(p) for p in work.parameters]
     tape, y = tape_of(work, parameters, persistent=True)

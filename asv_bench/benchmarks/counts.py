@@ -30,7 +30,7 @@ MODES = ["no tape", "not followed", "recorded"]
 
 
 def frames_of(mode: str, op: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> int:
-    """Frames of ``op(x, y)``: without a tape, beside one, or recorded by it."""
+    """Frames of ``op(x, y)``: without a tape, with one that does not follow x, or recorded by it."""
     x, y, other = (xp.asarray(np.full(shape, value)) for value in (0.5, 0.7, 0.9))
     if mode == "no tape":
         return frames(lambda: op(x, y)) - 1
@@ -53,7 +53,7 @@ def track_frames(mode: str, op: str) -> int:
 
 @benchmark("frames", exact=True, mode=MODES, op=list(DEARER))
 def track_frames_dearer(mode: str, op: str) -> int:
-    """The same where an op does more than its raw call; no budget."""
+    """Count the frames of ops that do more than their raw call; no budget."""
     return frames_of(mode, DEARER[op], () if "0-d" in op else (3, 3))
 
 
@@ -69,7 +69,7 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 
 def square(x: Any) -> Any:
-    """A function of one line, so that what is around it counts."""
+    """Return x * x: a function of one line, so that what surrounds the call counts."""
     return xp.sum(x * x)
 
 
@@ -84,7 +84,7 @@ def track_frames_of_forms(given: str, form: str) -> int:
 
 @benchmark("records", exact=True, workload=["mlp", "logistic regression"])
 def track_records(workload: str) -> int:
-    """Records of one training step."""
+    """Count the records of one training step."""
     work = MLP() if workload == "mlp" else LogisticRegression()
     tape, _ = tape_of(work, [xp.asarray(p) for p in work.parameters])
     return len(records(tape))

@@ -1,4 +1,4 @@
-"""What the guard against unselected infinities costs: on finite data, and when it has to run."""
+"""Cost of the guard against unselected infinities: on finite data, and when it has to run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
     workload=list(WORKLOADS),
 )
 def track_guard_on_finite_data(workload: str) -> float:
-    """The backward pass with its one look for NaN, over the pass with nan="keep"."""
+    """Measure the backward pass with its one NaN check over the pass with nan="keep"."""
     work = WORKLOADS[workload]()
     parameters = [xp.asarray(p) for p in work.parameters]
     tape, y = tape_of(work, parameters, persistent=True)
@@ -34,7 +34,7 @@ def track_guard_on_finite_data(workload: str) -> float:
 
 @benchmark("x unguarded", size=[1_000, 100_000])
 def track_guarded_rerun(size: int) -> float:
-    """A root, a product and a selection with dead elements: both passes over the plain one."""
+    """Measure both passes over the plain one: a root, a product and a selection with dead elements."""
     x = xp.asarray(np.maximum(np.random.default_rng(0).standard_normal((size // 10, 10)), 0.0))
     w = xp.asarray(np.random.default_rng(1).standard_normal((10, 10)))
     with xp.GradientTape(persistent=True) as tape:

@@ -1,4 +1,4 @@
-"""Solutions: the derivative of a root that is known, beside the implicit function theorem by hand."""
+"""Solutions: the derivative of a known root, compared with a hand-written implicit derivative."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def track_root(size: int) -> float:
 
 @benchmark("runs", budget=7, exact=True)
 def track_runs_of_the_function() -> int:
-    """How often the function runs for a solution that is known, its checks and one gradient."""
+    """Count the runs of the function for a known solution, its checks and one gradient."""
     work = Equilibrium(5)
     parameters = [xp.asarray(p) for p in work.parameters]
     step(work, parameters)

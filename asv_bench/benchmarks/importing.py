@@ -1,4 +1,4 @@
-"""What ``import arraytape`` takes, beside the ``import numpy`` that is a part of it.
+"""Time of ``import arraytape`` relative to the ``import numpy`` that is a part of it.
 
 The package imports the rest when it is first asked for, so the second row has a gradient in it.
 """
@@ -33,7 +33,7 @@ PROGRAMS = {"arraytape": "import arraytape", "numpy": "import numpy", "gradient"
 
 
 def seconds(program: str, variables: dict[str, str]) -> float:
-    """The processor time of a program in a process of its own, without Python's start."""
+    """Return the processor seconds of a program in a process of its own, without Python's start."""
     arguments = [sys.executable, "-c", TIMED.format(program)]
     done = subprocess.run(arguments, env=variables, capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -55,7 +55,7 @@ def imports() -> dict[str, list[float]]:
 
 
 def ratio(program: str, of: str) -> float:
-    """A program over the import of NumPy."""
+    """Return the time of a program over that of importing NumPy."""
     pick = min if of == "minimum" else statistics.median
     found = imports()
     return pick(found[program]) / pick(found["numpy"])
@@ -65,11 +65,11 @@ def ratio(program: str, of: str) -> float:
     "x NumPy", budget=1.3, headline="import beside NumPy's", rank=6, of=["minimum", "median"]
 )
 def track_import(of: str) -> float:
-    """The import of arraytape, NumPy's included, over that of NumPy."""
+    """Measure the import of arraytape, NumPy's included, over that of NumPy."""
     return ratio("arraytape", of)
 
 
 @benchmark("x NumPy", budget=2.0, aim=1.5, of=["minimum", "median"])
 def track_first_gradient(of: str) -> float:
-    """The import of arraytape and a first gradient, over the import of NumPy."""
+    """Measure the import of arraytape and a first gradient, over the import of NumPy."""
     return ratio("gradient", of)

@@ -1,4 +1,4 @@
-"""Jacobians and per-example gradients beside the same written by hand in NumPy."""
+"""Jacobians and per-example gradients, compared with hand-written NumPy."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def chain() -> Pair:
 
 
 def per_example() -> Pair:
-    """The gradients of a net's loss for each of 32 examples."""
+    """Return the gradients of a net's loss for each of 32 examples."""
     raw, random = layers(64, 64, 10), np.random.default_rng(1)
     x, y = random.standard_normal((32, 64)), np.eye(10)[random.integers(0, 10, 32)]
     w1, b1, w2, b2 = raw

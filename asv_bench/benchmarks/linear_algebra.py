@@ -1,4 +1,4 @@
-"""Linear algebra: a Gaussian process beside the same by hand, and how often its matrix is factored."""
+"""Linear algebra: a Gaussian process and its hand-written twin, and factorisations of its matrix."""
 
 from __future__ import annotations
 

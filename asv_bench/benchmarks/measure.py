@@ -1,4 +1,4 @@
-"""How the benchmarks measure: bursts in turn, Python frames, bytes.
+"""Measurements of the benchmarks: bursts in turn, Python frames, bytes.
 
 Nothing here may begin with ``time_``, ``track_``, ``mem_`` or ``peakmem_``: asv takes a function
 of such a name for a benchmark wherever it is imported.
@@ -75,7 +75,7 @@ def ratio(ours: Burst, theirs: Burst) -> float:
 
 
 def statement(text: str, names: dict[str, Any], number: int) -> Burst:
-    """A burst of ``number`` runs of a statement, the garbage collector on as in real life."""
+    """Return a burst of ``number`` runs of a statement; the garbage collector runs as in real life."""
     timer = Timer(text, "gc.enable()", timer=process_time, globals={**names, "gc": gc})
     return lambda: timer.timeit(number) / number
 
@@ -148,12 +148,12 @@ def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:
 
 
 def records(tape: xp.GradientTape) -> list[tuple[Any, ...]]:
-    """The records of a tape: the one look behind the public functions."""
+    """Return the records of a tape: the only access past the public functions."""
     return tape._recording.records
 
 
 def kept_arrays(tape: xp.GradientTape) -> list[np.ndarray[Any, Any]]:
-    """The arrays that a tape's records keep, each once, and of a view the array that owns it."""
+    """Return the arrays that a tape's records keep, each once; of a view, the owner of its memory."""
     found: dict[int, np.ndarray[Any, Any]] = {}
     waiting: list[Any] = list(records(tape))
     while waiting:

@@ -55,13 +55,13 @@ def held_by_chain() -> tuple[int, MemoryChain]:
 
 @benchmark("bytes", exact=True)
 def track_kept_bytes() -> int:
-    """What the tape of a relu, exp, tanh chain holds between forward and backward pass."""
+    """Measure the bytes that the tape of relu, exp and tanh holds before the backward pass."""
     return held_by_chain()[0]
 
 
 @benchmark("x minimum", exact=True, budget=1.15)
 def track_kept_ratio() -> float:
-    """The same as a multiple of the results of exp and tanh (a relu's bool mask adds 1/16)."""
+    """Measure the same as a multiple of the results of exp and tanh (a relu's bool mask adds 1/16)."""
     held, work = held_by_chain()
     return held / work.results
 

@@ -1,4 +1,4 @@
-"""What one op costs beside NumPy's, recorded and not, and a chain of a thousand."""
+"""Cost of one op relative to NumPy's, recorded and not, and of a chain of a thousand ops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHAPES: list[tuple[int, ...]] = [(), (10,), (1000,)]
 
 
 def operands(shape: tuple[int, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The names in a statement: arraytape's, then NumPy's."""
+    """Return the names in a statement: arraytape's, then NumPy's."""
     random = np.random.default_rng(0)
     raw = {name: np.asarray(random.uniform(0.5, 1.0, shape)) for name in "xy"}
     ours = {name: xp.asarray(value) for name, value in raw.items()}
@@ -29,7 +29,7 @@ def number_for(shape: tuple[int, ...]) -> int:
 
 @benchmark("x NumPy", op=STATEMENTS, shape=SHAPES)
 def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
-    """An op with no tape around."""
+    """Measure an op without a tape."""
     ours, theirs = operands(shape)
     number = number_for(shape)
     return ratio(statement(op, ours, number), statement(op, theirs, number))
@@ -37,7 +37,7 @@ def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
 
 @benchmark("x NumPy", headline="an op on a tape", rank=1, op=STATEMENTS, shape=SHAPES)
 def track_recorded(op: str, shape: tuple[int, ...]) -> float:
-    """An op that a tape records; a fresh tape for each burst, whose end is not timed."""
+    """Measure an op that a tape records, with a new tape for each burst, whose end is not timed."""
     ours, theirs = operands(shape)
     number = number_for(shape)
     record = statement(op, ours, number)
@@ -57,7 +57,7 @@ def track_recorded(op: str, shape: tuple[int, ...]) -> float:
     shape=SHAPES,
 )
 def track_chain_forward(shape: tuple[int, ...]) -> float:
-    """A thousand chained ops with no tape."""
+    """Measure a thousand chained ops without a tape."""
     work = ScalarChain(shape)
     parameters = [xp.asarray(p) for p in work.parameters]
     return ratio(
@@ -73,7 +73,7 @@ def track_chain_forward(shape: tuple[int, ...]) -> float:
     shape=SHAPES,
 )
 def track_chain_gradient(shape: tuple[int, ...]) -> float:
-    """A thousand chained ops forward and backward, beside a gradient written by hand."""
+    """Measure a thousand chained ops forward and backward over a hand-written gradient."""
     ours, hand = pair(ScalarChain(shape))
     return ratio(repeated(ours), repeated(hand))
 

@@ -1,4 +1,4 @@
-"""What recompute_grad costs in time, and what a tape keeps for it, with and without a policy."""
+"""Time of recompute_grad, and the memory that a tape keeps for it, with and without a policy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Net:
 
 
 def checked(net: Net, policy: str) -> Any:
-    """The layers in recompute_grad, once their gradient is seen to be that of the bare ones."""
+    """Return the layers in recompute_grad, whose gradient is checked against that of the bare ones."""
     f = xp.recompute_grad(layers, policy=POLICIES[policy])
     for found, expected in zip(net.step(f), net.step(layers), strict=True):
         np.testing.assert_array_equal(np.from_dlpack(found), np.from_dlpack(expected))
@@ -65,7 +65,7 @@ def track_recomputed_gradient(policy: str) -> float:
 
 @benchmark("x bare", policy=list(POLICIES))
 def track_gradient_of_small_ops(policy: str) -> float:
-    """The same of arrays so small that the calls themselves are what costs."""
+    """Measure the gradient of arrays so small that calls dominate."""
     net = Net(2, WIDTH)
     f = checked(net, policy)
     return ratio(repeated(lambda: net.step(f)), repeated(lambda: net.step(layers)))
@@ -75,7 +75,7 @@ def track_gradient_of_small_ops(policy: str) -> float:
 @benchmark("arrays", exact=True, budget={"without": 0.1, "matmul": 6.12, "a function": 6.2},
            policy=list(POLICIES))  # fmt: skip
 def track_kept_arrays(policy: str) -> float:
-    """What the tape keeps beside the function's inputs, in arrays of the layers' size."""
+    """Measure what the tape keeps besides the function's inputs, in arrays of the layers' size."""
     net = Net(SIZE, SIZE)
     f = checked(net, policy)
     held, _, _ = traced(lambda: net.tape_of(f))

@@ -1,4 +1,4 @@
-"""Replayed functions beside the same written by hand in NumPy, and what a trace costs."""
+"""Replayed functions compared with hand-written NumPy, and the cost of a trace."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def arrays(work: Workload) -> list[xp.Array]:
 
 
 def without_raw(work: Workload) -> Workload:
-    """The workload without the ndarrays that the hand-written side reads.
+    """Return the workload without the ndarrays that the hand-written side reads.
 
     A replay compares the contents of each ndarray in reach with what was traced: of the logistic
     regression's 8 MB that took as long as the rest of the call, of the MLP's parameters a third.  The
@@ -158,7 +158,7 @@ def track_replayed_under_a_tape(workload: str) -> float:
     workload=["1,000 ops on 10 elements", "MLP", "elementwise, 17 MiB"],
 )
 def track_first_two_calls(workload: str) -> float:
-    """The two calls that are traced, and the making of the program."""
+    """Measure the two calls that are traced, and the making of the program."""
     work = WORKLOADS[workload]
     parameters = arrays(work)
 

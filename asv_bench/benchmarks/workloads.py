@@ -26,7 +26,7 @@ class Workload(Protocol):
 def tape_of(
     work: Workload, parameters: list[xp.Array], *, persistent: bool = False
 ) -> tuple[xp.GradientTape, xp.Array]:
-    """The tape of one forward pass, and its result."""
+    """Return the tape of one forward pass, and its result."""
     with xp.GradientTape(persistent=persistent) as tape:
         tape.watch(parameters)
         y = work.f(xp, *parameters)
@@ -154,7 +154,7 @@ class Curvature(MLP):
         return accumulator.jvp(gradients)
 
     def product(self, w1: Raw, b1: Raw, w2: Raw, b2: Raw, w3: Raw, b3: Raw) -> list[Raw]:
-        """By hand: Pearlmutter 1994, "Fast exact multiplication by the Hessian"."""
+        """Return the product by Pearlmutter 1994, "Fast exact multiplication by the Hessian"."""
         v1, u1, v2, u2, v3, u3 = self.along
         n = len(self.x)
         h1 = np.maximum(self.x @ w1 + b1, 0.0)
@@ -288,7 +288,7 @@ class Scan:
         return [gx + gh[0], gw]
 
     def pushed(self) -> xp.Array:
-        """The derivative along a direction, in forward mode."""
+        """Return the derivative along a direction, computed in forward mode."""
         parameters, along = (
             [xp.asarray(p) for p in group] for group in (self.parameters, self.along)
         )

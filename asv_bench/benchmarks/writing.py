@@ -25,13 +25,13 @@ def bytes_per_row(rows: int) -> float:
 
 @benchmark("bytes", exact=True, rows=[FEW, MANY])
 def track_kept_bytes_per_row(rows: int) -> float:
-    """What the tape of the loop holds, per row."""
+    """Measure the bytes that the tape of the loop holds per row."""
     return bytes_per_row(rows)
 
 
 @benchmark(f"x at {FEW} rows", exact=True, budget=1.25)
 def track_kept_bytes_growth() -> float:
-    """The same at 1000 rows over 100 rows: 1 when no write copies the whole array."""
+    """Measure the bytes per row of 1000 rows over those of 100: 1 when no write copies the array."""
     return bytes_per_row(MANY) / bytes_per_row(FEW)
 
 
@@ -45,7 +45,7 @@ def track_growth() -> float:
 
 @benchmark("x hand", budget={FEW: 11.0, MANY: 15.0}, aim=4.0, rows=[FEW, MANY])
 def track_gradient(rows: int) -> float:
-    """Value and gradient beside the same written by hand."""
+    """Value and gradient, compared with hand-written ones."""
     ours, hand = pair(Rows(rows))
     return ratio(repeated(ours), repeated(hand))
 
@@ -85,7 +85,7 @@ class Loop:
 
 
 def reading(rows: int) -> Callable[[], Any]:
-    """The gradient of a loop that reads every element of an array, one by one."""
+    """Return the gradient of a loop that reads every element of an array, one by one."""
     x = xp.asarray(np.linspace(0.1, 1.0, rows))
 
     def total(x: Any) -> Any:
@@ -104,7 +104,7 @@ def track_reading_growth(reads: int) -> float:
 
 
 def logging(losses: int) -> Callable[[], Any]:
-    """The gradient, by as many Variables, of losses each of which is looked at as a float."""
+    """Return the gradient by as many Variables of losses each of which is read as a float."""
     variables = [xp.Variable(np.ones(2)) for _ in range(losses)]
     log: list[float] = []
 

@@ -1,8 +1,8 @@
 """Checkpoints: the Variables of Modules and optimizers in a safetensors file.
 
-A file holds numbers and names, and no code: there is no pickle.  It appears under its name when it is
-complete and was read back, and nothing is assigned before all of it was checked.  It needs the package
-safetensors: ``pip install 'arraytape[checkpoint]'``.
+A file holds numbers and names, and no code: there is no pickle.  ``save`` writes under a temporary
+name, reads the file back, and only then renames it.  ``load`` checks the whole file before it assigns
+anything.  Both need the package safetensors: ``pip install 'arraytape[checkpoint]'``.
 
 >>> import os, tempfile
 >>> import arraytape as xp
@@ -29,7 +29,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from ._array.array import Array
 from ._util import nest
 from ._util.errors import describe, layout_text, see, user_line
 from .module import Module, named, walk
-from .variable import Variable, detached, together
+from .variable import AllOrNone, Variable, detached
 
 try:
     import fcntl
@@ -56,7 +56,9 @@ def __dir__() -> list[str]:
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours
-VERSION = 3  # 1: the checksum covered the data alone; 2: a second entry and padding marked damage
+# The version of our entry.  In version 1 the checksum covered the data alone; version 2 had a second
+# entry and padding, by which damage was found.
+VERSION = 3
 
 
 def save(path: PathLike, state: Any) -> None:
@@ -182,12 +184,9 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
     }
-
-    def assign_values() -> None:
+    with AllOrNone(variables.values()):
         for name, variable in variables.items():
             variable.assign(read_arrays[name])
-
-    together([*variables.values()], assign_values)
     return read_arrays
 
 
@@ -219,14 +218,14 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
-    """Return the Variables of a Module or a nesting by path, shared ones once."""
+    """Return the Variables of a Module or a nesting by path, each shared Variable once."""
     if not isinstance(state, Module):
         if not isinstance(nest.parts_of_nesting(state), dict):
             raise TypeError(
                 f"{caller}: takes a Module or a dict or dataclass of Modules and Variables, got "
                 f"{describe(state)} [at {user_line()}]"
             )
-        nest.leaves(state)  # says when it holds itself
+        nest.leaves(state)  # raises for a nesting that holds itself
         for name, part, _ in nest.located(state):
             if not isinstance(part, Module | Variable):
                 raise TypeError(
@@ -252,22 +251,16 @@ def encode(value: Host) -> Host:
     return np.stack([value.real, value.imag], axis=-1)
 
 
-def decode(value: Host, dtype: str) -> Host:
-    """Read pairs of floats along the last axis as complex numbers."""
-    pairs = np.array(value, order="C")
-    return pairs.view(np.dtype(dtype)).reshape(value.shape[:-1])
-
-
 def same_bits(value: Host, other: Host | None) -> bool:
     if other is None or (value.shape, value.dtype) != (other.shape, other.dtype):
         return False
     return value.tobytes() == other.tobytes()
 
 
-def digest(values: Mapping[str, Host], stated: Any = None) -> str:
+def digest(values: Mapping[str, Host], stated: Sequence[Any] | None = None) -> str:
     """Return a checksum over names, dtypes, shapes and data, which the format lacks.
 
-    stated : further data that the checksum covers; None in version 1 of the files.
+    stated : further data that the checksum covers, as JSON; None in version 1 of the files.
     """
     total = hashlib.sha256()
     if stated is not None:
@@ -288,7 +281,9 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
         values: dict[str, Host] = dict(sorted(safetensors.numpy.load(content).items()))
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
-        check_dtypes(values)
+        for name, value in values.items():
+            if value.dtype.kind not in "biufc":
+                raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
     except Exception as error:  # safetensors' own, or a KeyError for a dtype that NumPy lacks
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
@@ -303,7 +298,10 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
 
 
 def decoded(values: Mapping[str, Host], ours: Mapping[str, Any]) -> dict[str, Host]:
-    """Return the arrays as they were saved; raise ValueError if the checksum of our entry is wrong."""
+    """Check the arrays against our entry of the metadata, and join pairs to complex numbers.
+
+    Raise ValueError for a wrong checksum, or an entry that does not fit the arrays.
+    """
     version, pairs, expected = ours["version"], ours["complex"], ours["sha256"]
     if version not in range(1, VERSION + 1):
         raise ValueError(f"version {version}; this is arraytape {xp.__version__}")
@@ -313,17 +311,14 @@ def decoded(values: Mapping[str, Host], ours: Mapping[str, Any]) -> dict[str, Ho
         of_parts = np.dtype(dtype).type(0).real.dtype
         if values[name].dtype != of_parts or values[name].shape[-1:] != (2,):
             raise ValueError(f"{name!r} is not made of pairs for {dtype}")
-    return {name: decode(x, pairs[name]) if name in pairs else x for name, x in values.items()}
-
-
-def check_dtypes(values: Mapping[str, Host]) -> None:
-    for name, value in values.items():
-        if value.dtype.kind not in "biufc":
-            raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
+    return {
+        name: np.array(x, order="C").view(pairs[name])[..., 0] if name in pairs else x
+        for name, x in values.items()
+    }
 
 
 # --- files --------------------------------------------------------------------------------------
-def as_path(caller: str, path: Any) -> Path:
+def as_path(caller: str, path: PathLike) -> Path:
     try:
         return Path(path)
     except TypeError as error:
@@ -332,11 +327,11 @@ def as_path(caller: str, path: Any) -> Path:
         ) from error
 
 
-def existing(caller: str, path: Any) -> Path:
-    """Follow symbolic links to a file, which need not exist; raise OSError if it is no regular file."""
+def existing(caller: str, path: PathLike) -> Path:
+    """Resolve symbolic links to a path; raise OSError if there is something else than a regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     with contextlib.suppress(FileNotFoundError):
-        mode = found.stat().st_mode  # raises, too, for links in a circle
+        mode = found.stat().st_mode  # raises OSError for links in a circle
         if not stat.S_ISREG(mode):
             what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
             raise OSError(f"{caller}: {str(path)!r} is {what} [at {user_line()}]")
@@ -344,7 +339,7 @@ def existing(caller: str, path: Any) -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
+def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """Open a file under a temporary name; rename it to ``path`` if the block succeeds, else remove it.
 
     The file is locked while its process lives.  A file that a killed process left behind has no lock,
@@ -353,7 +348,7 @@ def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
     remove_stale(path)
     tried: list[Path] = []
     try:
-        temporary, file = new_beside(path, tried)
+        temporary, file = open_temporary(path, tried)
         with file:
             as_owned(path, file.fileno())
             yield temporary, file
@@ -364,7 +359,7 @@ def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
     finally:
         try:
             remove_files(tried)
-        except BaseException:  # an interruption
+        except BaseException:  # an interruption, as by Ctrl-C, must not leave a file behind
             remove_files(tried)
             raise
 
@@ -374,10 +369,10 @@ def remove_files(files: Sequence[Path]) -> None:
         file.unlink(missing_ok=True)
 
 
-def new_beside(path: Path, tried: list[Path]) -> tuple[Path, Any]:
+def open_temporary(path: Path, tried: list[Path]) -> tuple[Path, BinaryIO]:
     """Open a new file in the folder of ``path`` under a random name, locked if the system has locks.
 
-    tried : each name is appended before its file is made.
+    tried : each name is appended before its file is made, so that the caller can remove the file.
     """
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
@@ -386,14 +381,14 @@ def new_beside(path: Path, tried: list[Path]) -> tuple[Path, Any]:
         mode = 0o600 if path.exists() else 0o666
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(temporary, flags, mode), "w+b")
-        # Another save may have removed it as a stale file before it was locked.
+        # Another save may have removed the file as a stale one before it was locked.
         if locked(file) is not False and temporary.exists():
             return temporary, file
         file.close()
 
 
-def locked(file: Any) -> bool | None:
-    """Try to lock a file; return True if it worked, None if the system has no locks."""
+def locked(file: BinaryIO) -> bool | None:
+    """Try to lock a file; return False if another process has the lock, None if there are no locks."""
     if fcntl is None:
         return None
     try:
@@ -406,7 +401,7 @@ def locked(file: Any) -> bool | None:
 def remove_stale(path: Path) -> None:
     """Remove the temporary files for ``path`` that are not locked: their processes are gone."""
     for other in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 12}.tmp"):
-        with contextlib.suppress(OSError):  # another process removed it, or we may not open it
+        with contextlib.suppress(OSError):  # another process removed the file, or it is not ours
             if fcntl is None:
                 other.unlink()
                 continue
@@ -426,7 +421,7 @@ def as_owned(path: Path, file: int) -> None:
             os.fchown(file, old.st_uid, old.st_gid)
         except OSError:
             if old.st_gid != new.st_gid:
-                mode &= 0o707  # the rights of the old group are not for another group
+                mode &= 0o707  # members of another group must not get the old group's rights
     os.fchmod(file, mode)
 
 

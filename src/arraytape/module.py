@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -19,15 +19,15 @@ from .variable import Variable
 class Module:
     """A named container of Variables and of other Modules.
 
-    Subclass it, and keep Variables, Modules, and nestings of these as attributes: lists, tuples, dicts,
-    dataclasses and what ``register_nesting`` declares.  They are found in the order in which the
-    attributes were set: a Module's own Variables come before those of its submodules, and what is
-    shared counts once.
+    Subclass ``Module``, and keep Variables, Modules, and nestings of these as attributes: lists, tuples,
+    dicts, dataclasses and the types that ``register_nesting`` declares.  They are found in the order in
+    which the attributes were set: a Module's own Variables come before those of its submodules, and a
+    shared Variable counts once.
 
     Parameters
     ----------
     name : str, optional
-        How messages call it; by default its class's name in snake case.
+        The name in messages; by default the class's name in snake case.
 
     Examples
     --------
@@ -92,12 +92,12 @@ class Module:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """Return all Variables: its own first, then those of its submodules."""
+        """Return all Variables: the Module's own first, then those of its submodules."""
         return tuple(self.named_variables().values())
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
-        """Return the Variables that tapes watch unasked."""
+        """Return the Variables that tapes watch whenever they are read."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
@@ -107,11 +107,11 @@ class Module:
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """Return all Modules inside it, at any depth, without itself."""
+        """Return all Modules inside this Module, at any depth, without the Module itself."""
         return tuple(module for _, module in walk(self) if isinstance(module, Module))
 
     def named_variables(self) -> dict[str, Variable]:
-        """Return the Variables by the path of attributes, indices and keys that leads to each first.
+        """Return the Variables by path: the first attributes, indices and keys that lead to each.
 
         Returns
         -------
@@ -133,17 +133,17 @@ class Module:
     def summary(
         self, *args: Any, print_fn: Callable[[str], Any] | None = None, **keywords: Any
     ) -> None:
-        """Print a table of all Modules inside: shapes of results, parameters, what is trained.
+        """Print a table of all Modules inside: shapes of results, and how many parameters are trained.
 
         Parameters
         ----------
         *args : object
-            What the Module is called with, once, to see the shapes; layers make their Variables in
-            it.  Without arguments nothing is called, and the shapes are left out.
+            Positional arguments of one call of the Module, which finds the shapes; layers make their
+            Variables in the call.  Without arguments there is no call, and no shapes.
         print_fn : callable, optional
             Takes the lines, as one text; by default ``print``.
         **keywords : object
-            What it is called with, by name.
+            Keyword arguments of the call.
 
         Raises
         ------
@@ -171,20 +171,23 @@ class Module:
 keep_whole(Module)  # a dataclass may be a Module, too
 
 Found = tuple[str, "Variable | Module"]
-Seen = dict[int, Any]  # by id, and kept alive: the id of what is gone may come again
+Seen = dict[int, Any]  # objects by id(), kept alive: the id of a freed object may be used again
 
 
 def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
-    """Yield each Variable and Module in a Module or a nesting with its path, once.
+    """Yield each Variable and Module in a Module or a nesting once, with its path.
 
-    A level's own come before what lies deeper.
+    All that the attributes hold comes before the parts of submodules.
     """
     seen = {} if seen is None else seen
     parts = root
     if isinstance(root, Module):
         seen[id(root)], parts = root, vars(root)
     modules = []
-    for path, leaf in leaves_of(parts, "", seen):
+    for path, leaf in parts_of(parts, "", seen):
+        if id(leaf) in seen:
+            continue
+        seen[id(leaf)] = leaf
         yield path, leaf
         if isinstance(leaf, Module):
             modules.append((path, leaf))
@@ -193,26 +196,23 @@ def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
             yield f"{path}.{deeper}", leaf
 
 
-def leaves_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
-    """Yield the Variables and Modules of a nesting."""
-    if id(value) in seen:  # a list may hold itself
-        return
+def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
+    """Yield the Variables and Modules of a nesting, shared ones repeatedly, and each container once."""
     if isinstance(value, Variable | Module):
-        seen[id(value)] = value
         yield path, value
         return
     parts = nest.parts_of_nesting(value)
-    if parts is None:
+    if parts is None or id(value) in seen:  # a list may hold itself
         return
     seen[id(value)] = value
     for key, part in list(nest.items_of(parts)):
-        yield from leaves_of(part, f"{path}.{key}" if path else str(key), seen)
+        yield from parts_of(part, f"{path}.{key}" if path else str(key), seen)
 
 
 def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
-    """The Variables among what was found, by path, which they take on for repr and messages.
+    """Return the Variables found by ``walk``, by path, and set their paths for repr and messages.
 
-    ValueError where a path is there twice.
+    Raise ValueError if two Variables have the same path.
     """
     variables: dict[str, Variable] = {}
     for path, leaf in found:
@@ -237,7 +237,7 @@ Row = tuple[str, str, str]  # path, indented; what is there; its number of param
 def tree(module: Module) -> str:
     """Return a Module's parts, one a line, with shapes and numbers of parameters.
 
-    It looks at shapes only: no Variable is read, so no tape watches it or records.
+    Only shapes are used: no Variable is read, so no tape watches one.
     """
     rows = list(itertools.islice(rows_of(module, "  ", {id(module): "the whole"}), LINES + 1))
     title = f"{said(module)}: {counts(module)}"
@@ -253,7 +253,10 @@ def tree(module: Module) -> str:
 
 
 def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") -> Iterator[Row]:
-    """A Module's Variables, then each submodule and its parts; what came before, by its path there."""
+    """Yield the rows of a Module's Variables, then those of each submodule and its parts.
+
+    paths : the paths of parts that have a row already, by ``id()``; a further row refers to that path.
+    """
     modules = []
     for key, leaf in parts_of(vars(module), "", {}):
         before, at = paths.get(id(leaf)), f"{path}{key}"
@@ -266,30 +269,17 @@ def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") 
             fixed = "" if leaf.trainable else ", not trainable"
             yield f"{indent}{key}", f"{leaf.dtype}{leaf.shape}{fixed}", f"{leaf.size:,}"
     for key, leaf in modules:
-        yield f"{indent}{key}", said(leaf), f"{parameters_of(leaf):,}"
+        yield f"{indent}{key}", said(leaf), f"{count_elements(variables_in(leaf)):,}"
         yield from rows_of(leaf, f"{indent}  ", paths, f"{path}{key}.")
 
 
-def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
-    """Yield the Variables and Modules of a nesting as often as they are there; a container once."""
-    if isinstance(value, Variable | Module):
-        yield path, value
-        return
-    parts = nest.parts_of_nesting(value)
-    if parts is None or id(value) in seen:  # a list may hold itself
-        return
-    seen[id(value)] = value
-    for key, part in list(nest.items_of(parts)):
-        yield from parts_of(part, f"{path}.{key}" if path else str(key), seen)
-
-
-Shapes = dict[int, list[str]]  # by the id of a Module, of each of its results
+Shapes = dict[int, list[str]]  # the different shapes of a Module's results, by its id()
 
 
 def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Shapes:
-    """The shapes of what Modules give while one is called, no recorder of which knows.
+    """Call a Module once without recording, and collect the shape of each submodule's results.
 
-    A profile function sees the returns of ``__call__``, so that calls themselves cost nothing.
+    A profile function observes the returns of ``__call__``, so ``__call__`` itself needs no hook.
     """
     found: Shapes = {}
 
@@ -326,53 +316,50 @@ def table(module: Module, shapes: Shapes) -> str:
     for path, part in own:
         indent = "  " * sum(path.startswith(f"{other}.") or not other for other, _ in own if path)
         label = part.name if path in ("", part.name) else f"{path} {part.name!r}"
-        sizes = counted(part)
-        trained = "-" if not sizes[0] else "yes" if sizes[0] == sizes[1] else "no"
-        trained = "in part" if trained == "no" and sizes[1] else trained
+        variables = variables_in(part)
+        count, trained = count_elements(variables), count_trained(variables)
+        how = "-" if not count else "yes" if trained == count else "in part" if trained else "no"
         shape = ", ".join(shapes.get(id(part), ["?" if shapes else ""]))
-        rows.append((f"{indent}{label} ({type(part).__name__})", shape, f"{sizes[0]:,}", trained))
+        rows.append((f"{indent}{label} ({type(part).__name__})", shape, f"{count:,}", how))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d}".rstrip() for a, b, c, d in rows
     ]
-    total, trained_total, size = counted(module)
+    variables = variables_in(module)
+    total, trained = count_elements(variables), count_trained(variables)
+    size = sum(variable.size * variable.dtype.itemsize for variable in variables)
     line = "-" * max(map(len, lines))
     ends = [
         f"parameters:     {total:,} ({size:,} bytes)",
-        f"trainable:      {trained_total:,}",
-        f"not trainable:  {total - trained_total:,}",
+        f"trainable:      {trained:,}",
+        f"not trainable:  {total - trained:,}",
     ]
     return "\n".join([said(module), line, lines[0], line, *lines[1:], line, *ends])
 
 
-def counted(module: Module) -> tuple[int, int, int]:
-    """Count the numbers in a Module's Variables, those that are trained, and the bytes."""
-    found = [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
-    trained = sum(variable.size for variable in found if variable.trainable)
-    return (
-        sum(variable.size for variable in found),
-        trained,
-        sum(variable.size * variable.dtype.itemsize for variable in found),
-    )
+def variables_in(module: Module) -> list[Variable]:
+    """Return a Module's Variables; unlike ``named``, accept equal paths and leave paths unchanged."""
+    return [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
+
+
+def count_elements(variables: Iterable[Variable]) -> int:
+    return sum(variable.size for variable in variables)
+
+
+def count_trained(variables: Iterable[Variable]) -> int:
+    return count_elements(variable for variable in variables if variable.trainable)
 
 
 def said(module: Module) -> str:
-    """Return a Module in a few words."""
     return f"{type(module).__name__} {module.name!r}"
-
-
-def parameters_of(module: Module) -> int:
-    """Return the number of elements of a Module's Variables."""
-    return sum(leaf.size for _, leaf in walk(module) if isinstance(leaf, Variable))
 
 
 def counts(module: Module) -> str:
     """Return the numbers of parameters and Variables in words."""
-    found = [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
+    found = variables_in(module)
     if not found:
         return "no Variables yet"
-    total = sum(variable.size for variable in found)
-    trained = sum(variable.size for variable in found if variable.trainable)
+    total, trained = count_elements(found), count_trained(found)
     words = (
         f"{total:,} parameter{'s' * (total != 1)} in {len(found)} Variable{'s' * (len(found) > 1)}"
     )
@@ -382,5 +369,5 @@ def counts(module: Module) -> str:
 
 
 def snake_case(name: str) -> str:
-    """``DenseLayer`` as ``dense_layer``, ``Conv2D`` as ``conv2d``."""
+    """Convert a class's name: ``DenseLayer`` to ``dense_layer``, ``Conv2D`` to ``conv2d``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()

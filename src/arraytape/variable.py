@@ -33,18 +33,18 @@ REPLACING = reentrant_lock()  # held while data that was computed from a Variabl
 class Variable(Array):
     """An Array whose value may be replaced: the parameters of a model.
 
-    A trainable Variable is watched by any read on a tape with ``watch_accessed_variables=True``.  A
-    read takes a snapshot; reads before and after an ``assign`` each count with their own value, and
-    their gradients add up.  Assigning is never recorded: state cuts history.
+    A tape with ``watch_accessed_variables=True`` watches each trainable Variable that is read.  A read
+    takes a snapshot: reads before and after an ``assign`` each count with their own value, and their
+    gradients add up.  An assignment is never recorded, so no gradient flows through it.
 
     Parameters
     ----------
     initial_value : object
         An Array, host data, scalars or nested sequences of these; it is copied.
     trainable : bool, default: True
-        Whether tapes watch it unasked.
+        If True, tapes watch the Variable whenever it is read.
     name : str | None, default: None
-        How messages call it; None: "Variable".
+        The name in messages; None: "Variable".
     dtype : dtype | None, default: None
         The dtype to cast to; None: that of ``initial_value``.
 
@@ -71,7 +71,7 @@ class Variable(Array):
     ('v', True, '')
     """
 
-    # _tid is always -2, so that every read asks ``_sync``.
+    # _tid is always -2, so that every read calls ``_sync``, which notifies the recorders.
     __slots__ = ("_identity", "_name", "_path", "_trainable")
 
     def __init__(
@@ -96,7 +96,7 @@ class Variable(Array):
         self._identity = new_tid()
         self._trainable = bool(trainable)
         self._name = UNNAMED if name is None else name
-        self._path = ""  # where the Module that listed it last has it
+        self._path = ""  # set by ``module.named``
 
     @property
     def name(self) -> str:
@@ -107,13 +107,13 @@ class Variable(Array):
     def path(self) -> str:
         """Return the path in the Module that listed the Variable last: ``"layers.0.kernel"``, or "".
 
-        Messages give it beside the name.
+        Messages give the path next to the name.
         """
         return self._path
 
     @property
     def trainable(self) -> bool:
-        """Return True if tapes watch the Variable unasked."""
+        """Return True if tapes watch the Variable whenever it is read."""
         return self._trainable
 
     _has_state = True
@@ -150,9 +150,9 @@ class Variable(Array):
         Parameters
         ----------
         value : object
-            An Array of the Variable's shape, dtype and device.  Host data and numbers, which are no
-            Arrays, may be of a lesser kind: integers for a Variable of floats, floats of any
-            precision for one of complex numbers.
+            An Array of the Variable's shape, dtype and device.  Host data and numbers may be of a
+            lesser kind: integers for a Variable of floats, floats of any precision for a Variable of
+            complex numbers.
 
         Returns
         -------
@@ -213,9 +213,10 @@ class Variable(Array):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], value: Operand) -> Variable:
-        plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
+        # Python's numbers take the dtype of the other operand, so they are not converted.
+        plain = type(value) in (bool, int, float, complex)
         other = value if plain else detached(self._host_data(value))
-        while True:
+        while True:  # until no other thread has replaced the value meanwhile
             before = peek(self)
             given = self._fitting(function(wrap(before, 0, KEPT), other))
             if self._replace(before, own_data(given), value):
@@ -231,7 +232,7 @@ class Variable(Array):
             return True
 
     def _fitting(self, given: Array) -> Array:
-        """Return a new value; raise ValueError if shape, dtype or device differ."""
+        """Return the new value unchanged; raise ValueError if shape, dtype or device differ."""
         alike = given.dtype == self.dtype and given.device == self.device
         if given.shape != self.shape or not alike:
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
@@ -285,18 +286,21 @@ def detached(x: Array) -> Array:
     return wrap(peek(x if isinstance(x, Variable) else asarray(x)), 0, KEPT)
 
 
-def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
-    """Change Variables all together: if ``change`` raises, they hold their former values."""
-    kept = [(variable, peek(variable)) for variable in variables]
-    try:
-        change()
-    except BaseException:
-        restore_values(kept)
-        raise
+class AllOrNone:
+    """A block that assigns to Variables: if it raises, they get their former values back."""
+
+    def __init__(self, variables: Iterable[Variable]) -> None:
+        self.kept = [(variable, peek(variable)) for variable in variables]
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is not None:
+            restore_values(self.kept)
 
 
 def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:
-    """Give Variables back data that they held; data is never written to, so it is unchanged."""
+    """Give Variables back data that they held; assignments replace data and never write to it."""
     for variable, data in kept:
         variable._data = data
 

@@ -85,7 +85,7 @@ def test_a_cluster_that_has_given_up_its_workers(private_cluster, blocks, w, rig
             start = time.monotonic()
             with pytest.raises(
                 distributed.PartitionError,
-                match=r"slow_loss: no worker .* for 2 s: there is none\. .*cluster\.scale\(n\)",
+                match=r"slow_loss: .*cluster\.scale\(n\).* no worker .* for 2 s: there is none",
             ) as caught:
                 step(w)
         assert time.monotonic() - start < 20
@@ -100,7 +100,7 @@ def test_a_cluster_that_has_given_up_its_workers(private_cluster, blocks, w, rig
 def test_dasks_own_limit_says_the_same(private_cluster, blocks, w, right):
     with no_workers_for(1), private_cluster(n_workers=0) as cluster, Client(cluster) as client:
         step = distributed.value_and_grad(loss, lazy(blocks))
-        with pytest.raises(distributed.PartitionError, match=r"loss: no worker .* for 1 s"):
+        with pytest.raises(distributed.PartitionError, match=r"loss: .* no worker .* for 1 s"):
             step(w)
         cluster.scale(1)
         client.wait_for_workers(1)
@@ -169,7 +169,7 @@ def test_reading_a_partition_kills_until_it_does_not(
         cluster.scheduler.allowed_failures = 0
         data = distributed.partitions([dask.delayed(read)(i) for i in range(6)])
         step = distributed.value_and_grad(loss, data.persist() if persisted else data)
-        with pytest.raises(distributed.PartitionError, match=r"loss: the workers died") as held:
+        with pytest.raises(distributed.PartitionError, match=r"loss: make the partitions") as held:
             step(w)
         assert held.value.partition in (None, *range(6))  # 3, or what waited beside it
         (tmp_path / "kills").unlink()
@@ -194,7 +194,7 @@ def test_a_cluster_that_is_restarted(private_cluster, blocks, w, right):
         for _ in range(2):  # in mid-step, and before one
             with pytest.raises(
                 distributed.PartitionError,
-                match=r"slow_loss: data of the partitions is lost .*Make the partitions again",
+                match=r"slow_loss: make the partitions again.* data is lost",
             ):
                 distributed.value_and_grad(slow_loss, kept)(w)
             restarting.join()

@@ -1,4 +1,4 @@
-"""Calls under ``vmap`` with each argument batched or shared, beside a loop over the examples.
+"""Calls under ``vmap`` with each argument batched or shared, compared with a loop over the examples.
 
 Compared are values and gradients per example, with respect to the batched and the shared arguments, of
 first and second order, and under a second ``vmap``.
@@ -28,7 +28,7 @@ LOOSER = (
 
 
 def results_of(found):
-    """What a call gives, where it is Arrays or numbers, each in memory of its own."""
+    """Return the Arrays and numbers that a call gives, each in memory of its own."""
     numeric = (xp.Array, np.ndarray, np.number, np.bool, int, float, complex)
     leaves = [x for x in nest.leaves(found) if isinstance(x, numeric)]
     return [
@@ -91,7 +91,7 @@ def by_vmap(f, arrays, axes):
 
 
 def gradients_of(plain, watched):
-    """The function that gives the gradient of a weighted sum of what ``plain`` gives."""
+    """Return the function that gives the gradient of a weighted sum of the results of ``plain``."""
 
     def gradient(*arrays):
         with xp.GradientTape() as tape:
@@ -104,7 +104,7 @@ def gradients_of(plain, watched):
 
 
 def refusal_in(error):
-    """The error of a look at values of which one stands for many that lies beneath an error, or None."""
+    """Return the refusal, beneath an error, of a read of values that stand for many; or None."""
     while error is not None:
         if isinstance(error, NoBatchedForm) or "has no batched form" in str(error):
             return error
@@ -122,7 +122,7 @@ def is_looser(expected):
 
 
 def reason_of(refused):
-    """What a refusal says has no batched form."""
+    """Return the name of the part without a batched form, from a refusal."""
     found = re.search(r"([\w() .]+?) has no batched form", str(refused))
     return found[1].strip() if found else str(refused)[:60]
 
@@ -169,7 +169,7 @@ def is_single(x):
 
 
 def judge(found, expected, what, counts, single=False):
-    """Count how a result fared beside that of a loop; AssertionError for a finding."""
+    """Count the outcome of a result compared with a loop's; AssertionError for a finding."""
     refused = refusal_in(found) if isinstance(found, Exception) else None
     if isinstance(expected, Exception):
         if not isinstance(found, Exception) and not is_looser(expected):
@@ -229,7 +229,7 @@ def check(name, case, seed, counts=None):
 
 
 def reshaped(data, rng):
-    """The arrays as they are, or some or all of them with fewer dimensions or elements."""
+    """Return the arrays, some or all of them with fewer dimensions or elements."""
     how = rng.random()
     if how < 0.5:
         return data
@@ -242,11 +242,11 @@ def reshaped(data, rng):
 
 
 def within(f, axes):
-    """The function under ``vmap``."""
+    """Return the function under ``vmap``."""
     return lambda *arrays: xp.vmap(f, in_axes=tuple(axes))(*arrays)
 
 
 def axes_for(count, rng):
-    """Which of some arguments are batched: one at least."""
+    """Return the batched arguments among some: one at least."""
     chosen = 1 + int(rng.integers(2**count - 1))
     return [0 if chosen >> i & 1 else None for i in range(count)]

@@ -74,7 +74,7 @@ class Shapes:
         return self.operand(np.asarray(self.numbers.random(shape) < 0.6), False)
 
     def matrix(self, square=False, dtypes=FLOATS, positive=False):
-        """A matrix of full rank, tall, wide or square, or a stack of such; well conditioned."""
+        """Return a matrix of full rank, tall, wide or square, or a stack of such; well conditioned."""
         stack = self.rng.choice([(), (), (), (2,), (1,), (2, 1)])
         m = self.rng.choice([1, 2, 3, 3, 4])
         n = m if square else self.rng.choice([1, 2, 3, 4])
@@ -152,7 +152,7 @@ def copied(x):
 
 
 def in_place(change):
-    """A function that changes a copy of its first operand in place."""
+    """Return a function that changes a copy of its first operand in place."""
 
     def changed(x, y):
         x = (
@@ -202,7 +202,7 @@ WRITES = [("x[key] = v", written), ("x[key] += v", added), ("x[key] *= v", multi
 
 
 def key_for(shape, rng):
-    """A key of one part or of several, of every type that NumPy takes as one."""
+    """Return a key of one part or of several, of every type that NumPy takes as one."""
 
     def integer(n):
         value = rng.randrange(-n, n) if rng.random() < 0.7 else rng.randrange(n)
@@ -309,7 +309,7 @@ def function_of(name):
 
 
 def options_of(name, x, given=0, **others):
-    """The optional arguments of a function, each with values: by name, or those given here."""
+    """Return the optional arguments of a function, each with values: by name, or those given here."""
     found = {}
     for parameter in list(inspect.signature(function_of(name)).parameters.values())[given:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -569,7 +569,7 @@ for _name in ("det", "inv", "slogdet"):
 
 
 def always_complex(function):
-    """A function whose results NumPy gives as real numbers where they are."""
+    """Return a function whose results NumPy gives as real numbers where they are."""
 
     def called(x):
         found = function(x)
@@ -668,7 +668,7 @@ for _name in ("softmax", "log_softmax"):
 
 
 def beside_numbers(function):
-    """A function whose Python numbers take the dtype of the array: SciPy makes them float64."""
+    """Return a function whose Python numbers take the dtype of the array: SciPy makes them float64."""
 
     def called(N, k, *args, **keywords):
         dtype = np.result_type(*[x if type(x) in (int, float) else x.dtype for x in (N, k)])
@@ -776,7 +776,7 @@ def close_of(name):
 
 
 def numpy_call(name, function, rng):
-    """The required arguments of one call of the table, and the values that options have in all."""
+    """Return the required arguments of one call of the table, and the values of options."""
     calls = [c for c in numpy_calls.CALLS[name] if not has_files(c)]
     base = rng.choice(calls)
     signature = inspect.signature(function)
@@ -810,7 +810,7 @@ def bound(signature, call):
 
 
 def operands_in(value):
-    """A nesting with an operand in the place of each NumPy array."""
+    """Return a nesting with an operand in the place of each NumPy array."""
     if isinstance(value, np.ndarray):
         return Operand(value, "Array", value.dtype.kind in "fc")
     if type(value) in (list, tuple) and value and not isinstance(value[0], str):

@@ -53,7 +53,7 @@ class Variant(NamedTuple):
         return operands_of((self.args, self.keywords))
 
     def made(self) -> list:
-        """The operands as arraytape is given them."""
+        """Return the operands as arraytape gets them."""
         return [x.made() for x in self.operands]
 
     def call(self, *values: Any) -> Any:
@@ -95,14 +95,14 @@ class Variant(NamedTuple):
 
 
 def operands_of(nested: Any) -> list[Operand]:
-    """The Operands in a nesting, in order."""
+    """Return the Operands in a nesting, in order."""
     found: list[Operand] = []
     exchange(nested, found.append)
     return found
 
 
 def exchange(value: Any, of_operand: Callable) -> Any:
-    """A nesting with what the function gives in the place of each Operand, Fixed options kept."""
+    """Return a nesting with the function's result in the place of each Operand; Fixed options stay."""
     if isinstance(value, Operand):
         return of_operand(value)
     if isinstance(value, Fixed):
@@ -115,7 +115,7 @@ def exchange(value: Any, of_operand: Callable) -> Any:
 
 
 def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) -> Any:
-    """A nesting as it is handed to a function: values for Operands, Fixed options as they are."""
+    """Return a nesting as a function gets it: values for Operands, Fixed options as they are."""
     if isinstance(value, Operand):
         return of_operand(value)
     if isinstance(value, Fixed):
@@ -129,7 +129,7 @@ def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) ->
 
 
 def in_python(option: Any) -> Any:
-    """An option as NumPy's own callers spell it."""
+    """Return an option as NumPy's own callers spell it."""
     if type(option) is list and all(isinstance(x, int | tuple) for x in option):
         return tuple(option)
     if isinstance(option, np.generic) or (isinstance(option, np.ndarray) and option.ndim == 0):
@@ -144,7 +144,7 @@ def draw(rng: random.Random, families: tuple[str, ...] | None = None) -> Variant
 
 # --- options ----------------------------------------------------------------------------------------
 def some_options(rng: random.Random, options: dict[str, list]) -> dict[str, Any]:
-    """A subset of optional arguments with values: each alone, all, none, or any."""
+    """Return a subset of optional arguments with values: each alone, all, none, or any."""
     names = [name for name, values in options.items() if values]
     how = rng.randrange(4)
     if how == 0 and names:
@@ -157,7 +157,7 @@ def some_options(rng: random.Random, options: dict[str, list]) -> dict[str, Any]
 def as_given(
     function: Callable, required: list, options: dict[str, Any], rng: random.Random
 ) -> tuple[tuple, dict]:
-    """The arguments of a call: what may be given by position is, or is not."""
+    """Return the arguments of a call, positional where they may be, or by name."""
     args, keywords = list(required), dict(options)
     try:
         names = list(inspect.signature(function).parameters.values())[len(required) :]
@@ -179,7 +179,7 @@ def as_given(
 
 # --- operands ---------------------------------------------------------------------------------------
 def with_kinds(args: Any, keywords: dict, rng: random.Random) -> tuple[Any, dict]:
-    """The same call with the operands in drawn kinds, of which one at least is an Array."""
+    """Return the same call with operands of drawn kinds, at least one of which is an Array."""
     operands = operands_of((args, keywords))
     kinds = [kind_for(x, rng) for x in operands]
     if kinds and not any(Operand(x.data, k).is_array for x, k in zip(operands, kinds, strict=True)):
@@ -206,7 +206,7 @@ PYTHONS = [np.dtype(t) for t in ("bool", "int64", "float64", "complex128")]
 
 # --- families ---------------------------------------------------------------------------------------
 def of_namespace(rng: random.Random) -> Variant:
-    """A function of the namespace or of its extensions."""
+    """Return a function of the namespace or of its extensions."""
     name = rng.choice(tables.NAMES)
     function = tables.function_of(name)
     required, options = tables.ENTRIES[name](tables.Shapes(rng))
@@ -230,7 +230,7 @@ def finished(name, function, reference, required, options, rng) -> Variant:
 
 
 def one_output(variant: Variant, rng: random.Random) -> Variant:
-    """A call of a function of several results, of which one or all are given."""
+    """Return a call of a function of several results, of which one or all are kept."""
     chosen = rng.choice([*range(tables.OUTPUTS[variant.name]), slice(None)])
     one = [
         lambda *args, f=f, **keywords: f(*args, **keywords)[chosen]
@@ -249,7 +249,7 @@ def arrays_only(operand: Operand) -> Operand:
 
 
 def of_elementwise(rng: random.Random) -> Variant:
-    """An elementwise function of the namespace or of ``special``, on operands of every kind."""
+    """Return an elementwise function of the namespace or of ``special``, on operands of every kind."""
     name = rng.choice(tables.ELEMENTWISE)
     op, count = tables.ELEMENTWISE_OPS[name]
     shapes = tables.Shapes(rng)
@@ -260,7 +260,7 @@ def of_elementwise(rng: random.Random) -> Variant:
 
 
 def of_numpy(rng: random.Random) -> Variant:
-    """A function of NumPy's, or a method in its name: a call of the table with options of its others."""
+    """Return a function of NumPy's, or a method: a call of the table with options of its others."""
     name = rng.choice(tables.NUMPY_NAMES)
     function = tables.NUMPY_FUNCTIONS[name]
     required, options, base = tables.numpy_call(name, function, rng)
@@ -290,7 +290,7 @@ def of_numpy(rng: random.Random) -> Variant:
 
 
 def of_operators(rng: random.Random) -> Variant:
-    """An operator, its reflected form or its form in place, on operands of every kind and dtype."""
+    """Return an operator, reflected or in place, too, on operands of every kind and dtype."""
     symbol = rng.choice(tuple(tables.OPERATORS))
     in_place = rng.random() < 0.3 and symbol in tables.IN_PLACE
     args = tables.Shapes(rng).operator_operands(symbol)
@@ -305,7 +305,7 @@ def of_operators(rng: random.Random) -> Variant:
 
 
 def of_keys(rng: random.Random) -> Variant:
-    """A read, a write or a sum in place at a key of every kind."""
+    """Return a read, a write or a sum in place at a key of every kind."""
     shapes = tables.Shapes(rng)
     x = shapes.floats(min_dims=1, sizes=(1, 2, 3, 4))
     key = tables.key_for(x.data.shape, rng)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class Collected(dict[str, tuple[Any, ...]]):
-    """By a function's name, the function and the inputs that it is run on."""
+    """A function and the inputs that it is run on, by the function's name."""
 
     def on(self, *inputs: Any) -> Callable[[Any], Any]:
         """Decorate a program of these inputs: ``program(xp, *inputs)``."""

@@ -12,7 +12,7 @@ from arraytape._tape import data
 
 @contextmanager
 def formed(monkeypatch):
-    """What joint rules formed, as (op, input, whether that is followed), in the block."""
+    """Record the joint rules that run in the block, as (op, input, whether that is followed)."""
     found = []
 
     def of_followed(part, i, plan):
@@ -29,7 +29,7 @@ def formed(monkeypatch):
 
 
 def squared(value):
-    """A number that depends on all elements of all results, not linearly."""
+    """Return a number that depends on all elements of all results, not linearly."""
     values = value if isinstance(value, tuple | list) else [value]
     return sum(
         xp.sum(xp.real(y * xp.conj(y)))
@@ -46,7 +46,7 @@ def gradient(function, arrays, sources):
 
 
 def curvature(function, arrays, x):
-    """The gradient of the sum of a gradient's squares by x."""
+    """Return the gradient with respect to x of the sum of a gradient's squares."""
     with GradientTape() as outer:
         outer.watch(x)
         g = gradient(function, arrays, [x])
@@ -61,7 +61,7 @@ def pushed(function, arrays, x):
 
 
 def check_each_operand_alone(function, arrays, monkeypatch, free=()):
-    """The derivatives by each operand alone are those by all; nothing is formed for the others.
+    """Check derivatives in each operand alone against those in all; no other is formed.
 
     free : (op, input) of which the contribution is there anyway.
     """

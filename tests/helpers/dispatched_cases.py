@@ -99,7 +99,7 @@ def of_numpy(name, rng, how):
 
 
 def moved(rng, v, how):
-    """An operand of its shape and kind at a point; whole numbers and truths as they are."""
+    """Return an operand of this shape and kind at a point; whole numbers and bools stay."""
     if v.dtype != np.float64 or how in ("one element", "numbers") or not np.isfinite(v).all():
         return v
     low, high = (float(v.min()), float(v.max())) if v.size else (0.0, 1.0)
@@ -111,7 +111,7 @@ def moved(rng, v, how):
 
 # --- scikit-learn's -----------------------------------------------------------------------------------
 def of_sklearn(name, rng, how):
-    """A function of ``sklearn.metrics`` or a transformer, of one or two sets of rows."""
+    """Return a function of ``sklearn.metrics`` or a transformer, of one or two sets of rows."""
     import sklearn
 
     function, low, two = SKLEARN[name]
@@ -193,7 +193,7 @@ ALWAYS_TWO = {
 
 
 def cases():
-    """By name, a function of a generator and a kind of point that gives a case."""
+    """Return functions by name: each makes a case from a generator and a kind of point."""
     found = {
         name: functools.partial(of_scipy, call)
         for name, call in dispatched_functions.calls().items()

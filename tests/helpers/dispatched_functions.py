@@ -64,7 +64,7 @@ class Call(NamedTuple):
 
     @property
     def by_position(self) -> bool:
-        """Whether the operands have no names: of ufuncs, and of any number of samples."""
+        """Return True if the operands have no names: of ufuncs, and of any number of samples."""
         return "*" in self.operands or (not self.options and self.name.startswith("special."))
 
 
@@ -180,7 +180,7 @@ def offered() -> dict[str, Any]:
 
 
 def of_special(name: str, function: Any) -> Call | None:
-    """A special function as its own statement says."""
+    """Return a special function with the operands of its own statement."""
     from arraytape import special
 
     statement = special.STATEMENTS.get(special.OTHER_NAMES.get(name, name))
@@ -195,7 +195,7 @@ def of_special(name: str, function: Any) -> Call | None:
 
 
 def call(name: str, function: Any) -> Call | None:
-    """A function of SciPy's as its signature says; None where nothing is known to call it with."""
+    """Return a call of SciPy's function with the arguments of its signature; None where unknown."""
     if name.startswith("special."):
         found = of_special(name.removeprefix("special."), function)
         if found:

@@ -11,7 +11,7 @@ POINTS = (
 
 
 def drawn(rng, call, how):
-    """The operands of a call of SciPy's at a kind of point, by name."""
+    """Return the operands of a call of SciPy's at a kind of point, by name."""
     n, m = (1, 1) if how == "one element" else (int(rng.integers(4, 8)), int(rng.integers(1, 4)))
     common = (n, n) if how == "symmetric" else (n, m)[: 1 + int(rng.integers(2))]
     if how == "numbers" and call.by_position and "*" not in call.operands:
@@ -32,7 +32,7 @@ def drawn(rng, call, how):
 
 
 def point(rng, shape, low, high, how):
-    """An array of a shape with values in an interval, at a kind of point."""
+    """Return an array of a shape with values in an interval, at a kind of point."""
     x = rng.uniform(low, high, shape)
     ones = np.ones(shape)
     some = np.round(rng.uniform(low, high, 2), 2)

@@ -1,4 +1,4 @@
-"""The derivatives of scipy.stats' distributions beside central differences of SciPy's own values."""
+"""Derivatives of scipy.stats' distributions, compared with central differences of SciPy's values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 
 def distributions() -> dict[str, tuple[float, ...]]:
-    """The continuous distributions, with SciPy's own example of their shapes."""
+    """Return the continuous distributions, with SciPy's own example of their shapes."""
     found: dict[str, tuple[float, ...]] = {}
     for name, shapes in distcont:
         if isinstance(name, str):
@@ -43,7 +43,7 @@ def distributions() -> dict[str, tuple[float, ...]]:
 
 
 def parameter_points(name: str) -> list[tuple[float, ...]]:
-    """Three points: SciPy's example, and two beside it that are as good."""
+    """Return three points: SciPy's example, and two near it that are as good."""
     distribution, shapes = getattr(stats, name), distributions()[name]
     points = [shapes]
     for factor in (0.9, 1.15):
@@ -59,7 +59,7 @@ def parameter_points(name: str) -> list[tuple[float, ...]]:
 def difference(
     f: Callable[..., float], values: Sequence[float], i: int, rounding: float
 ) -> tuple[float, float]:
-    """A derivative by central differences, and what it may be off by.
+    """Return a derivative by central differences, and its possible error.
 
     rounding : of f, beyond its last bit.
     """
@@ -123,7 +123,7 @@ def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) ->
 
 
 def one(function: Callable[..., Any], values: Sequence[float], i: int, expected: float) -> str:
-    """What a derivative by one argument is."""
+    """Return the derivative with respect to one argument."""
     arrays = [xp.asarray(v) for v in values]
     try:
         with interop.scipy(), warnings.catch_warnings():
@@ -146,7 +146,7 @@ def one(function: Callable[..., Any], values: Sequence[float], i: int, expected:
 
 
 def rounding(function: Callable[..., Any], values: Sequence[float], expected: float) -> float:
-    """How far SciPy's value may be rounded beyond its last bit.
+    """Return the rounding error of SciPy's value beyond its last bit.
 
     Many probabilities are computed as 1 minus another one, logarithms from such, quantiles from
     1 - q: what is then rounded is of the size of 1.
@@ -164,7 +164,7 @@ def rounding(function: Callable[..., Any], values: Sequence[float], expected: fl
 
 
 def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
-    """The second derivatives of logpdf, beside differences of the first."""
+    """Return the second derivatives of logpdf, and differences of the first."""
     distribution = getattr(stats, name)
     place = float(distribution.ppf(quantile, *shapes, LOC, SCALE))
     values = np.array([place, *shapes, LOC, SCALE])
@@ -204,6 +204,6 @@ def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
 
 
 def points(name: str, method: str, shapes: tuple[float, ...], tails: bool) -> Iterator[Point]:
-    """A method at quantiles in the middle and, where it says something there, in the tails."""
+    """Return a method at quantiles in the middle and, where it is defined there, in the tails."""
     for quantile in (*QUANTILES, *(TAILS if tails else ())):
         yield check(name, method, shapes, quantile)

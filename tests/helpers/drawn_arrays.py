@@ -32,7 +32,7 @@ ALL = BOOL + NUMERIC
 
 
 def specials(dtype):
-    """The values of a dtype at which functions go wrong."""
+    """Return the values of a dtype at which functions go wrong."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -91,7 +91,7 @@ def arrays(dtype, shape, elements=anything):
 
 
 def array(dtypes=ALL, shape=None, elements=anything):
-    """An array of one of some dtypes."""
+    """Draw an array of one of some dtypes."""
     shape = shapes() if shape is None else shape
     return st.sampled_from(dtypes).flatmap(lambda dtype: arrays(dtype, shape, elements))
 
@@ -109,5 +109,5 @@ def promotable(dtypes, count):
 
 
 def scalar_for(dtype, elements=anything):
-    """A Python scalar that an array of this dtype takes as an operand."""
+    """Draw a Python scalar that an array of this dtype takes as an operand."""
     return elements(dtype).map(lambda v: np.dtype(dtype).type(v).item())

@@ -28,14 +28,14 @@ class Call(NamedTuple):
 
 
 def call(*arguments, **keywords):
-    """A call with these arguments, and any choice of these keyword arguments."""
+    """Draw a call with these arguments, and any choice of these keyword arguments."""
     return st.builds(
         Call, st.tuples(*arguments), st.fixed_dictionaries({}, optional=keywords).map(dict)
     )
 
 
 def on(x, further):
-    """A call whose further arguments depend on its first, which ``x`` draws."""
+    """Draw a call whose further arguments depend on its first, which ``x`` draws."""
     return x.flatmap(further)
 
 
@@ -80,7 +80,7 @@ def reduction(dtypes, min_side=0, **keywords):
 
 
 def wider(dtypes):
-    """A row's ``dtype`` keyword: None, or one that holds the array's."""
+    """Draw a row's ``dtype`` keyword: None, or one that holds the array's."""
     return on(
         array(dtypes),
         lambda x: call(
@@ -93,7 +93,7 @@ def wider(dtypes):
 
 
 def along(dtypes, min_side=0, elements=anything, **keywords):
-    """An array with at least one axis, and one of its axes."""
+    """Draw an array with at least one axis, and one of its axes."""
     return on(
         array(dtypes, shapes(min_dims=1, min_side=min_side), elements),
         lambda x: call(only(x), axis=axis_of(x), **keywords),
@@ -212,7 +212,7 @@ def expansions(x):
 
 @st.composite
 def several(draw, same_shape=False):
-    """Lists of arrays to join, with the axis."""
+    """Draw lists of arrays to join, with the axis."""
     count = draw(st.integers(1, 3))
     names = draw(promotable(ALL, count))
     shape = draw(shapes(min_dims=0 if same_shape else 1))

@@ -16,7 +16,7 @@ KINDS = (
 
 
 def by_word(outcomes):
-    """The names of the methods and attributes with each word."""
+    """Return the names of the methods and attributes with each word."""
     found = {word: [] for word in KINDS}
     for name, outcome in outcomes.items():
         found[outcome.word].append(name)
@@ -24,7 +24,7 @@ def by_word(outcomes):
 
 
 def in_one_word(outcomes):
-    """How an estimator answers on the whole."""
+    """Return the overall answer of an estimator."""
     found = by_word(outcomes)
     if found[sweep.WRONG]:
         return "WRONG"
@@ -39,14 +39,14 @@ def in_one_word(outcomes):
 
 
 def listed(names, outcomes=None):
-    """The names; with how far off each is where refits do not tell it to the tolerance."""
+    """Return the names, each with its error where refits cannot tell to the tolerance."""
     errors = {name: outcomes[name].error if outcomes else 0.0 for name in names}
     rough = {name: f" ({e:.0e})" if e > sweep.TOLERANCE else "" for name, e in errors.items()}
     return ", ".join(f"`{name}`{text}" for name, text in rough.items())
 
 
 def row(name, outside, inside):
-    """A line of the table."""
+    """Return a line of the table."""
     found = by_word(inside)
     rest = []
     for word, text in ((sweep.WRONG, "WRONG"), (sweep.WARNS, "warns"), (sweep.LEAVES, "NumPy data"),
@@ -64,7 +64,7 @@ def row(name, outside, inside):
 
 
 def reason(text):
-    """What an error says, without paths and what to do."""
+    """Return the cause in an error, without paths and advice."""
     text = re.sub(r"^\w+: ", "", text)
     text = re.sub(r"\[at [^\]]*\]?", "", text)
     text = re.sub(r"'?/[^ ,')]*", "...", text)
@@ -74,7 +74,7 @@ def reason(text):
 
 
 def estimator_row(name):
-    """An estimator's row, from a sweep of it."""
+    """Return an estimator's row, from a sweep of it."""
     estimator = sweep.made(name)
     data, target = sweep.takes(name, estimator)
     truth = None if data is None else sweep.truth_of(name, estimator, (data, target))
@@ -82,7 +82,7 @@ def estimator_row(name):
 
 
 def metric_row(name):
-    """A metric's row."""
+    """Return a metric's row."""
     outside, inside = [in_word(sweep.metric_outcome(name, where)) for where in (False, True)]
     return f"| {name} | {outside} | {inside} |"
 

@@ -45,7 +45,7 @@ TWO_COLUMNS = np.stack([Y, np.cos(Y) + 0.1 * X[:, 0]], axis=1)
 
 @functools.cache
 def direction(shape):
-    """A fixed direction without zeros."""
+    """Return a fixed direction without zeros."""
     rng = np.random.default_rng(7)
     return rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.0, shape)
 
@@ -148,7 +148,7 @@ KINDS_OF_X = {
     "FeatureHasher": None, "HashingVectorizer": None, "TfidfVectorizer": None, "PatchExtractor": None,
     "TargetEncoder": np.round(X),
 }  # fmt: skip
-# What is asked for at the data of the fit; the others at data beside it.
+# Called on the data of the fit; the others get data near it.
 SAME_PLACE = {"KernelCenterer", "CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder"}
 METHODS = (
     "transform", "inverse_transform", "predict", "predict_proba", "predict_log_proba",
@@ -157,7 +157,7 @@ METHODS = (
 
 
 class Outcome(NamedTuple):
-    """How one method or attribute answered: one of the words above, and how far off or why."""
+    """The answer of one method or attribute: one of the words above, with its error or its reason."""
 
     word: str
     error: float = 0.0
@@ -166,12 +166,12 @@ class Outcome(NamedTuple):
 
 # --- estimators ---------------------------------------------------------------------------------------
 def kinds():
-    """The classes of all estimators, by name."""
+    """Return the classes of all estimators, by name."""
     return dict(all_estimators())
 
 
 def made(name):
-    """An estimator with the parameters of the sweep; None if it cannot be made without others."""
+    """Return an estimator with the parameters of the sweep; None if it cannot be made without others."""
     if name == "FrozenEstimator":
         return kinds()[name](LinearRegression().fit(X, Y))
     if name in MEMBERS:
@@ -187,7 +187,7 @@ def made(name):
 
 
 def takes(name, estimator):
-    """The data of an estimator: X, and y or None; X is None for what takes no numbers."""
+    """Return the data of an estimator: X, and y or None; X is None for what takes no numbers."""
     data = KINDS_OF_X.get(name, X)
     if name in KINDS_OF_Y:
         return data, KINDS_OF_Y[name]
@@ -220,7 +220,7 @@ def fitted(estimator, data, target):
 
 
 def targets(name, estimator, data, target):
-    """What an estimator gives after its fit, by name: functions without arguments."""
+    """Return the results of an estimator after its fit, by name: functions without arguments."""
     model = fitted(estimator, data, target)
     if name in AT_ITS_END and isinstance(data, np.ndarray):
         AT_ITS_END[name](model, data, target)
@@ -248,7 +248,7 @@ def targets(name, estimator, data, target):
 
 
 def is_real(value):
-    """Whether a value is floating-point data."""
+    """Return True if a value is floating-point data."""
     if isinstance(value, float):
         return True
     return getattr(getattr(value, "dtype", None), "kind", "") in "fc" and hasattr(value, "shape")
@@ -286,7 +286,7 @@ STENCIL = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
 
 
 def differences(values, inputs, steps=STEPS):
-    """By name: the slope along a direction by each input, of two step sizes.
+    """Return, by name, the slope along a direction in each input, for two step sizes.
 
     values : gives numbers by name, for NumPy inputs.
     """
@@ -312,7 +312,7 @@ def differences(values, inputs, steps=STEPS):
 
 
 def numbers(name, estimator):
-    """A function of NumPy data that gives the number of each method and attribute."""
+    """Return a function of NumPy data that gives the number of each method and attribute."""
 
     def values(data, target):
         found = {}
@@ -328,7 +328,7 @@ def numbers(name, estimator):
 
 
 def truth_of(name, estimator, inputs, steps=None):
-    """A function that gives the differences of an estimator's fits to NumPy data."""
+    """Return a function that gives the differences of an estimator's fits to NumPy data."""
 
     @functools.cache
     def truth():
@@ -355,7 +355,7 @@ class _Quiet:
 
 # --- outcomes -----------------------------------------------------------------------------------------
 def outcomes(name, inside, truth=None):
-    """By method and attribute of an estimator: how it answers Arrays.
+    """Return the outcomes of an estimator's methods and attributes on Arrays.
 
     truth : what ``truth_of`` gives, to be asked for once.
     """
@@ -383,7 +383,7 @@ def outcomes(name, inside, truth=None):
 
 
 def answered(give, inputs, truth, inside, alone=None):
-    """By name: the outcome of what ``give(*inputs)`` offers, held against the differences.
+    """Return, by name, the outcomes of the results of ``give(*inputs)``, compared with differences.
 
     alone : the only one to call.
     """
@@ -422,7 +422,7 @@ def answered(give, inputs, truth, inside, alone=None):
 
 
 def judged(tape, result, sources, slopes, inputs, places):
-    """The outcome for one result."""
+    """Return the outcome for one result."""
     if not isinstance(result, xp.Array):
         return Outcome(FLAT if is_flat(slopes) else LEAVES)
     with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:
@@ -450,7 +450,7 @@ def judged(tape, result, sources, slopes, inputs, places):
 
 
 def distance(g, slope, along, largest):
-    """How far a gradient is from differences, and these from each other, relative to their size."""
+    """Return the relative error of a gradient, and that of the differences among themselves."""
     told, value = slope
     own = 0.1 * float(np.sqrt(np.sum((g * along) ** 2)))
     size = max(abs(told[-1]), own, 1e-2 * largest, 1e-8 * max(1.0, value))
@@ -465,12 +465,12 @@ def largest(slopes):
 
 
 def is_flat(slopes):
-    """Whether differences find nothing but rounding."""
+    """Return True if differences find nothing but rounding."""
     return all(max(map(abs, told)) < 1e-9 * max(1.0, value) for told, value in filter(None, slopes))
 
 
 def said(error):
-    """An error in one line."""
+    """Return an error in one line."""
     text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
     return text[:300]
 
@@ -493,7 +493,7 @@ RANKINGS = {
 
 
 def metric_names():
-    """The public functions of sklearn.metrics and of its pairwise module that compute."""
+    """Return the public functions of sklearn.metrics and of its pairwise module that compute."""
     ends = ("_kernel", "_distances", "_similarity")
     of_pairs = [name for name in vars(pairwise) if name.endswith(ends)]
     named = [name for name in metrics.__all__ if name.islower()]
@@ -502,7 +502,7 @@ def metric_names():
 
 
 def metric_case(name):
-    """A metric as a function of arrays, and these: None where all are labels."""
+    """Return a metric as a function of arrays, and these: None where all are labels."""
     function = getattr(metrics, name, None) or getattr(pairwise, name)
     first, second = [*inspect.signature(function).parameters][:2]
     if name in ("auc",):
@@ -530,7 +530,7 @@ def metric_case(name):
 
 
 def metric_outcome(name, inside):
-    """How a metric answers Arrays."""
+    """Return the outcome of a metric on Arrays."""
     function, inputs = metric_case(name)
     if inputs is None:
         return Outcome(FLAT, text="of labels alone")

@@ -29,7 +29,7 @@ class Counted:
 
 
 def counted(monkeypatch):
-    """A Counter of what is factored from now on: by NumPy, and "kept" by rules."""
+    """Count factorisations from now on: by NumPy, and "kept" by rules."""
     calls = Counter()
     module = Counted(np.linalg._umath_linalg, calls)
     monkeypatch.setattr(np.linalg, "_umath_linalg", module)

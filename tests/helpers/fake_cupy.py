@@ -48,7 +48,7 @@ class Data:
         return self.part(self.memory.view(dtype))
 
     def part(self, memory):
-        """A result of an indexing or of a reshaping: it may lie on any device."""
+        """Return a result of an indexing or of a reshaping: it may lie on any device."""
         base = self if self.base is None else self.base
         return type(self)(memory, self.device, base if memory.base is not None else None)
 
@@ -273,7 +273,7 @@ class FakeCuPy:
 
     # --- calls ------------------------------------------------------------------------------------
     def check(self, *values):
-        """What a kernel checks: all data on the current device, none of it NumPy's."""
+        """Check as a kernel does: all data is on the current device, none of it NumPy's."""
         for value in values:
             if isinstance(value, list | tuple):
                 self.check(*value)
@@ -311,7 +311,7 @@ class FakeCuPy:
         return self.kind(memory, self.here(), base[0] if base else None)
 
     def key(self, key):
-        """An indexing key; host arrays are moved by CuPy itself."""
+        """Return an indexing key; host arrays are moved by CuPy itself."""
         self.check([part for part in self.parts(key) if isinstance(part, Data)])
         return self.raw(key)
 

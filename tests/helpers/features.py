@@ -44,7 +44,7 @@ FEATURES: dict[int, Feature] = {}
 def feature(
     number: int, text: str, spelling: str, *, partly: str = "", lacks: str = ""
 ) -> Callable[[Any], Any]:
-    """The decorated test runs this row; a part that is missing is said, and not tested."""
+    """Mark a test as running this row; a part that is missing is said, and not tested."""
 
     def enter(test: Any) -> Any:
         assert number not in FEATURES or FEATURES[number].test.endswith(test.__name__)

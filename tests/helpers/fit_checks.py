@@ -9,7 +9,7 @@ from arraytape import interop
 
 
 def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True, refit=None):
-    """Derivatives of ``output(make(**hyper).fit(**data))`` by all float data and hyperparameters.
+    """Check derivatives of ``output(make(**hyper).fit(**data))`` in float data and hyperparameters.
 
     make : gives the estimator, with tolerances so tight that differences of refits tell derivatives.
     output : of a fitted estimator, an array.  data : the arguments of fit; those of dtype float64 are
@@ -58,24 +58,24 @@ def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True, 
 
 
 def moved(output, model, name, x, along, t):
-    """The output of a refit where one input has moved."""
+    """Return the output of a refit where one input has moved."""
     return np.asarray(output(model({name: x + t * along})))
 
 
 def number(value):
-    """A hyperparameter as users write it."""
+    """Return a hyperparameter as users write it."""
     return value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
 
 
 def difference(f, weights, h):
-    """The slope at 0, of fourth order; and the size of what was added up."""
+    """Return the slope at 0, of fourth order, and the size of its terms."""
     points = [f(t * h) for t in (1.0, -1.0, 2.0, -2.0)]
     slopes = (8.0 * (points[0] - points[1]) - (points[2] - points[3])) / (12.0 * h)
     return float(np.sum(slopes * weights)), float(np.sum(np.abs(slopes * weights)))
 
 
 def same_attributes(found, expected):
-    """The fitted attributes of one estimator are those of another, bit for bit."""
+    """Assert that the fitted attributes of two estimators are equal bit for bit."""
     assert vars(found).keys() == vars(expected).keys()
     for name, value in vars(expected).items():
         other = getattr(found, name)

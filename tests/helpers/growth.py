@@ -24,12 +24,12 @@ class Growth(NamedTuple):
 
 
 def exponent(counts):
-    """The slope, in logarithms, of counts at n, 2n and 4n."""
+    """Return the slope, in logarithms, of counts at n, 2n and 4n."""
     return math.log(max(counts[-1], 1e-9) / max(counts[0], 1e-9)) / math.log(FACTORS[-1])
 
 
 def calls_of(run, n):
-    """How many functions are called, Python's and C's."""
+    """Count the functions that are called, Python's and C's."""
     count = 0
 
     def profile(frame, event, argument):
@@ -46,7 +46,7 @@ def calls_of(run, n):
 
 
 def seconds_of(run, n, times=2):
-    """The CPU time of a run, the least of a few."""
+    """Return the CPU time of a run, the least of a few."""
     found = []
     for _ in range(times):
         start = time.process_time()
@@ -56,7 +56,7 @@ def seconds_of(run, n, times=2):
 
 
 def bytes_of(run, n):
-    """The most memory that a run holds at once."""
+    """Return the most memory that a run holds at once."""
     tracemalloc.start()
     try:
         run(n)
@@ -66,7 +66,7 @@ def bytes_of(run, n):
 
 
 def growth(run, n, attempts=6, limit=1.5, timed=True):
-    """The exponents of ``run(n)``; seconds, 0 unless timed, are taken again where above a limit."""
+    """Return the exponents of ``run(n)``; seconds, 0 unless timed, are measured again above a limit."""
     run(max(2, n // 10))  # what is made once
     sizes = [n * factor for factor in FACTORS]
     collects = gc.isenabled()

@@ -7,13 +7,13 @@ CACHES = (".coverage", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cac
 
 
 class LeftFiles:
-    """What is new in some folders since they were last looked at; folders in them are not searched."""
+    """The new files in some folders since the last call; folders in them are not searched."""
 
     def __init__(self, *folders):
         self._known = {os.fspath(folder): set(os.listdir(folder)) for folder in folders}
 
     def new(self):
-        """The paths of files and folders that no earlier call gave."""
+        """Return the paths of files and folders that no earlier call gave."""
         found = []
         for folder, known in self._known.items():
             names = set(os.listdir(folder)) - known

@@ -42,7 +42,7 @@ def library_calls() -> tuple[LibraryCall, ...]:
 
 
 def noted_calls(name: str) -> list[LibraryCall]:
-    """The calls that one module of tests would check."""
+    """Return the calls that one module of tests would check."""
     module = importlib.import_module(name)
     found: list[LibraryCall] = []
     real = module.check
@@ -67,7 +67,7 @@ def noted_calls(name: str) -> list[LibraryCall]:
 
 
 def parameters_of(test: Any) -> Iterator[dict[str, Any]]:
-    """The combinations of arguments that pytest would call a test with."""
+    """Return the combinations of arguments that pytest would call a test with."""
     choices: list[list[dict[str, Any]]] = []
     for mark in getattr(test, "pytestmark", ()):
         if mark.name != "parametrize":
@@ -91,7 +91,7 @@ def is_param(row: Any) -> bool:
 
 
 def linalg_calls() -> list[LibraryCall]:
-    """The calls of scipy.linalg, which are tested by a table of their own."""
+    """Return the calls of scipy.linalg, which are tested by a table of their own."""
     module = importlib.import_module("interop.test_linalg")
     found = []
     for param in module.ids():
@@ -102,7 +102,7 @@ def linalg_calls() -> list[LibraryCall]:
 
 
 def program_calls() -> list[LibraryCall]:
-    """The programs of integrals, solvers and special functions, and transformations by their lambda."""
+    """Return programs of integrals, solvers, special functions, and transformations by lambda."""
     found = []
     for module, table, tolerance in (
         ("integrate", "PROGRAMS", 1e-12), ("optimize", "PROGRAMS", 1e-8), ("special", "CALLS", ROUNDED),
@@ -132,7 +132,7 @@ def of_all_parameters(method: Any, x: Any, *parameters: Any) -> Any:
 
 
 def distribution_calls() -> list[LibraryCall]:
-    """The methods of continuous distributions, by the place and all parameters."""
+    """Return the methods of continuous distributions, by the place and all parameters."""
     found = []
     for name, shapes in distributions.distributions().items():
         if name in SLOW:

@@ -77,7 +77,7 @@ def f_of(f):
 
 
 def parts_of(results):
-    """The results of a nesting of lists and tuples, in order."""
+    """Return the results of a nesting of lists and tuples, in order."""
     if isinstance(results, list | tuple):
         return [y for part in results for y in parts_of(part)]
     return [results]

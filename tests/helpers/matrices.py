@@ -17,7 +17,7 @@ def gradient(f, *inputs):
 
 
 def spectrum(values, dtype=np.float64, seed=0):
-    """A Hermitian matrix with these eigenvalues, in a random basis."""
+    """Return a Hermitian matrix with these eigenvalues, in a random basis."""
     rng = np.random.default_rng(seed)
     n = len(values)
     x = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype is np.complex128 else 0.0)

@@ -260,7 +260,7 @@ OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "==", "<", "@"}
 
 
 def split(text: str) -> Iterator[str]:
-    """The calls of a text: what stands between spaces outside of brackets and quotes."""
+    """Return the calls of a text: parts between spaces outside of brackets and quotes."""
     depth, quoted, start = 0, False, 0
     for i, c in enumerate(text):
         quoted ^= c == '"'
@@ -272,7 +272,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def calls(text: str) -> list[str]:
-    """The calls of a text, each once; what stands beside an operator belongs together."""
+    """Return the calls of a text, each once; operands stay with their operator."""
     found: list[str] = []
     for word in split(text):
         joins = found and (word in OPERATORS or found[-1].split()[-1] in OPERATORS)
@@ -284,7 +284,7 @@ def calls(text: str) -> list[str]:
 
 
 def of_ufuncs() -> list[str]:
-    """A call of each ufunc that takes floating-point data and gives one result."""
+    """Return a call of each ufunc that takes floating-point data and gives one result."""
     found = []
     for name, function in vars(np).items():
         counted = isinstance(function, np.ufunc) and function.nout == 1 and not function.signature

@@ -5,7 +5,7 @@ from arraytape._record.op import REGISTRY, Op
 
 
 def namespace_ops() -> list[Op]:
-    """The ops that ``import arraytape`` declares."""
+    """Return the ops that ``import arraytape`` declares."""
     return [op for op in REGISTRY.values() if not op.name.startswith("special.")]
 
 

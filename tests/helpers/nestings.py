@@ -102,7 +102,7 @@ def of_line(line):
 
 
 def check_of_line(g, line, near):
-    """The gradient of ``of_line``, in the same nesting."""
+    """Return the gradient of ``of_line``, in the same nesting."""
     assert type(g) is type(line)
     assert g is not line
     near(g.slope, 2.0 * np.asarray(line.slope) * np.asarray(line.offset))
@@ -176,7 +176,7 @@ for made in (*NAMED.values(), *MADE.values()):
 
 
 def filled(kind, parts):
-    """A container of a kind around parts."""
+    """Return a container of a kind around parts."""
     names = [f"f{i}" for i in range(len(parts))]
     if kind == "named tuple":
         return NAMED[len(parts)](*parts)
@@ -201,7 +201,7 @@ NESTINGS = st.recursive(
 
 
 def tree_of(structure):
-    """A nesting as tuples of (class, its parts), to compare."""
+    """Return a nesting as tuples of (class, its parts), to compare."""
     if isinstance(structure, Point):
         return (Point, tree_of(structure.x), tree_of(structure.y), structure.label)
     if isinstance(structure, Bag):

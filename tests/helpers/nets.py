@@ -17,7 +17,7 @@ def near(found, expected, rtol=1e-12):
 
 
 def slopes(f, values):
-    """The value, the gradient and the second derivative of the sum of f."""
+    """Return the value, the gradient and the second derivative of the sum of f."""
     x = xp.asarray(values)  # itself when it is an Array
     with GradientTape() as outer:
         outer.watch(x)

@@ -20,7 +20,7 @@ def as_float(value):
 
 
 def gradient(f, *values):
-    """The gradients of sum(f(*values)), one for each value, as NumPy arrays (or None)."""
+    """Return the gradients of sum(f(*values)), one for each value, as NumPy arrays (or None)."""
     arrays = [xp.asarray(as_float(v)) for v in values]
     with np.errstate(all="ignore"), xp.GradientTape() as tape:
         tape.watch(arrays)
@@ -32,7 +32,7 @@ def gradient(f, *values):
 
 
 def derivative(f, x, order):
-    """The derivative of the given order of f at the number x, by nested tapes."""
+    """Return the derivative of the given order of f at the number x, by nested tapes."""
     if order == 0:
         return f(x)
     with xp.GradientTape() as tape:

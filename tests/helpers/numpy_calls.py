@@ -61,12 +61,12 @@ def call(*args, **keywords):
 
 
 def rough(*args, **keywords):
-    """A call where the function jumps, or for which differences are not precise enough."""
+    """Return a call where the function jumps, or for which differences are not precise enough."""
     return Call(args, keywords, smooth=False)
 
 
 def inexact(*args, **keywords):
-    """A call whose sums run in another order than NumPy's."""
+    """Return a call whose sums run in another order than NumPy's."""
     return Call(args, keywords, close=8.0)
 
 
@@ -75,7 +75,7 @@ def symmetric(*args, **keywords):
 
 
 def of_upper(*args, **keywords):
-    """A call of which LAPACK reduces the upper triangle, in another order than the lower one."""
+    """Return a call of which LAPACK reduces the upper triangle, in another order than the lower one."""
     return Call(args, keywords, symmetric=True, close=16.0)
 
 
@@ -84,7 +84,7 @@ def squares(line, scale=1.0):
 
 
 def constant(vector, width, axis, options):
-    """A mode of ``np.pad`` of one's own."""
+    """Pad by a constant: a mode of ``np.pad`` of one's own."""
     fill = options.get("fill", 1.0)
     vector[: width[0]] = fill
     if width[1]:
@@ -92,7 +92,7 @@ def constant(vector, width, axis, options):
 
 
 def upper(*args, **keywords):
-    """A function of symmetric matrices that works on the upper triangle, ours on the lower one."""
+    """Return a function of symmetric matrices that works on the upper triangle; ours reads the lower."""
     return Call(args, keywords, symmetric=True, close=16.0)
 
 
@@ -125,7 +125,7 @@ DESCENDING = [] if NUMPY < (2, 5) else [
 
 
 def quantiles(per, data):
-    """Calls of ``np.quantile`` and its kin, whose q counts to ``per``."""
+    """Return calls of ``np.quantile`` and its kin, whose q counts to ``per``."""
     yield from (call(data, per * q) for (q,) in QUANTILES[:4])
     yield from (call(data, per * q, method=m) for m in METHODS for q in (0.45, Q))
     yield call(data, per * np.asarray(0.37))
@@ -141,7 +141,7 @@ def quantiles(per, data):
 
 
 def transforms(data, n):
-    """Calls of a transform along one axis."""
+    """Return calls of a transform along one axis."""
     return [
         call(data), call(data, n), call(data, n=n + 3, axis=0), call(data, norm="ortho"),
         call(data, norm="forward"),
@@ -149,7 +149,7 @@ def transforms(data, n):
 
 
 def transforms_of_axes(data):
-    """Calls of a transform along several axes."""
+    """Return calls of a transform along several axes."""
     return [
         call(data), call(data, (2, 4), axes=(0, 2)), call(data, axes=(1, 0)), call(data, norm="ortho"),
         call(data, s=(3, 5), axes=(0, 1), norm="forward"),
@@ -157,7 +157,7 @@ def transforms_of_axes(data):
 
 
 def creations(*fill):
-    """Calls of ``np.zeros_like`` and its kin."""
+    """Return calls of ``np.zeros_like`` and its kin."""
     return [
         call(A, *fill), call(A, *fill, dtype="float32"), call(A.T, *fill, order="F"),
         call(A, *fill, subok=False), call(A, *fill, shape=(4,)), call(A, *fill, device="cpu"),

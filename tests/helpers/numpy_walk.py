@@ -23,12 +23,12 @@ def parameters(name):
 
 
 def on_files(name):
-    """Whether a function writes files, and gives nothing."""
+    """Return True if a function writes files, and returns nothing."""
     return name.startswith("np.save")
 
 
 def nested(value, function):
-    """A nesting with the function's answer in the place of each NumPy array."""
+    """Return a nesting with the function's answer in the place of each NumPy array."""
     if isinstance(value, np.ndarray):
         return function(value)
     if isinstance(value, dict):
@@ -39,14 +39,14 @@ def nested(value, function):
 
 
 def arrays_of(call):
-    """The NumPy arrays of a call, in order."""
+    """Return the NumPy arrays of a call, in order."""
     found = []
     nested(call[:2], found.append)
     return found
 
 
 def run(name, call, arrays):
-    """The result of a call with other arrays in the places of its own."""
+    """Return the result of a call with other arrays in the places of its own."""
     rest = iter(arrays)
     args, keywords = nested(call[:2], lambda _: next(rest))
     found = FUNCTIONS[name](*args, **keywords)

@@ -20,11 +20,11 @@ class Operand(NamedTuple):
     smooth: bool = False
 
     def made(self) -> Any:
-        """The operand as arraytape is given it."""
+        """Return the operand as arraytape is given it."""
         return in_kind(self.data, self.kind)
 
     def plain(self, data: np.ndarray | None = None) -> Any:
-        """The operand as NumPy is given it, by default with its own value."""
+        """Return the operand as NumPy gets it, by default with its own value."""
         data = self.data if data is None else np.asarray(data)
         if self.kind in ("list", "Python"):
             return data.tolist()
@@ -37,7 +37,7 @@ class Operand(NamedTuple):
 
 
 def laid_out(data: np.ndarray, kind: str, make: Any = np.asarray) -> Any:
-    """A copy of ``data`` in the memory layout of one of KINDS; make : what makes the array."""
+    """Return a copy of ``data`` in the memory layout of one of KINDS; make : makes the array."""
     if kind == "view":
         return make(np.stack([data, data]))[1, ...]
     if kind == "Fortran":
@@ -48,7 +48,7 @@ def laid_out(data: np.ndarray, kind: str, make: Any = np.asarray) -> Any:
 
 
 def in_kind(data: np.ndarray, kind: str) -> Any:
-    """``data`` as an object of one of KINDS."""
+    """Return ``data`` as an object of one of KINDS."""
     if kind == "ndarray":
         return np.array(data, order="K")
     if kind in ("list", "Python"):
@@ -67,7 +67,7 @@ class Fixed:
 
 
 def spelled(value: Any, rng: random.Random) -> Any:
-    """An option in one of the spellings that mean the same."""
+    """Return an option in one of the spellings that mean the same."""
     if isinstance(value, Operand | str | type | np.dtype) or value is None or rng.random() < 0.4:
         return value
     if isinstance(value, bool):

@@ -23,7 +23,7 @@ def follow(recorder: Recorder, *arrays: Array) -> None:
 
 
 class OpCounts(BaseRecorder):
-    """How often each op ran on the values that it follows."""
+    """Counts of the ops that ran on the values that the recorder follows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Lineage:
         self.lost.update(self.followed.intersection(tids))
 
     def ops_to(self, y: Array) -> list[str]:
-        """The ops that made the value of y, in the order in which they ran."""
+        """Return the ops that made the value of y, in the order in which they ran."""
         wanted = {y._current_id()}
         found = []
         for record in reversed(self.records):

@@ -4,7 +4,7 @@ import arraytape as xp
 
 
 def gradient_of_squares(x):
-    """The gradient of sum(x ** 2), on a tape of the process that runs it."""
+    """Return the gradient of sum(x ** 2), on a tape of the process that runs it."""
     with xp.GradientTape() as tape:
         tape.watch(x)
         y = xp.sum(x * x)
@@ -12,7 +12,7 @@ def gradient_of_squares(x):
 
 
 def gradients_of_a_model(model, data):
-    """The gradients of a model's squares by its trainable Variables."""
+    """Return the gradients of a model's squares by its trainable Variables."""
     with xp.GradientTape() as tape:
         loss = xp.sum(model(data) ** 2)
     return tape.gradient(loss, model.trainable_variables)

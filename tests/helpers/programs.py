@@ -40,7 +40,7 @@ class Programs:
         )
 
     def run(self, program, *options):
-        """The exit status of a program, and what it wrote."""
+        """Return the exit status of a program, and what it wrote."""
         asked = [str(program), list(options), str(self._out), str(self._err)]
         self._server.stdin.write(json.dumps(asked) + "\n")
         self._server.stdin.flush()

@@ -7,7 +7,7 @@ from arraytape.replay.tracing.traced import ACTIVE
 
 
 def traced(calls, inputs):
-    """The program of a function."""
+    """Return the program of a function."""
     trace = Trace()
     token = ACTIVE.set(trace)
     try:

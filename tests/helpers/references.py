@@ -49,7 +49,7 @@ def linspace(start, stop, /, num, **keywords):
 
 
 def layout(x):
-    """What is defined of an array that nobody has written to."""
+    """Return the layout facts that are defined for an array that nobody has written to."""
     return x.shape, x.dtype
 
 

@@ -66,7 +66,7 @@ def is_ours(x):
 
 
 def outputs(found):
-    """What a call gives, where it is Arrays or numbers, each in memory of its own."""
+    """Return the Arrays and numbers that a call gives, each in memory of its own."""
     leaves = [x for x in nest.leaves(found) if isinstance(x, xp.Array)]
     return copies(leaves)
 

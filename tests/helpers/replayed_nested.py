@@ -15,7 +15,7 @@ NEAR = 1e-9
 
 
 class State:
-    """What a function closes over: one of the program's inputs, a number and a Variable."""
+    """The variables that a function closes over: an input of the program, a number and a Variable."""
 
     def __init__(self, data):
         self.parts, self.scale = {"last": xp.asarray(data)}, 1.0
@@ -37,7 +37,7 @@ class State:
 
 
 def arrays_of(env):
-    """The Arrays that a program's variables hold, and those in lists and attributes, in their order."""
+    """Return the Arrays that a program's variables, lists and attributes hold, in order."""
     found = []
     for name, value in env.items():
         if name[0] == "o" and hasattr(value, "__dict__"):
@@ -60,7 +60,7 @@ def by_tape(f, given):
 
 
 def by_tapes(f, given):
-    """A second derivative, along ones."""
+    """Return a second derivative, along ones."""
     with xp.GradientTape(persistent=True) as outer:
         outer.watch(given)
         with xp.GradientTape() as inner:
@@ -108,7 +108,7 @@ class Case:
         return step
 
     def data(self, number):
-        """The inputs of a call: those of the first two are equal."""
+        """Return the inputs of a call: those of the first two are equal."""
         rng = np.random.default_rng([self.program.seed, max(number, 1)])
         return [moved(x, rng) for x in self.program.data.values()]
 

@@ -26,7 +26,7 @@ weights = checks.weights.__wrapped__
 
 
 def total(found):
-    """A weighted real sum of floating-point arrays."""
+    """Return a weighted real sum of floating-point arrays."""
     answer = xp.zeros(())
     for turn, x in enumerate(found):
         if x.dtype.kind not in "fc":
@@ -43,12 +43,12 @@ def copies(found):
 
 # --- what is done with a program ----------------------------------------------------------------------
 def plain(run, given, watched):
-    """The arrays at the end."""
+    """Return the arrays at the end."""
     return run(*given)
 
 
 def by_tape(run, given, watched):
-    """The gradient, too."""
+    """Return the arrays and the gradient."""
     with xp.GradientTape() as tape:
         tape.watch(watched)
         found = run(*given)
@@ -57,7 +57,7 @@ def by_tape(run, given, watched):
 
 
 def by_tapes(run, given, watched):
-    """The gradient, and the gradient of a sum of its elements."""
+    """Return the arrays, the gradient, and the gradient of a sum of its elements."""
     with xp.GradientTape() as outer:
         outer.watch(watched)
         with xp.GradientTape() as inner:
@@ -70,7 +70,7 @@ def by_tapes(run, given, watched):
 
 
 def forward(run, given, watched):
-    """A tangent."""
+    """Return a tangent."""
     tangents = [xp.ones_like(x) for x in watched]
     with xp.ForwardAccumulator(watched, tangents) as accumulator:
         found = run(*given)
@@ -79,7 +79,7 @@ def forward(run, given, watched):
 
 
 def rows(run, given, watched):
-    """A Jacobian of two rows."""
+    """Return a Jacobian of two rows."""
     with xp.GradientTape() as tape:
         tape.watch(watched)
         found = run(*given)
@@ -108,7 +108,7 @@ def drawn(odds, choices):
 
 
 def step(run, sources, results, mode):
-    """A function that does one of these with a program.
+    """Return a function that does one of these with a program.
 
     run : takes arguments, gives all arrays at the program's end.  sources : the places of the arguments
     that are differentiated by.  results : what is given of the arrays.
@@ -124,7 +124,7 @@ def step(run, sources, results, mode):
 
 
 def numpy_program(seed, length):
-    """A program in NumPy's terms: ``run``, its data, how many of these are differentiated by."""
+    """Return a program in NumPy's terms: ``run``, its data, the number of differentiated inputs."""
     program = random_numpy_programs.Program(seed, length)
     names = [name for name in program.data if name not in program.constants]
     constants = {name: program.data[name].copy() for name in program.constants}
@@ -141,7 +141,7 @@ def numpy_program(seed, length):
 
 
 def array_program(seed, length):
-    """A program in the standard's terms."""
+    """Return a program in the standard's terms."""
     program = random_programs.Program(seed, shared=False, length=length)
     names, views, codes = list(program.data), dict(program.views), list(program.codes)
     space = ArrayTapeSpace()
@@ -170,7 +170,7 @@ def moved(x, rng):
 
 
 def calls_of(data, seed, count):
-    """What makes the arguments of each call: the program's data, moved."""
+    """Return functions that make the arguments of each call: the program's data, moved."""
 
     def call(number):
         def arguments():
@@ -202,13 +202,13 @@ class Case:
 
     @property
     def near(self):
-        """By how much values may differ."""
+        """Return the difference that values may have."""
         program = self.program
         text = program.text() if self.kind == "numpy" else program.text
         return SINGLE if program.flavour == "single" or "single" in text else NEAR
 
     def script(self):
-        """The program as text."""
+        """Return the program as text."""
         if self.kind == "numpy":
             return random_numpy_programs.script(self.program, self.program.body)
         return random_programs.script(self.program)

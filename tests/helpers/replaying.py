@@ -1,4 +1,4 @@
-"""Functions under ``xp.function``, beside the same functions run eagerly on the same inputs."""
+"""Functions under ``xp.function``, compared with the same functions run eagerly on the same inputs."""
 
 import contextlib
 import re
@@ -17,7 +17,7 @@ SINGLE = 1e-6  # of values in single precision, where any rounding is allowed fo
 
 
 class Outcome(NamedTuple):
-    """How a function fared.
+    """Outcome of a function's calls.
 
     exact : whether all values were eager's bit for bit; else only rounding differs.  reasons : why calls
     were not replayed.
@@ -31,13 +31,13 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, function, exact):
-        """How a function under ``xp.function`` has fared."""
+        """Return the outcome of a function under ``xp.function``."""
         counts = [function.counts[what] for what in ("replayed", "traced", "eager")]
         return cls(*counts, exact, Counter(function.reasons))
 
 
 def fared(outcome):
-    """What became of a function's calls, as counts; reasons without numbers and lines."""
+    """Count the outcomes of a function's calls; reasons lose numbers and lines."""
     how = "as eagerly, bit for bit" if outcome.exact else "as eagerly, but for rounding"
     reasons = {"not replayed: " + general(why) for why in outcome.reasons if not outcome.replayed}
     other = {"not replayed: another value in each call"} if not outcome.replayed else set()
@@ -49,12 +49,12 @@ def fared(outcome):
 
 
 def general(why):
-    """A reason without numbers, names of files and shapes."""
+    """Return a reason without numbers, names of files and shapes."""
     return re.sub(r" at \S+| of shape \([^)]*\)|-?\d+(\.\d+)?", "", why)[:100]
 
 
 def bits(x):
-    """What there is to an Array: its values, layout and dtype."""
+    """Return the values, layout and dtype of an Array."""
     data = np.asarray(current(x)[1])
     return data.shape, data.dtype.str, data.tobytes()
 
@@ -64,7 +64,7 @@ def leaves(result):
 
 
 def compare(found, expected, what, near=0.0):
-    """Whether two results are equal bit for bit; AssertionError where they are not even near."""
+    """Return True if two results are equal bit for bit; AssertionError where they are not even near."""
     ours, eager = nest.leaves(found), nest.leaves(expected)
     assert len(ours) == len(eager), f"{what}: {len(ours)} results, eager {len(eager)}"
     exact = True
@@ -86,13 +86,13 @@ def compare(found, expected, what, near=0.0):
 
 
 def text_of(error):
-    """What an error says, without the function that says it, and what it calls data."""
+    """Return the text of an error, without the function that raised it, and its words for data."""
     said = re.sub(r"^np\.[\w.]+: | \[at [^]]*\]", "", str(error))
     return said.replace("into Traced", "into ndarray")
 
 
 def eagerly(f, given):
-    """What f gives, or raises."""
+    """Return the results of f, or the error that it raises."""
     try:
         return f(*given)
     except Exception as error:
@@ -100,7 +100,7 @@ def eagerly(f, given):
 
 
 def under_function(function, given):
-    """The same of a function under ``xp.function``, which need not be replayed."""
+    """Return the results of a function under ``xp.function``, which need not be replayed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "function .*not replayed", xp.TapeWarning)
         return eagerly(function, given)
@@ -148,7 +148,7 @@ def all_rows(tape, y, x):
 
 
 def recorded_later(tape, y, x):
-    """The first derivative, recorded by a tape that was not there when the function ran."""
+    """Return the first derivative, recorded by a tape that was made after the function ran."""
     with xp.GradientTape() as later:
         later.watch(x)
         first = tape.gradient(y, x)
@@ -157,7 +157,7 @@ def recorded_later(tape, y, x):
 
 
 def twice(tape, y, x):
-    """A persistent tape is asked twice: for a NaN in the second pass, too."""
+    """Return two gradients of a persistent tape: the second pass may meet a NaN, too."""
     return tape.gradient(y, x), tape.gradient(y, x, nan="keep")
 
 
@@ -165,7 +165,7 @@ USES = first_order, all_rows, recorded_later, twice
 
 
 def weighted(found):
-    """A real sum in which each element of floating-point Arrays has another weight."""
+    """Return a real sum in which each element of floating-point Arrays has another weight."""
     answer = xp.zeros(())
     for turn, x in enumerate(leaves(found)):
         if not isinstance(x, xp.Array) or x.dtype.kind not in "fc":
@@ -177,7 +177,7 @@ def weighted(found):
 
 
 def on_a_tape(f, use, given, followed):
-    """What f gives on a tape, and a derivative of what is computed of it.
+    """Return the results of f on a tape, and a derivative of what is computed from them.
 
     followed : which Arrays are watched; they pass an op before f takes them.
     """

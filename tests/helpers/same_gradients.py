@@ -7,7 +7,7 @@ from arraytape import GradientTape, testing
 
 
 def gradients(f, *arrays, order=1):
-    """The gradients of f at some Arrays; of second order those of the squares of the first."""
+    """Return the gradients of f at some Arrays; of second order, those of the squares of the first."""
     with GradientTape() as outer:
         outer.watch(arrays)
         with GradientTape() as tape:

@@ -24,7 +24,7 @@ def function_of(namespace, name):
 
 
 def ours(value):
-    """A row's argument for our side: every NumPy array becomes an Array of its own."""
+    """Return a row's argument for arraytape: every NumPy array becomes an Array of its own."""
     if isinstance(value, np.ndarray):
         return xp.asarray(value, copy=True)
     if isinstance(value, list | tuple):
@@ -33,7 +33,7 @@ def ours(value):
 
 
 def bits(x):
-    """The real parts as unsigned integers, every NaN the same."""
+    """Return the real parts as unsigned integers, every NaN the same."""
     parts = x if x.dtype.kind != "c" else np.stack([x.real, x.imag])
     if parts.dtype.kind != "f":
         return parts
@@ -42,7 +42,7 @@ def bits(x):
 
 
 def near(x, y, close):
-    """Whether x and y agree to ``close`` rounding errors of the largest value."""
+    """Return True if x and y agree to ``close`` rounding errors of the largest value."""
     if x.dtype.kind not in "fc":
         return np.array_equal(x, y)
     scale = np.max(np.abs(y), initial=1.0)
@@ -70,7 +70,7 @@ def assert_same(mine, reference, close=0.0):
 
 
 def arrays_in(value):
-    """The Arrays in a nesting of lists, tuples and dicts."""
+    """Return the Arrays in a nesting of lists, tuples and dicts."""
     if isinstance(value, xp.Array):
         return [value]
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ NESTINGS = "rr", "fr", "rf", "ff"
 
 # --- by the modes -----------------------------------------------------------------------------------
 def hessian(function, values, nesting):
-    """The Hessian of the total of ``function(*arrays)`` as a matrix, by one nesting."""
+    """Return the Hessian of the total of ``function(*arrays)`` as a matrix, by one nesting."""
     with np.errstate(all="ignore"):
         return WAYS[nesting](function, values)
 
@@ -66,7 +66,7 @@ def reverse_over_forward(function, values):
 
 
 def by_columns(column, values):
-    """A Hessian of columns, each from the index of an input and a unit tangent of it."""
+    """Return a Hessian of columns, each from the index of an input and a unit tangent of it."""
     columns = []
     for i, value in enumerate(values):
         for unit in units(value):
@@ -90,7 +90,7 @@ def forward_over_forward(function, values):
 
 
 def units(value):
-    """The unit arrays in the shape of a value."""
+    """Return the unit arrays in the shape of a value."""
     value = np.asarray(value)
     for k in range(value.size):
         unit = np.zeros(value.size, value.dtype)
@@ -166,7 +166,7 @@ def side_of(function, values, direction, step):
 
 
 def sides(function, values, direction, step, rtol):
-    """The sides along a direction on which the function is defined; None for one that is not smooth."""
+    """Return the sides along a direction on which the function is defined; None if it is not smooth."""
     found = []
     for sign in (1, -1):
         turned = [sign * d for d in direction]
@@ -179,7 +179,7 @@ def sides(function, values, direction, step, rtol):
 
 
 def curvatures(found, rtol):
-    """The one curvature that all sides agree on, or None; and all that a side has."""
+    """Return the one curvature that all sides agree on, or None; and all curvatures of a side."""
     if not found or None in found:
         return None, []
     curvatures = [side.curvature for side in found]
@@ -188,14 +188,14 @@ def curvatures(found, rtol):
 
 
 def steps_for(values, step):
-    """Steps by which to leave a point, the smallest first: as fine as its numbers, where seen."""
+    """Return steps that leave a point, the smallest first: as fine as its numbers, where seen."""
     sizes = [float(a) for v in values for a in np.abs(np.ravel(v)) if a]
     most = max(sizes, default=0.0)
     return sorted({step * size for size in (1.0, *sizes) if size > 1e-7 * most})
 
 
 def differences(function, values, step=2e-3, rtol=1e-6):
-    """The Hessian by differences in extended precision, with None where it has no finite element.
+    """Return the Hessian by differences in extended precision; None for elements that are not finite.
 
     And, for each element, the values that it has on the sides of the point.
     """

@@ -1,7 +1,7 @@
-"""What a selection did not take contributes exactly zero, however infinite its slope.
+"""Elements that a selection leaves out contribute exactly zero, however infinite their slope.
 
-Each program runs twice: on an input of which some elements or rows are dead (their slope or value
-is infinite or NaN, and a selection leaves them out), and on its live part alone.  Gradients and
+Each program runs twice: on an input with dead elements or rows, and on its live part alone.  Dead means
+that the slope or value is infinite or NaN, and that a selection leaves it out.  Gradients and
 Hessian-vector products must agree on the live part and be exactly zero on the dead one.
 """
 
@@ -14,7 +14,7 @@ inf, nan = np.inf, np.nan
 
 
 def gradients(f, *values):
-    """The gradients of sum(f(*values)), one for each value."""
+    """Return the gradients of sum(f(*values)), one for each value."""
     arrays = [xp.asarray(v) for v in values]
     with np.errstate(all="ignore"), xp.GradientTape() as tape:
         tape.watch(arrays)
@@ -59,7 +59,7 @@ def first_order(whole, alone, live, x, *others):
 
 
 def second_order(whole, alone, live, x, *others):
-    """The same of Hessian-vector products, along a direction that moves dead elements as well."""
+    """Return the same for Hessian-vector products along a direction that moves dead elements, too."""
     along = [uneven(v.shape, 3.0 + i) for i, v in enumerate((x, *others))]
     found, *found_others = products(whole, along, x, *others)
     expected, *expected_others = products(alone, [along[0][live], *along[1:]], x[live], *others)

@@ -4,7 +4,7 @@ ALL = 8  # statements that are left out at a time, to begin with
 
 
 def failure(check, skipped):
-    """What ``check()`` finds; None when nothing is wrong, or when there is nothing to compare with."""
+    """Return the finding of ``check()``; None when nothing is wrong or nothing can be compared."""
     try:
         check()
     except skipped:
@@ -15,7 +15,7 @@ def failure(check, skipped):
 
 
 def shrunk(body, fails):
-    """The body without all that its failure does not need.
+    """Return the body without the statements that its failure does not need.
 
     fails : whether another body fails, too.  A block in it has a ``body`` of its own, of which the
     ``kept`` last statements have to stay, and gives ``with_body`` another one.
@@ -28,7 +28,7 @@ def shrunk(body, fails):
 
 
 def without(body, fails, size):
-    """A body without the runs of so many statements that can go."""
+    """Return a body without the runs of ``size`` statements that its failure does not need."""
     for at in range(len(body) // size * size, -1, -size):
         smaller = body[:at] + body[at + size :]
         if len(smaller) < len(body) and fails(smaller):

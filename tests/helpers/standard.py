@@ -59,7 +59,7 @@ DTYPES = STANDARD["dtypes"].split()
 
 
 def found(module, name):
-    """What stands at a dotted name."""
+    """Return the object at a dotted name."""
     return operator.attrgetter(name)(module)
 
 

@@ -6,7 +6,7 @@ SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1.0, -1.0)
 
 
 def ties(x, rng):
-    """A few values, each several times."""
+    """Return an array of a few values, each several times."""
     return np.round(x * 2.0) / 2.0
 
 
@@ -21,7 +21,7 @@ def zeros(x, rng):
 
 
 def negative(x, rng):
-    """The other sign: masks by a comparison with 0 are turned around."""
+    """Return the values with the other sign, which turns masks of comparisons with 0 around."""
     return -x
 
 
@@ -38,7 +38,7 @@ def tiny(x, rng):
 
 
 def special(x, rng):
-    """What floats can be besides numbers, in the place of some."""
+    """Replace some values by infinities, NaN, zeros and extremes."""
     return np.where(rng.random(x.shape) < 0.4, rng.choice(SPECIAL, x.shape), x)
 
 
@@ -60,7 +60,7 @@ ALL = (*FINITE, special, nan, infinity)
 
 
 def unlike(x, kind, rng):
-    """An array of the same shape and dtype, of another kind of values; of a mask none, all or others."""
+    """Return an array of the same shape and dtype with another kind of values."""
     if x.dtype.kind == "b":
         return rng.random(x.shape) < rng.choice([0.0, 0.5, 1.0])
     if x.dtype.kind not in "fc":

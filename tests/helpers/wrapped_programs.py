@@ -80,13 +80,13 @@ RULES = [with_rule_found_later, with_rule_recorded]
 
 
 def inputs():
-    """What a program is made and called with: its Variables, and the Array."""
+    """Return the Variables and the Array with which a program is made and called."""
     variables = [Variable([0.7, -0.4, 0.9], name="v"), Variable(0.6, name="w")]
     return variables, xp.asarray([0.35, -0.2, 0.8])
 
 
 def program(rng, variables, wraps, depth=3):
-    """A random function, some of whose parts are in one of ``wraps``, which may be None.
+    """Return a random function, some of whose parts are in one of ``wraps``, which may be None.
 
     The same seed and number of wraps give the same function.
     """
@@ -100,7 +100,7 @@ def program(rng, variables, wraps, depth=3):
 
 
 def slopes(f, variables, x):
-    """The value of f and its derivatives along a direction, of first to third order, by tapes."""
+    """Return the value of f and its derivatives along a direction, of first to third order, by tapes."""
 
     def derivative(order):
         if not order:
@@ -115,7 +115,7 @@ def slopes(f, variables, x):
 
 
 def forward_slopes(f, variables, x):
-    """The first two of them by forward mode."""
+    """Return the value and the first derivative by forward mode."""
     primals, tangents = [x, *variables], [xp.asarray(t) for t in ALONG]
     with ForwardAccumulator(primals, tangents) as outer:
         with ForwardAccumulator(primals, tangents) as inner:

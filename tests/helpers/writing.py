@@ -35,7 +35,7 @@ def listed(outputs):
 
 
 def complex_step(program, inputs, i):
-    """The gradient of the weighted total with respect to input i, by NumPy alone."""
+    """Return the gradient of the weighted total with respect to input i, by NumPy alone."""
     slope = np.empty(inputs[i].shape)
     for at in np.ndindex(slope.shape):
         # astype keeps the layout, on which values and aliasing depend.
@@ -57,7 +57,7 @@ def assert_same_bits(found, expected):
 
 
 def recorded(program, inputs, watched):
-    """What the program returns and the gradients of its total, with these inputs watched."""
+    """Return the program's results and the gradients of its total in the watched inputs."""
     arrays = [xp.asarray(x) for x in inputs]
     sources = [arrays[i] for i in watched]
     with xp.GradientTape() as tape:

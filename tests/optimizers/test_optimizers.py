@@ -228,7 +228,7 @@ def test_what_does_not_fit_changes_nothing(pairs, error, says):
         (lambda: LBFGS(max_iterations=0), ValueError, "max_iterations must be at least 1"),
         (lambda: LBFGS(max_iterations=2.5), TypeError, "max_iterations must be an integer"),
         (lambda: LBFGS(tolerance=-1.0), ValueError, "tolerance"),
-        (lambda: LBFGS().minimize(lambda: ONE, [ONE]), TypeError, "only a Variable"),
+        (lambda: LBFGS().minimize(lambda: ONE, [ONE]), TypeError, "takes Variables"),
         (lambda: LBFGS().minimize(lambda: ONE, []), ValueError, "no elements"),
         (lambda: LBFGS().minimize(lambda: ONE, [Variable(1.0)]), ValueError, "not depend on x0"),
         (lambda: LBFGS().minimize(None, [V]), TypeError, "loss must be a function, got NoneType"),

@@ -230,7 +230,7 @@ def test_an_unknown_device_is_a_value_error_that_names_it(device):
 def test_hostile_data_raises_when_looked_at():
     data = on(HOSTILE.devices()[0])._data
     for look in (bool, float, int, len, iter, np.asarray):
-        with pytest.raises(TypeError, match="looks at values"):
+        with pytest.raises(TypeError, match="reads values"):
             look(data)
 
 

@@ -90,7 +90,9 @@ def test_a_loss_without_a_gradient_is_refused():
         def loss(self, xp, x, indices):
             return xp.sum(xp.floor(x))
 
-    with pytest.raises(ValueError, match=r"no gradient by any of its 1 watched arrays"):
+    with pytest.raises(
+        ValueError, match=r"no gradient with respect to any of its 1 watched arrays"
+    ):
         ready(Constant, 10)
 
 

@@ -172,7 +172,7 @@ def test_two_thousand_elements_are_looked_at_for_some_seconds_at_most(monkeypatc
 
     monkeypatch.setattr(checking, "SECONDS", 0.05)
     said = message(lambda x: xp.sum(HALF(x)), np.ones(100_000), order=1)
-    assert "elements that were looked at, of 100000" in said
+    assert "elements that were compared, of 100000" in said
     assert "factor of 2" in said
 
 
@@ -185,7 +185,7 @@ def test_two_thousand_elements_are_looked_at_for_some_seconds_at_most(monkeypatc
         (3, 2.0, {}, TypeError, "takes a function, got int 3"),
         (xp.sum, W, {"order": ()}, ValueError, "order is 1 or 2"),
         (xp.sum, W, {"order": (1, 3)}, ValueError, "order is 1 or 2"),
-        (xp.sum, W, {"modes": ("back",)}, ValueError, "'forward' and 'reverse' say the same"),
+        (xp.sum, W, {"modes": ("back",)}, ValueError, "'forward' and 'reverse' mean the same"),
     ],
 )
 def test_what_cannot_be_checked_is_said(f, inputs, options, error, says):

@@ -96,27 +96,27 @@ def test_pages_load_nothing_and_link_to_pages_that_are_there(tmp_path):
 def test_what_is_as_before_says_so(tmp_path):
     save(tmp_path, [row(), row(op=(2.2, 2.9), seconds=(1.2e-3, 2e-3))])
     text = first_page(tmp_path)
-    assert "Of 6 figures: none dearer, 0 cheaper, 6 as before." in text
+    assert "Of 6 figures: none worse, 0 better, 6 as before." in text
     assert 'class="verdict same"' in text
-    assert "<h2>Dearer</h2>" not in text
+    assert "<h2>Worse</h2>" not in text
 
 
 def test_a_slower_op_and_a_fatter_record_are_red(tmp_path):
     save(tmp_path, [row(), row(op=(3.0, 3.0), record=(160, 180))])
     text = first_page(tmp_path)
     assert 'class="verdict worse"' in text
-    assert "2 dearer" in text
+    assert "2 worse" in text
     assert text.count('<div class="tile worse">') == 2
-    dearer = text[text.index("<h2>Dearer</h2>") : text.index("<h2>All</h2>")]
-    assert dearer.count('<tr class="worse">') == 2
-    assert "+50%" in dearer
-    assert "180 bytes" in dearer
+    worse = text[text.index("<h2>Worse</h2>") : text.index("<h2>All</h2>")]
+    assert worse.count('<tr class="worse">') == 2
+    assert "+50%" in worse
+    assert "180 bytes" in worse
 
 
 def test_times_in_seconds_are_told_and_make_nothing_red(tmp_path):
     save(tmp_path, [row(), row(seconds=(3e-3, 2e-3))])
     text = first_page(tmp_path)
-    assert "none dearer, 0 cheaper, 5 as before, 1 slower in seconds" in text
+    assert "none worse, 0 better, 5 as before, 1 slower in seconds" in text
     assert 'class="verdict same"' in text
     assert "<h2>In seconds</h2>" in text
 
@@ -140,20 +140,20 @@ def test_other_versions_of_a_benchmark_are_not_compared(tmp_path):
     save(tmp_path, [row(), row(op=(9.0, 9.0))], versions={(0, "ops.track_op"): "0"})
     text = first_page(tmp_path)
     assert "2 new" in text
-    assert "none dearer" in text
+    assert "none worse" in text
 
 
-def test_a_count_that_was_zero_is_dearer_when_it_is_not(tmp_path):
+def test_a_count_that_was_zero_is_worse_when_it_is_not(tmp_path):
     save(tmp_path, [row(record=(0, 0)), row(record=(0, 3))])
     text = first_page(tmp_path)
-    assert "1 dearer" in text
-    assert "1 of 2 dearer" in text
+    assert "1 worse" in text
+    assert "1 of 2 worse" in text
 
 
 def test_the_base_is_the_last_tagged_commit_or_the_one_asked_for(tmp_path):
     save(tmp_path, [row(op=(1.0, 1.0)), row(), row()])
-    assert "2 dearer" in first_page(tmp_path)
-    assert "none dearer" in first_page(tmp_path, base="1111")
+    assert "2 worse" in first_page(tmp_path)
+    assert "none worse" in first_page(tmp_path, base="1111")
     with pytest.raises(
         ResultsError, match=r"'2222x' was not measured: 00000000, 11111111, 22222222"
     ):
@@ -178,8 +178,8 @@ def test_tags_name_commits_and_the_last_release_is_the_base(tmp_path):
     results = read_results(tmp_path, repo=tmp_path)
     assert [commit.name for commit in results.commits][1] == "v0.2"
     text = write_site(results, tmp_path / "site").read_text()
-    assert "none dearer" in text
-    assert "beside <b>v0.2</b>" in text
+    assert "none worse" in text
+    assert "compared with <b>v0.2</b>" in text
 
 
 def test_the_machine_with_the_most_commits_counts(tmp_path):

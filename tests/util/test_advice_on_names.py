@@ -444,7 +444,7 @@ def pieces(text):
         r"( or | and | for | in a | if |, with |, of logits | with |, |[()\[\]])", text
     ):
         depth += (word in "([") - (word in ")]") if word else 0
-        if depth == 0 and word.endswith(" ") and word:
+        if depth == 0 and word.endswith(" "):
             parts.append("")
         else:
             parts[-1] += word

@@ -177,5 +177,5 @@ def test_lbfgs_changes_the_variables_of_a_nesting(near):
     assert type(optimizers.LBFGS().minimize(loss, params).x) is Bag
     assert type(optimizers.LBFGS().minimize(loss, tuple(params.parts)).x) is list
     assert type(optimizers.LBFGS().minimize(loss, iter(params.parts)).x) is list
-    with pytest.raises(TypeError, match="only a Variable can be changed, got int 2"):
+    with pytest.raises(TypeError, match="takes Variables, got int 2"):
         optimizers.LBFGS().minimize(loss, weights())

@@ -47,7 +47,7 @@ def adjoint(xp: Any, x: Any) -> Any:
 
 
 def of_svd(xp: Any, result: Any) -> Any:
-    """The values, a spectral function of the matrix, and the projector on the first left vector."""
+    """Return the values, a spectral function, and the projector on the first left vector."""
     U, S, Vh = result
     first = U[..., :, :1]
     k = S.shape[-1]
@@ -63,7 +63,7 @@ def of_eigh(xp: Any, result: Any) -> Any:
 
 
 def of_eig(xp: Any, result: Any) -> Any:
-    """A spectral function, and sums over the eigenvalues, whose order is free; lengths are 1."""
+    """Return a spectral function, and sums over the eigenvalues, whose order is free; lengths are 1."""
     values, vectors = result
     weighted = xp.exp(values / 4.0)[..., None, :]
     spectral = (vectors * weighted) @ xp.linalg.inv(vectors)
@@ -90,7 +90,7 @@ PREPARE: dict[Any, Function] = {
 
 
 def of_sample(op: Op, sample: Sample, dtype: Any) -> Case:
-    """A declared sample, as a function of its floating-point arrays alone."""
+    """Return a declared sample as a function of its floating-point arrays alone."""
 
     def split(value: Any, found: Data) -> Any:
         if isinstance(value, list):
@@ -129,7 +129,7 @@ def of_sample(op: Op, sample: Sample, dtype: Any) -> Case:
 
 # --- composites, and what else has no samples ---------------------------------------------------
 def own(op: str, function: Function | None, *shapes: tuple[int, ...], **parameters: Any) -> Any:
-    """A sample of an op without declared ones; None: the op itself, with the parameters."""
+    """Return a sample of an op without declared ones; op None stands for the op itself."""
     return op, function, shapes, parameters
 
 
@@ -219,7 +219,7 @@ OWN = (
 
 
 def of_own(entry: Any, dtype: Any) -> Case:
-    """A case of random arrays in [-2, 2], complex or not."""
+    """Return a case of random arrays in [-2, 2], complex or not."""
     op, function, shapes, parameters = entry
 
     def draw(seed: int) -> Data:

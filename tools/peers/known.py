@@ -114,7 +114,7 @@ KNOWN = (
 
 
 def explanation(case: Case, peer: str, part: str) -> Known | None:
-    """The first entry that holds for a disagreement."""
+    """Return the first entry that holds for a disagreement."""
     for known in KNOWN:
         named = case.op in known.ops.split() and peer in known.peers.split()
         if named and known.label in case.label and known.part in part:

@@ -58,7 +58,7 @@ class Library:
     xp: Any
 
     def op(self, name: str) -> Function:
-        """The library's function of an op's name; AttributeError when it has none."""
+        """Return the library's function of an op's name; AttributeError when it has none."""
         found: Function = operator.attrgetter(name)(self.xp)
         return found
 
@@ -69,7 +69,7 @@ class Library:
         return np.asarray(x)
 
     def outputs(self, function: Function, arrays: Sequence[Any]) -> list[Any]:
-        """The floating-point results of a function, in order, out of any nesting."""
+        """Return the floating-point results of a function, in order, out of any nesting."""
         return list(self.floats(function(self, *arrays)))
 
     def floats(self, results: Any) -> Iterator[Any]:
@@ -241,7 +241,7 @@ def put(x: Any, key: Any, value: Any) -> Any:
 
 
 def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function]:
-    """The ops of arraytape that no standard names, out of a peer's own functions."""
+    """Return the ops of arraytape that no standard names, made of a peer's own functions."""
 
     def cast(x: Any, dtype: Any) -> Any:
         return xp.astype(x, getattr(xp, np.dtype(dtype).name))

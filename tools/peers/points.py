@@ -23,7 +23,7 @@ def point(
     note: str = "",
     **parameters: Any,
 ) -> Case:
-    """A function (the op itself by default) at one point; ``second``: it is smooth there."""
+    """Return a case: a function (the op itself by default) at one point; ``second``: smooth there."""
     arrays = [np.asarray(x, complex if np.iscomplexobj(x) else float) for x in inputs]
     given = [np.array2string(x, separator=",").replace("\n", "") for x in arrays]
     given += [note] * bool(note) + [f"{k}={v}" for k, v in parameters.items()]
@@ -199,5 +199,5 @@ def cases(only: str | None = None) -> Iterator[Case]:
 
 
 def uncovered() -> list[str]:
-    """The ops that have a derivative and no case."""
+    """Return the ops that have a derivative and no case."""
     return sorted(set(REGISTRY) - {case.op for case in cases()} - NO_DERIVATIVE)

@@ -33,7 +33,7 @@ def agree(x: Array, y: Array) -> bool:
 
 
 def direction(x: Array, seed: int) -> Array:
-    """A random direction in the shape and kind of x."""
+    """Return a random direction in the shape and kind of x."""
     rng = np.random.default_rng([seed, x.size])
     found = rng.uniform(0.2, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
     return np.asarray(found + 1j * rng.uniform(-1, 1, x.shape) if x.dtype.kind == "c" else found)
@@ -107,7 +107,7 @@ def sides(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, probe: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """The slopes along the probe that a gradient or curvature of input i must give."""
+    """Return the slopes along the probe that a gradient or curvature of input i must give."""
     if part == "gradient":
         return of_value(library, case, inputs, weights, i, probe)
     return of_gradient(library, case, inputs, weights, along or [], i, probe)
@@ -116,7 +116,7 @@ def sides(
 def of_value(
     library: Library, case: Case, inputs: Data, weights: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """The slopes of the weighted value when input i alone moves along the probe."""
+    """Return the slopes of the weighted value when input i alone moves along the probe."""
     # In units of the input, so that a step shows at 1e200, too.
     unit = max(1.0, np.abs(inputs[i][np.isfinite(inputs[i])]).max(initial=0.0))
 
@@ -134,7 +134,7 @@ def of_value(
 def of_gradient(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """The slopes of <gradient of the bowl, probe> along the curvature's direction."""
+    """Return the slopes of <gradient of the bowl, probe> along the curvature's direction."""
 
     def bowl(library: Library, *arrays: Any) -> Any:
         return library.bowl(library.outputs(case.function, arrays), weights)
@@ -148,7 +148,7 @@ def of_gradient(
 
 
 def slopes(value: Callable[[Any], float], h: float = 1e-7) -> tuple[float, float, float]:
-    """The slopes at 0 from the left, from the right, and by central differences."""
+    """Return the slopes at 0 from the left, from the right, and by central differences."""
     here = value(0.0)
     central = testing.differences(value, [np.asarray(0.0)], [np.asarray(1.0)])
     return (here - value(-h)) / h, (value(h) - here) / h, float(central)

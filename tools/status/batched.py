@@ -71,7 +71,7 @@ def of_call(example: Call) -> str:
 
 
 def arrays_in(results: Any) -> Iterator[Any]:
-    """The Arrays in a nesting of results."""
+    """Return the Arrays in a nesting of results."""
     if isinstance(results, xp.Array):
         yield results
     elif isinstance(results, list | tuple):

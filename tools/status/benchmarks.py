@@ -48,7 +48,7 @@ def measured(only: str) -> dict[str, Any]:
 
 
 def table() -> str:
-    """A row for each of ``SHOWN``, and what it was measured with."""
+    """Return a row for each of ``SHOWN``, and what it was measured with."""
     runs = [measured(only) for only in ("counts", "memory")]
     results = [result for run in runs for result in run["results"]]
     rows = ["| what | value | budget |", "| --- | --- | --- |"]
@@ -102,7 +102,7 @@ def across(ratio: float) -> float:
 
 
 def mark(kind: str, x: float, y: float) -> str:
-    """A disc, a square, a diamond or a triangle: told apart without colours, too."""
+    """Return a disc, a square, a diamond or a triangle, which differ without colours, too."""
     if kind == "a":
         return f'  <circle class="a" cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
     shapes = {"b": "M-5 -5H5V5H-5Z", "c": "M0 -7 7 0 0 7 -7 0Z", "d": "M0 -7 6.5 5H-6.5Z"}
@@ -110,7 +110,7 @@ def mark(kind: str, x: float, y: float) -> str:
 
 
 def picture(found: Table) -> str:
-    """The ratios as marks on a line for each step."""
+    """Draw the ratios as marks on a line for each step."""
     header, *rows = found
     height = TOP + BAND * len(rows) + 8
     parts = [

@@ -110,7 +110,7 @@ def keeps(op: Op | None, finding: Finding) -> str:
 
 
 def storages(op: Op | None) -> str:
-    """The storages that arraytape itself brings and that have the op's function."""
+    """Return the storages that arraytape itself brings and that have the op's function."""
     since = " 14" if op is not None and op.name in cupy.SINCE_14 else ""
     serves = op is None or op.kind == "composite" or callable(NUMPY.function(op.name))
     return f"numpy, cupy{since}" if serves else f"cupy{since}"
@@ -130,7 +130,7 @@ def row(
 
 
 def chapter_of(function: Any, op: Op | None) -> str:
-    """The file under ops/ in which a function's op, or the function itself, is declared."""
+    """Return the file under ops/ in which a function's op, or the function itself, is declared."""
     if op is not None:
         path = Path(op.declared.rpartition(":")[0])
         return path.stem if path.parent == PACKAGE / "ops" else "tapes_and_rules"
@@ -139,7 +139,7 @@ def chapter_of(function: Any, op: Op | None) -> str:
 
 
 def op_of(name: str, function: Any) -> Op | None:
-    """The op behind a public function: its own, or the one of its name."""
+    """Return the op behind a public function: its own, or the one of its name."""
     for op in REGISTRY.values():
         if op.public is function:
             return op
@@ -147,7 +147,7 @@ def op_of(name: str, function: Any) -> Op | None:
 
 
 def namespace_names(module: ModuleType, prefix: str = "") -> list[str]:
-    """The public names of arraytape, arraytape.linalg or arraytape.fft."""
+    """Return the public names of arraytape, arraytape.linalg or arraytape.fft."""
     if prefix:
         listed = getattr(module, "__all__", None)
         declared = [op.removeprefix(prefix) for op in REGISTRY if op.startswith(prefix)]
@@ -156,7 +156,7 @@ def namespace_names(module: ModuleType, prefix: str = "") -> list[str]:
 
 
 def member_names() -> list[str]:
-    """The public attributes, methods and operators that Array defines."""
+    """Return the public attributes, methods and operators that Array defines."""
     return sorted(
         name for name, member in vars(xp.Array).items()
         if not name.startswith("_")
@@ -233,14 +233,14 @@ def without_status(found: Iterable[Row]) -> list[str]:
 
 # --- writing --------------------------------------------------------------------------------------
 def order(chapter: str) -> tuple[int, str]:
-    """The standard's chapters in its order, then others by name, then what is no chapter."""
+    """Return the chapters: the standard's in its order, others by name, then what is no chapter."""
     if chapter in CHAPTERS:
         return CHAPTERS.index(chapter), ""
     return len(CHAPTERS) + (1 + LAST.index(chapter) if chapter in LAST else 0), chapter
 
 
 def render(found: Sequence[Row] | None = None) -> str:
-    """The whole page."""
+    """Return the whole page."""
     found = rows() if found is None else found
     parts = [INTRODUCTION]
     counts = {status: sum(r.status == status for r in found) for status in reversed(STATUSES)}

@@ -50,7 +50,7 @@ SLOW = {
 
 
 def status(name: str, method: str) -> tuple[str, list[str]]:
-    """The table's entry for a method, and what was wrong."""
+    """Return the table's entry for a method, and what was wrong."""
     if name in SLOW:
         found = [table.check(name, method, table.distributions()[name], 0.3)]
     else:
@@ -66,7 +66,7 @@ def status(name: str, method: str) -> tuple[str, list[str]]:
 
 
 def second_order(name: str) -> tuple[str, list[str]]:
-    """The entry for the second derivatives of logpdf."""
+    """Return the entry for the second derivatives of logpdf."""
     found = [table.curvature(name, shapes, 0.3) for shapes in table.parameter_points(name)]
     wrong = [what for what in found if what.startswith(table.WRONG)]
     refused = any(what.startswith(table.LOUD) for what in found)

@@ -1,7 +1,7 @@
 """The page of estimators: how all of scikit-learn's estimators and metrics answer Arrays.
 
 Each is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``, and every method and
-fitted attribute is differentiated by the data and by a continuous target; central differences of fits to
+fitted attribute is differentiated in the data and in a continuous target; central differences of fits to
 perturbed NumPy data are the truth.  An estimator that takes longer than a minute and a half says so.
 """
 
@@ -36,7 +36,7 @@ brackets where refits do not tell it so well). **None is wrong in silence.**
 - **not**: what warns, what is NumPy data (a gradient of it is an error that names the line), what is
   refused and why.
 
-Methods are asked at data beside those of the fit, on the same tape. Parameters are such that a fit ends
+Methods get other data than the fit, on the same tape. Parameters are such that a fit ends
 at its solution. Attributes that are tables of a search (`alphas_`, `best_score_`) stay NumPy data.
 """
 TABLE = """
@@ -60,7 +60,7 @@ def too_slow(*_: object) -> None:
 
 
 def limited(name: str) -> str:
-    """The row of an estimator, within the time it may take."""
+    """Return the row of an estimator, within the time that it may take."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, too_slow)
     signal.alarm(SECONDS)
@@ -75,7 +75,7 @@ def limited(name: str) -> str:
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a row."""
+    """Return the cells of a row."""
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
@@ -94,7 +94,7 @@ def summary(lines: list[str]) -> str:
 
 
 def rows_in_page(heading: str) -> list[str]:
-    """The rows of one of the page's tables."""
+    """Return the rows of one of the page's tables."""
     _, _, table = pages.PAGES["estimators_table"].text().partition(heading)
     lines = table.partition("\n\n")[0].splitlines()
     return [line for line in lines if line.startswith("| ")]
@@ -105,7 +105,7 @@ def name_of(line: str) -> str:
 
 
 def swept(names: list[str]) -> list[str]:
-    """The rows of estimators, which are also printed as they come."""
+    """Return the rows of estimators, and print each as soon as it is there."""
     count, lines = min(4, os.cpu_count() or 1), []
     with multiprocessing.get_context("fork").Pool(count, maxtasksperchild=20) as pool:
         for line in pool.imap_unordered(limited, names):

@@ -28,7 +28,7 @@ def features() -> list[Feature]:
 
 
 def render(found: Sequence[Feature]) -> str:
-    """The page."""
+    """Return the page."""
     states = [one.state for one in found]
     counts = ", ".join(f"{state} {states.count(state)}" for state in ("yes", "in part", "no"))
     lines = [HEAD.format(counts=f"{len(found)} rows: {counts}.")]

@@ -148,14 +148,14 @@ def written(x: Any, value: Any) -> Any:
 
 
 def changed(method: str, x: Any, *args: Any) -> Any:
-    """A copy of x after a method that writes to it, for the gradient of that method."""
+    """Return a copy of x after a method that writes to it, for the gradient of that method."""
     x = x * 1.0
     getattr(x, method)(*args)
     return x
 
 
 def slopes(function: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
-    """The status of each input, by the gradient of the function's weighted total.
+    """Return the status of each input, by the gradient of the function's weighted total.
 
     LookupError when the results are floating point and yet depend on no input.
     """
@@ -173,7 +173,7 @@ def slopes(function: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
 
 
 def floats(results: Any) -> Iterator[Any]:
-    """The floating-point Arrays in a nesting of results."""
+    """Return the floating-point Arrays in a nesting of results."""
     if isinstance(results, xp.Array):
         if results.dtype.kind in "fc":
             yield results
@@ -187,7 +187,7 @@ def strongest(statuses: Iterable[str]) -> str:
 
 
 def of_op(op: Op) -> Finding:
-    """The status of an op with rules of its own, from its samples; one input may differ."""
+    """Return the status of an op with rules of its own, from its samples; one input may differ."""
     if not (op.rules or op.joint):
         return Finding("", "it has no rule yet")
     if not op.samples:
@@ -205,7 +205,7 @@ def of_op(op: Op) -> Finding:
 
 
 def of_inputs(op: Op, dtype: Any) -> dict[str, str]:
-    """The status of each of the op's inputs; an input whose rule is None has none."""
+    """Return the status of each of the op's inputs; an input whose rule is None has none."""
     found: dict[str, list[str]] = {
         name: [] for name, rule in zip(op.inputs, op.rules or op.inputs, strict=False) if rule
     } or {name: [] for name in op.inputs}
@@ -226,7 +226,7 @@ def of_inputs(op: Op, dtype: Any) -> dict[str, str]:
 
 
 def of_call(example: Call) -> Finding:
-    """The status of a function of arrays, from one call."""
+    """Return the status of a function of arrays, from one call."""
     rng = np.random.default_rng(0)
     inputs = [rng.uniform(0.3, 2.0, shape) for shape in example.shapes]
     try:
@@ -236,7 +236,7 @@ def of_call(example: Call) -> Finding:
 
 
 def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Finding:
-    """The status of a public function of the namespace."""
+    """Return the status of a public function of the namespace."""
     if name in BY_DESIGN or (op and op.kind == "nondifferentiable"):
         return Finding(NONE)
     if op and op.recorded:
@@ -259,7 +259,7 @@ def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Findi
 
 
 def example_of(name: str, function: Callable[..., Any]) -> Call | None:
-    """A call of a public function: as ``CALLS`` has it, or on matrices; None when it takes no Array."""
+    """Return a call of a public function: that of ``CALLS``, or on matrices; None without Arrays."""
     if name in CALLS:
         return CALLS[name]
     parameters = inspect.signature(function).parameters.values()
@@ -269,7 +269,7 @@ def example_of(name: str, function: Callable[..., Any]) -> Call | None:
 
 
 def of_member(name: str, member: Any, op: Op | None) -> Finding:
-    """The status of an attribute, method or operator of Array."""
+    """Return the status of an attribute, method or operator of Array."""
     if name in MEMBERS_BY_DESIGN or (op and op.kind == "nondifferentiable"):
         return Finding(NONE)
     found = of_call(member_example(name, member, op))
@@ -279,7 +279,7 @@ def of_member(name: str, member: Any, op: Op | None) -> Finding:
 
 
 def member_example(name: str, member: Any, op: Op | None) -> Call:
-    """A call of a member of Array: as ``MEMBER_CALLS`` has it, or on matrices."""
+    """Return a call of a member of Array: as ``MEMBER_CALLS`` has it, or on matrices."""
     two = ((3, 3), (3, 3))
     if name in MEMBER_CALLS:
         return MEMBER_CALLS[name]

@@ -1,6 +1,6 @@
 """The tables of docs/explanation/numerics.md: each row is run, here and in PyTorch and JAX.
 
-A row says a function of x (and y) as array-API code over ``xp``, a point, and the derivative by each
+A row says a function of x (and y) as array-API code over ``xp``, a point, and the derivative in each
 argument there of the sum of the function's results.  Where the function begins with ``second:`` it is
 the derivative of the sum of the first derivatives.
 """
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 def row_of(line: str) -> Row | None:
-    """The row that a line of the page holds; None when it holds none."""
+    """Return the row that a line of the page holds; None when it holds none."""
     parts = [part.strip() for part in line.strip().strip("|").split(" | ")]
     code = len(parts) == 2 + len(COLUMNS) and all(p[0] == p[-1] == "`" for p in parts)
     return Row(parts[0][1:-1], parts[1][1:-1], tuple(p[1:-1] for p in parts[2:])) if code else None
@@ -47,7 +47,7 @@ def rows() -> list[Row]:
 
 
 def point_of(row: Row) -> dict[str, np.ndarray[Any, Any]]:
-    """The arguments, by name: ``x, y = 1.0, 2.0`` or ``x = [1.0, 2.0]``."""
+    """Return the arguments, by name: ``x, y = 1.0, 2.0`` or ``x = [1.0, 2.0]``."""
     names, _, values = row.point.partition(" = ")
     found = eval(values, {"nan": np.nan, "inf": np.inf})
     split = names.split(", ")
@@ -84,7 +84,7 @@ def shown(g: np.ndarray[Any, Any]) -> str:
 
 
 def summed(xp: Any, results: Any) -> Any:
-    """The sum of all that a function gave."""
+    """Return the sum of all that a function gave."""
     parts = results if isinstance(results, tuple | list) else [results]
     total: Any = 0.0
     for part in parts:
@@ -138,7 +138,7 @@ GRADIENTS: dict[type, Callable[..., list[Any]]] = {Ours: ours, Torch: torch_s, J
 
 
 def filled(row: Row, libraries: dict[str, Library]) -> Row:
-    """The row with the derivatives of the libraries that are there."""
+    """Return the row with the derivatives of the libraries that are there."""
     found = zip(COLUMNS, row.found, strict=True)
     new = [derivative(libraries[c], row) if c in libraries else old for c, old in found]
     return row._replace(found=tuple(new))

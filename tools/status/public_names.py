@@ -47,7 +47,7 @@ def own(cls: type, classes: Collection[type]) -> list[str]:
 
 
 def private(names: Iterable[str]) -> list[str]:
-    """The names that a module lists though they begin with an underscore."""
+    """Return the names that a module lists though they begin with an underscore."""
     last = ((name, name.rpartition(".")[2]) for name in names)
     return [name for name, own in last if own.startswith("_") and not own.endswith("__")]
 

@@ -5,7 +5,7 @@
 
 All is CPU time of one thread with memory that stays in the process: bursts of all take turns, and the
 quickest of each counts.  Before it is timed, every gradient is compared with the one written by hand.
-PY_PEERS needs NumPy and array-api-compat beside PyTorch and JAX.
+PY_PEERS needs NumPy, array-api-compat, PyTorch and JAX.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ STEPS: dict[str, Callable[[], tuple[Any, str]]] = {
 
 
 def digest(gradients: Sequence[Any]) -> list[float]:
-    """A number for each gradient that no other one has."""
+    """Return a number for each gradient that no other gradient has."""
     return [float(np.sum(np.cos(np.arange(g.size)) * np.ravel(g))) for g in gradients]
 
 
@@ -151,7 +151,7 @@ def burst_of(run: Step) -> Burst:
 
 
 def least(bursts: Sequence[Burst]) -> list[float]:
-    """The quickest burst of each."""
+    """Return the quickest burst of each."""
     for burst in bursts:
         burst(1)
     counts = [max(1, round(BURST / max(burst(2), 1e-6))) for burst in bursts]
@@ -167,7 +167,7 @@ def least(bursts: Sequence[Burst]) -> list[float]:
 
 
 def row_of(name: str, peers: dict[str, Peer]) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     hand, ours = steps_of(name)
     expected = digest([np.asarray(g) for g in hand()])
     runs = {"hand": hand, "arraytape": ours, "replayed": replayed(name)}

@@ -39,20 +39,20 @@ def package() -> Path:
 
 
 def room_of(module: str) -> str:
-    """The room of a module by its dotted name."""
+    """Return the room of a module by its dotted name."""
     _, _, rest = module.partition(".")
     return rest.partition(".")[0] or NAMESPACE
 
 
 def first_sentence(path: Path) -> str:
-    """The first line of a module's docstring, without the full stop."""
+    """Return the first line of a module's docstring, without the full stop."""
     said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return said.partition("\n")[0].rstrip(".")
 
 
 @cache
 def tree() -> Tree:
-    """The source tree on the path."""
+    """Put the source tree on the path."""
     graph = grimp.build_graph("arraytape", exclude_type_checking_imports=True, cache_dir=None)
     names = {room_of(module) for module in graph.modules}
     imports: Edges = {room: set() for room in names}
@@ -91,7 +91,7 @@ def shown(room: str) -> str:
 
 
 def table(found: Tree) -> str:
-    """The rooms by floor, the highest first, as a Markdown table."""
+    """Return the rooms by floor, the highest first, as a Markdown table."""
     floors = contract_floors(found.imports)
     rows = []
     for room in sorted(floors, key=lambda room: (-floors[room], room)):
@@ -122,7 +122,7 @@ STYLE = """\
 
 
 def needed_arrows(imports: Edges) -> list[tuple[str, str]]:
-    """The edges that do not follow from others: what is imported through another room is left out."""
+    """Return the edges that do not follow from others by transitivity."""
 
     @cache
     def reach(room: str) -> frozenset[str]:
@@ -163,12 +163,12 @@ def label(room: str) -> str:
 
 
 def width(room: str) -> int:
-    """The width of a room's box."""
+    """Return the width of a room's box."""
     return 30 + 8 * len(label(room))
 
 
 def picture(found: Tree) -> str:
-    """The rooms on their floors, with an arrow to what each imports directly."""
+    """Draw the rooms on their floors, with an arrow to what each imports directly."""
     floors = contract_floors(found.imports)
     del floors["_version"]  # one constant
     places, top = centres(floors, found.imports), max(floors.values())

@@ -131,7 +131,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def functions_in() -> Iterator[tuple[str, str]]:
-    """A row for each part of the room that serves some of NumPy's functions."""
+    """Return a row for each part of the room that serves some of NumPy's functions."""
     parts: dict[str, list[str]] = {}
     for name, function in public():
         if isinstance(function, np.ufunc) or not is_in(function):
@@ -145,13 +145,13 @@ def functions_in() -> Iterator[tuple[str, str]]:
 
 
 def home_of(function: Any) -> str:
-    """The module whose table has a counterpart."""
+    """Return the module whose table has a counterpart."""
     module = next(module for module in protocols.MODULES if function in module.FUNCTIONS)
     return str(module.__name__.rpartition(".")[2])
 
 
 def uses() -> Iterator[tuple[str, str]]:
-    """Yield what may be done with a ufunc beside a call, and with which."""
+    """Yield the uses of a ufunc other than a call, and the ufuncs that have them."""
     every = "every ufunc that is in"
     yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
     yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
@@ -189,7 +189,7 @@ def unasked() -> Iterator[tuple[str, str]]:
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the whole page."""
     _numpy_hook.load()
     called = {f"np.{f.__name__}" for f in protocols.UFUNCS}
     methods = [name for name in METHODS if not name.startswith("__")]

@@ -150,12 +150,12 @@ class Row(NamedTuple):
 
 # --- what is listed ---------------------------------------------------------------------------------
 def public_names() -> list[str]:
-    """The public functions of scipy.special."""
+    """Return the public functions of scipy.special."""
     return sorted(set(scipy.special.__all__) - set(NO_FUNCTIONS), key=str.lower)
 
 
 def private_names() -> list[str]:
-    """The private ufuncs of scipy.special that are stated."""
+    """Return the private ufuncs of scipy.special that are stated."""
     return sorted(
         n for n in STATEMENTS if n[0] == "_" and isinstance(getattr(_ufuncs, n, 0), np.ufunc)
     )
@@ -194,7 +194,7 @@ def row_of_counterpart(name: str) -> Row:
 
 
 def parts_of(name: str) -> list[Statement]:
-    """The statements of the results of a function of several."""
+    """Return the statements of the results of a function of several."""
     function = inspect.unwrap(FUNCTIONS[name])
     closed = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
     parts = closed.get("parts", ())  # of _several.special_tuple
@@ -243,12 +243,12 @@ def row_by_trial(name: str) -> Row:
 
 
 def why_of(error: LookupError) -> str:
-    """The reason that an error gives."""
+    """Return the reason that an error gives."""
     return re.split(r"\. | \[at", str(error).split(": ", 1)[-1])[0]
 
 
 def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
-    """The function of these operands, by name where it takes names."""
+    """Call the function with these operands, by name where it takes names."""
     given = {k: xp.asarray(v) if isinstance(v, list) else v for k, v in operands.items()}
     if set(given) <= set(inspect.signature(function).parameters):
         try:
@@ -278,7 +278,7 @@ def tried(call: Callable[[Any], Any], at: float = 0.4) -> tuple[str, str]:
 
 
 def total_of(y: Any) -> Any:
-    """The sum of the real parts of all results."""
+    """Return the sum of the real parts of all results."""
     if isinstance(y, tuple | list):
         return sum(total_of(part) for part in y)
     return xp.sum(xp.real(xp.asarray(y) * 1.0))
@@ -286,7 +286,7 @@ def total_of(y: Any) -> Any:
 
 # --- the lists --------------------------------------------------------------------------------------
 def lists() -> str:
-    """The part of the page that lists functions."""
+    """Return the part of the page that lists functions."""
     public = [row_of(name) for name in public_names()]
     private = [row_of(name) for name in private_names()]
     own = [row for row in public if row.name in FUNCTIONS]
@@ -301,7 +301,7 @@ def lists() -> str:
 
 
 def totals(public: list[Row], private: list[Row]) -> str:
-    """The counts."""
+    """Return the counts."""
 
     def count(rows: list[Row], test: Callable[[Row], bool]) -> int:
         return sum(map(test, rows))
@@ -334,7 +334,7 @@ def totals(public: list[Row], private: list[Row]) -> str:
 
 
 def in_interop() -> list[str]:
-    """The functions that SciPy computes on NumPy arrays but inside ``interop.scipy()``."""
+    """Return the functions that SciPy computes on NumPy arrays but inside ``interop.scipy()``."""
     return sorted([*(n for names in COUNTERPARTS.values() for n in names), "sph_harm_y"])
 
 
@@ -391,7 +391,7 @@ class Errors(NamedTuple):
 
 
 def measured() -> list[str]:
-    """The statements that are measured: SciPy's functions, and parts of them."""
+    """Return the statements that are measured: SciPy's functions, and parts of them."""
     from special.references import BY_DIFFERENCES, REFERENCES
 
     families = re.compile(r".*(_derivative|_by|_by_order|_density|_difference)$")
@@ -404,7 +404,7 @@ def measured() -> list[str]:
 
 
 def errors_of(name: str) -> Errors:
-    """The largest errors over random points and edges."""
+    """Return the largest errors over random points and edges."""
     from special.points import derivative, derivatives, points
     from special.references import REFERENCES
 
@@ -451,13 +451,13 @@ def note(
 
 
 def all_errors() -> Iterator[Errors]:
-    """The errors of all functions, in parallel."""
+    """Return the errors of all functions, in parallel."""
     with multiprocessing.Pool(2) as pool:
         yield from pool.imap(errors_of, measured(), chunksize=4)
 
 
 def errors_part(rows: list[Errors]) -> str:
-    """The part of the page that has errors."""
+    """Return the part of the page that has errors."""
     versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, mpmath {mpmath.__version__}"
     within = [sum(row.first <= GOAL for row in rows), sum(row.second <= 1e-8 for row in rows)]
     lines = [
@@ -483,7 +483,7 @@ def errors_part(rows: list[Errors]) -> str:
 
 
 def as_text(error: float) -> str:
-    """An error as the table has it."""
+    """Return an error as the table has it."""
     return "not measured" if math.isnan(error) else f"{error:.0e}"
 
 
@@ -507,7 +507,7 @@ def reason_of(row: Errors) -> str:
 
 
 def unmeasured() -> str:
-    """The part of the page that says how functions without a row are tested, by reason."""
+    """Return the part of the page that says how functions without a row are tested, by reason."""
     from special.references import BY_DIFFERENCES
 
     by_reason: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ DIRECTIVE = ".. code-block:: python"
 
 
 def marked(lines: list[str]) -> list[str]:
-    """The lines, with the directive before each block that follows a paragraph and an empty line.
+    """Return the lines with a directive before each block that follows a paragraph and an empty line.
 
     What is indented below a parameter or a field is no such block: it follows its line at once.
     """
@@ -38,7 +38,7 @@ def mark_code(
 
 
 def typed(signature: str, docstring: str) -> tuple[str, str] | None:
-    """A signature with types, and its result's, as a docstring says; None where it has none to add."""
+    """Return a signature with the types of a docstring, and its result's; None where there are none."""
     from numpydoc.docscrape import NumpyDocString
 
     if ": Any" not in signature and (":" in signature or signature == "()"):
@@ -56,7 +56,7 @@ def typed(signature: str, docstring: str) -> tuple[str, str] | None:
 
 
 def expression(words: str) -> str:
-    """A type in numpydoc's words as an expression; Any where it is none."""
+    """Return a type in numpydoc's words as an expression; Any where it is none."""
     text = re.sub(r"(tuple|list) of (\w+)", r"\1[\2, ...]", words).replace("list[", "Sequence[")
     text = text.replace(" or ", " | ").replace("number", "float").strip()
     try:

@@ -40,7 +40,7 @@ class NotArithmetic(Exception):
 
 # --- from Python to LaTeX -------------------------------------------------------------------------
 def latex(code: str) -> str | None:
-    """The formula that an expression of Python's says; None where it is more than arithmetic."""
+    """Return the formula that a Python expression says; None where it is more than arithmetic."""
     try:
         return formula(ast.parse(code.strip(), mode="eval").body)[0]
     except (NotArithmetic, SyntaxError):
@@ -80,7 +80,7 @@ def of_two(left: ast.expr, operator: ast.operator, right: ast.expr) -> Formula:
 
 
 def of_a_sum(left: ast.expr, minus: bool, right: ast.expr) -> str:
-    """A sum or difference: to add what has a sign is to subtract it, and the other way round."""
+    """Return a sum or difference: adding a term with a sign subtracts it, and the other way round."""
     if isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub):
         minus, right = not minus, right.operand
     least = FACTOR if signed(right) else PRODUCT if minus else SUM
@@ -100,13 +100,13 @@ def number(value: float) -> str:
 
 
 def within(node: ast.expr, least: int) -> str:
-    """A formula as a part of another, in parentheses where it does not hold together by itself."""
+    """Return a formula as a part of another, in parentheses where precedence needs them."""
     text, strength = formula(node)
     return text if strength >= least else rf"\left({text}\right)"
 
 
 def call(function: ast.expr, arguments: list[ast.expr]) -> Formula:
-    """A function of the namespace, of special functions, or by its bare name."""
+    """Return a call of the namespace, of a special function, or of a bare name."""
     path = ast.unparse(function).split(".")
     if path[:-1] not in ([], ["xp"], ["xp", "special"]):
         raise NotArithmetic
@@ -124,14 +124,14 @@ def operator_name(name: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """A variable: a letter, a letter with a number, or a word in upright letters."""
+    """Return a variable: a letter, a letter with a number, or a word in upright letters."""
     if parts := re.fullmatch(r"([A-Za-z])(\d+)", name):
         return f"{parts[1]}_{{{parts[2]}}}"
     return GREEK.get(name) or (name if len(name) == 1 else rf"\mathrm{{{plain(name)}}}")
 
 
 def plain(name: str) -> str:
-    """A word that can be set as it is."""
+    """Return a word that can be set as it is."""
     if "_" in name:
         raise NotArithmetic
     return name
@@ -139,7 +139,7 @@ def plain(name: str) -> str:
 
 # --- in docstrings --------------------------------------------------------------------------------
 def typeset(lines: list[str]) -> list[str]:
-    """The lines, with formulas for code in the paragraph that says the derivative."""
+    """Return the lines, with formulas for code in the paragraph that says the derivative."""
     begin = next((i for i, line in enumerate(lines) if line.startswith("Derivative:")), len(lines))
     end = next((i for i in range(begin, len(lines)) if not lines[i].strip()), len(lines))
     paragraph = CODE.sub(as_math, " ".join(lines[begin:end]))

@@ -34,7 +34,7 @@ def programs() -> list[Path]:
 
 
 def docstring(program: Path) -> tuple[str, str]:
-    """The first line without its full stop, and the rest."""
+    """Return the first line without its full stop, and the rest."""
     text = ast.get_docstring(ast.parse(program.read_text(encoding="utf-8"))) or ""
     title, _, rest = text.partition("\n")
     return title.rstrip("."), rest.strip("\n")
@@ -52,7 +52,7 @@ def run_all(folder: Path) -> None:
 
 
 def state_of_the_sources() -> str:
-    """A hash of all that decides about what the programs print, and of what writes the pages."""
+    """Return a hash of all that decides about what the programs print, and of what writes the pages."""
     files = [*EXAMPLES.glob("*.*")]
     files += [file for folder in ("src", "tools/website") for file in (ROOT / folder).rglob("*.py")]
     digest = hashlib.sha256()
@@ -80,7 +80,7 @@ def run(program: Path, folder: Path) -> None:
 
 
 def sources() -> dict[str, str]:
-    """The text of each page, by its name in the site."""
+    """Return the text of each page, by its name in the site."""
     pages = {f"{FOLDER}/{program.stem}": page(program) for program in programs()}
     cards = "\n".join(card(program) for program in programs())
     names = "\n".join(program.stem for program in programs())
@@ -89,14 +89,14 @@ def sources() -> dict[str, str]:
 
 
 def card(program: Path) -> str:
-    """A picture and a title that lead to the program's page."""
+    """Return a picture and a title that lead to the program's page."""
     title, _ = docstring(program)
     picture = f"[![]({program.stem}.png)]({program.stem}.md)"
     return f"::::{{container}} card-of-gallery\n{picture}\n\n[{title}]({program.stem}.md)\n::::\n"
 
 
 def page(program: Path) -> str:
-    """The page of a program."""
+    """Return the page of a program."""
     (title, text), name = docstring(program), program.stem
     small = SMALL.get(name)
     how = f", with `{' '.join(small)}`" if small else ""

@@ -44,13 +44,13 @@ def points_of(lines: Iterable[str]) -> list[Point]:
 
 
 def of(name: str, among: Iterable[Point]) -> list[Point]:
-    """The points of a public name: ``xp.linalg.svd`` stands for ``arraytape.linalg.svd``."""
+    """Return the points of a public name: ``xp.linalg.svd`` stands for ``arraytape.linalg.svd``."""
     called = re.compile(rf"\bxp\.{re.escape(name.partition('.')[2])}\b(?!\.)")
     return [point for point in among if called.search(point.function)]
 
 
 def table(found: Iterable[Point]) -> str:
-    """The points as reStructuredText, each with a link to where it stands."""
+    """Return the points as reStructuredText, each with a link to where it stands."""
     rows = ["", ".. rubric:: At special points", "", ".. list-table::", "   :header-rows: 1", ""]
     rows += ["   * - function", "     - at", "     - derivative", "     - see"]
     for point in found:
@@ -62,6 +62,6 @@ def table(found: Iterable[Point]) -> str:
 
 
 def link(heading: str) -> str:
-    """A link to a heading of the page, by MyST's anchor."""
+    """Return a link to a heading of the page, by MyST's anchor."""
     anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
     return f"`{heading} <../{PAGE}.html#{anchor}>`__"

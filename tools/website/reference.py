@@ -69,7 +69,7 @@ def found(name: str) -> Any:
 
 
 def owner(name: str) -> str:
-    """The dotted name before the last dot."""
+    """Return the dotted name before the last dot."""
     return name.rpartition(".")[0]
 
 
@@ -101,7 +101,7 @@ def first_names(names: Names) -> dict[str, str]:
 
 # --- pages ----------------------------------------------------------------------------------------
 def sources(with_gallery: bool = True) -> dict[str, str]:
-    """The text of each page, by its name in the site."""
+    """Return the text of each page, by its name in the site."""
     names = public()
     firsts = first_names(names)
     below = Below(names, firsts, with_gallery)
@@ -117,7 +117,7 @@ def sources(with_gallery: bool = True) -> dict[str, str]:
 
 
 def file_of(name: str, names: Names) -> str:
-    """The page's file: not that of a name which differs by capitals alone, as file systems go."""
+    """Return the page's file; names that differ by capitals alone get different files."""
     alike = [other for other in names if other.lower() == name.lower()]
     return f"{name}-class" if len(alike) > 1 and isinstance(names[name], type) else name
 
@@ -136,7 +136,7 @@ def toctree(names: Iterable[str], *options: str) -> str:
 
 
 def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
-    """The page of a function or class."""
+    """Return the page of a function or class."""
     text = heading(name) + f".. currentmodule:: {owner(name)}\n\n"
     if name in firsts:
         kind = "class" if isinstance(value, type) else "function"
@@ -177,14 +177,14 @@ def directive(member: str, value: Any, cls: type) -> str:
 
 
 def signature(value: Any) -> str:
-    """The parameters alone."""
+    """Return the parameters alone."""
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in inspect.signature(value).parameters.values()]
     return str(inspect.Signature(parameters))
 
 
 def values_page(names: Iterable[str], all_names: Names) -> str:
-    """The page of constants and data types."""
+    """Return the page of constants and data types."""
     text = heading("Constants and data types") + f"{VALUES_EXAMPLES}\n"
     for name in names:
         value = all_names[name]
@@ -196,7 +196,7 @@ def values_page(names: Iterable[str], all_names: Names) -> str:
 
 
 def module_page(module: str, names: Names, firsts: dict[str, str]) -> str:
-    """The page of a module: its docstring, and tables of its names, by chapter where it has chapters."""
+    """Return the page of a module: its docstring, and a table of its names for each chapter."""
     text = heading(module) + f".. automodule:: {module}\n   :no-members:\n\n"
     own = [name for name in names if owner(name) == module]
     listed = {name: target(name, names) for name in own}
@@ -216,12 +216,12 @@ def is_module(name: str, names: Names) -> bool:
 
 
 def target(name: str, names: Names) -> str:
-    """The page on which a name is described."""
+    """Return the page on which a name is described."""
     return VALUES if on_the_page_of_values(name, names) else file_of(name, names)
 
 
 def chapters(module: str, own: list[str]) -> list[tuple[str, list[str]]]:
-    """The names of a module, under the headings that its list has; in one piece when it has none."""
+    """Return the names of a module under the headings of its list, if there are some."""
     if module != PACKAGE:
         return [("", own)]
     listed = (ROOT / "src" / PACKAGE / "__init__.py").read_text(encoding="utf-8")
@@ -237,12 +237,12 @@ def chapters(module: str, own: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def named(lines: str) -> list[str]:
-    """The public names that are quoted in lines of the source."""
+    """Return the public names that are quoted in lines of the source."""
     return [f"{PACKAGE}.{name}" for name in re.findall(r'"(\w+)"', lines)]
 
 
 def table(names: Iterable[str], all_names: Names, firsts: dict[str, str]) -> str:
-    """A line for each name: what it is."""
+    """Return a table with a line for each name."""
     rows = [".. list-table::", "   :widths: 30 70", ""]
     for name in names:
         value = all_names[name]
@@ -252,7 +252,7 @@ def table(names: Iterable[str], all_names: Names, firsts: dict[str, str]) -> str
 
 
 def summary(name: str, value: Any, firsts: dict[str, str]) -> str:
-    """The first line of a docstring, as reStructuredText."""
+    """Return the first line of a docstring, as reStructuredText."""
     if name in firsts:
         return f":py:obj:`{firsts[name]}`"
     if is_value(name, value):

@@ -33,7 +33,7 @@ LISTED = "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
 
 
 def page_of(path: str) -> str | None:
-    """The name in the site of a file of the repository; None when it is no page."""
+    """Return the name in the site of a file of the repository; None when it is no page."""
     if path in BESIDE:
         return BESIDE[path]
     folder, _, rest = path.partition("/")
@@ -58,13 +58,13 @@ def pictures() -> list[Path]:
 
 
 def source(file: Path, gallery: bool = True) -> str:
-    """The text of a page, as it stands in the site: with a gallery to link to, or without."""
+    """Return the text of a page as the site has it, with or without a gallery to link to."""
     text = "\n".join(lines_with_links(file, gallery)) + "\n"
     return text + LISTED if file.name == "README.md" and file.parent != ROOT else text
 
 
 def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
-    """The lines of a page, whose links outside of code lead where they should in the site."""
+    """Return the lines of a page, whose links outside of code lead to places in the site."""
     path, code = file.relative_to(ROOT).as_posix(), False
     for line in file.read_text(encoding="utf-8").splitlines():
         fence = FENCE.match(line)

@@ -25,7 +25,7 @@ class Page(NamedTuple):
 
 
 def pages(with_gallery: bool) -> Iterator[Page]:
-    """The pages that have code."""
+    """Return the pages that have code."""
     for name, file in sources.pages().items():
         text = file.read_text(encoding="utf-8")
         title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
@@ -69,7 +69,7 @@ def uses(code: list[str], names: Collection[str]) -> Counter[str]:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names by which code calls what it has of the package, and what they stand for."""
+    """Return the names by which code calls parts of the package, and what they stand for."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(aliases):
@@ -84,13 +84,13 @@ def ours(module: str) -> bool:
 
 
 def known(path: str, names: Collection[str]) -> str | None:
-    """The longest public name with which a dotted path begins."""
+    """Return the longest public name with which a dotted path begins."""
     while path and path not in names:
         path = path.rpartition(".")[0]
     return path or None
 
 
 def listing(found: list[Page]) -> str:
-    """The pages as reStructuredText."""
+    """Return the pages as reStructuredText."""
     links = [f":doc:`{page.title} </{page.name}>`" for page in found]
     return "\n.. rubric:: Used in\n\n" + "; ".join(links) + "\n"

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._util.errors import user_line
 from .._version import __version__
 from ._errors import idle
 
+if TYPE_CHECKING:  # of the package distributed, most of whose methods have no types
+    Client: TypeAlias = Any
+    Future: TypeAlias = Any
+
 PATIENCE = 60.0  # seconds without a worker that runs tasks, unless Dask's own option says more
 CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of clusters whose versions were checked
 
 
-def client_of(blocks: Sequence[tuple[Any, ...]]) -> Any:
+def client_of(blocks: Sequence[tuple[Any, ...]]) -> Client | None:
     """Return the client of the futures among the blocks, or the current client; None without any."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
-    for row in blocks:
-        for block in row:
-            if isinstance(block, distributed.Future):
-                return check_running(block.client)
+    for block in itertools.chain.from_iterable(blocks):
+        if isinstance(block, distributed.Future):
+            return check_running(block.client)
     try:
         return check_running(distributed.default_client())
-    except ValueError:  # there is none
+    except ValueError:  # there is no client
         return None
 
 
-def check_running(client: Any) -> Any:
+def check_running(client: Client) -> Client:
     """Return the client if it is connected; else raise RuntimeError."""
     if client is None or client.status != "running":
         raise RuntimeError(
@@ -48,7 +52,7 @@ def version() -> str:
     return __version__
 
 
-def check_installed(client: Any, name: str, again: bool = False) -> None:
+def check_installed(client: Client, name: str, again: bool = False) -> None:
     """Raise RuntimeError if the scheduler or a worker cannot import arraytape, or has another version.
 
     The check runs once for a client, and again where workers died: a worker without arraytape cannot
@@ -63,7 +67,7 @@ def check_installed(client: Any, name: str, again: bool = False) -> None:
         found["the scheduler"] = client.run_on_scheduler(version)
     except (ImportError, AttributeError) as error:
         found["the scheduler"] = error
-    except Exception:  # a scheduler that runs no functions for clients does not say
+    except Exception:  # a scheduler may be set to run no functions for clients
         pass
     wrong = [where for where, answer in found.items() if is_wrong(answer)]
     if wrong:
@@ -82,7 +86,7 @@ def is_wrong(answer: str | BaseException) -> bool:
 
 
 # --- waiting ------------------------------------------------------------------------------------------
-def awaited(client: Any, future: Any, name: str) -> Any:
+def awaited(client: Client, future: Future, name: str) -> Any:
     """Return the result of a future; raise PartitionError if there is no worker to compute it."""
     most = patience()
     since = time.monotonic()  # the last time at which there were workers
@@ -91,7 +95,7 @@ def awaited(client: Any, future: Any, name: str) -> Any:
         try:
             return future.result(timeout=None if done else most / 8)
         except TimeoutError:
-            if done:  # the function's own
+            if done:  # the user's function has raised the error
                 raise
         state = workers_that_wait(client)
         if state is None:
@@ -108,8 +112,8 @@ def patience() -> float:
     return PATIENCE if given is None else float(dask.utils.parse_timedelta(given))
 
 
-def workers_that_wait(client: Any) -> str | None:
-    """Return the reason why no worker of a cluster runs tasks; None if one does, or if it is unknown."""
+def workers_that_wait(client: Client) -> str | None:
+    """Return the reason why no worker of a cluster runs tasks; None if some do, or if it is unknown."""
     with contextlib.suppress(OSError):  # the scheduler is lost: the future raises then
         workers = client.scheduler_info()["workers"].values()
         if not workers:
@@ -120,9 +124,6 @@ def workers_that_wait(client: Any) -> str | None:
 
 
 def is_at_work(worker: Mapping[str, Any]) -> bool:
-    """Return True if a worker runs tasks, or is not paused."""
+    """Return True if a worker runs tasks or can start one; a paused worker ends its running tasks."""
     executing = worker["metrics"].get("task_counts", {}).get("executing", 0)
     return bool(worker["status"] != "paused" or executing > 0)
-
-
-__all__ = ["awaited", "check_installed", "check_running", "client_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._cluster import awaited, check_installed, check_running, client_of
@@ -16,9 +16,10 @@ from ._worker import Part, add_parts, run_partition
 if TYPE_CHECKING:
     from dask.delayed import Delayed
 
+    from ._cluster import Client, Future
 
 NO_WORKERS = "NoWorkerError", "NoValidWorkerError"  # Dask's errors after its no-workers-timeout
-LARGE = 65_536  # the bytes of parameters from which workers fetch them once, not with every task
+LARGE = 65_536  # a message of more bytes is sent to each worker once, not with every task
 
 
 def sum_of(
@@ -29,12 +30,13 @@ def sum_of(
 
     The same partitions give the same bits, in any order of their tasks.
     """
-    client, key = client_of(blocks), task_key(message.name)
+    client = client_of(blocks)
+    key = f"{message.name}-{uuid.uuid4().hex[:12]}"  # of the tasks, which Dask's dashboard shows
     if client is None:
         return compute_graph(tree(blocks, message, ahead, fan_in, key), message.name)
     check_installed(client, message.name)
     if any(is_lazy(block) for row in blocks for block in row):
-        # One graph: blocks are loaded, used and released, so that never all of them are in memory.
+        # One graph loads, uses and releases block after block, so that memory never holds all of them.
         total = client.compute(
             tree(blocks, given_to(client, message), ahead, fan_in, key), retries=retries
         )
@@ -52,7 +54,7 @@ def is_lazy(block: Any) -> bool:
 
 
 def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
-    """Compute the blocks: on a cluster to futures, whose lineage the scheduler keeps."""
+    """Compute the blocks; on a cluster return futures, which the scheduler can compute again."""
     dask, client = package(), client_of(blocks)
     futures = sys.modules["distributed"].Future if client is not None else ()
     lazy = [
@@ -69,7 +71,10 @@ def tree(
     blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int,
     key: str,
 ) -> Any:  # fmt: skip
-    """Build the sum as one graph of delayed calls; given : a Message, or a future of one."""
+    """Build the sum as one graph of delayed calls.
+
+    given : a Message, or a future of one.
+    """
     delayed, count = package().delayed, len(blocks)
     if isinstance(given, Message):
         given = delayed(given, traverse=False)
@@ -78,7 +83,7 @@ def tree(
         call(i, count, given, ahead, *row, dask_key_name=f"{key}-{i}")
         for i, row in enumerate(blocks)
     ]
-    add = delayed(functools.partial(add_parts, name_in(key)), pure=False)
+    add = delayed(functools.partial(add_parts, key.rpartition("-")[0]), pure=False)
     for level, groups in levels(parts, fan_in):
         parts[:] = [
             add(group, dask_key_name=f"sum{level}-{key}-{i}") for i, group in enumerate(groups)
@@ -87,14 +92,14 @@ def tree(
 
 
 def map_partitions(
-    client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
+    client: Client, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
     fan_in: int, retries: int, key: str,
-) -> Any:  # fmt: skip
-    """Submit the sum of blocks that are computed already; return its future."""
-    compute_again(client, blocks)
+) -> Future:  # fmt: skip
+    """Submit the tasks of the sum of blocks that are computed already; return the sum's future."""
+    retry_killed(client, blocks)
     count = len(blocks)
     options = {"retries": retries, "pure": False}
-    parts = client.map(
+    parts = client.map(  # each list has the values of one parameter for all partitions
         run_partition, range(count), [count] * count, [given_to(client, message)] * count,
         [ahead] * count, *zip(*blocks, strict=True), key=[f"{key}-{i}" for i in range(count)], **options,
     )  # fmt: skip
@@ -105,37 +110,30 @@ def map_partitions(
     return parts[0]
 
 
-def levels(parts: list[Any], fan_in: int) -> Any:
-    """Yield groups of neighbours to be added, level by level, until one part is left."""
+def levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]]]:
+    """Yield groups of neighbours to be added, level by level, until one part is left.
+
+    The caller replaces ``parts`` by the sums of the groups before it asks for the next level.
+    """
     level = 0
     while len(parts) > 1 or not level:
         level += 1
         yield level, [parts[i : i + fan_in] for i in range(0, len(parts), fan_in)]
 
 
-def task_key(name: str) -> str:
-    """Make the key of the tasks of one sum, which Dask's dashboard shows."""
-    return f"{name}-{uuid.uuid4().hex[:12]}"
-
-
-def name_in(key: str) -> str:
-    """Return the name of the function in a key of ``task_key``."""
-    return key.rpartition("-")[0]
-
-
-def given_to(client: Any, message: Message) -> Any:
-    """Return a message, or a future of a large one, which workers fetch once, from each other."""
+def given_to(client: Client, message: Message) -> Any:
+    """Return a small message itself, or a future of a large one, which each worker fetches once."""
     if message.nbytes <= LARGE:
         return message
     return client.submit(itself, message, pure=False, key=f"parameters-{uuid.uuid4().hex}")
 
 
-def itself(message: Message) -> Message:
+def itself(message: Message) -> Message:  # no lambda: workers import it by name
     return message
 
 
-def compute_again(client: Any, blocks: Sequence[tuple[Any, ...]]) -> None:
-    """Retry blocks that Dask gave up because the workers that had them died."""
+def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
+    """Compute blocks again that Dask gave up because the workers that had them died."""
     killed = sys.modules["distributed"].KilledWorker
     erred = [b for row in blocks for b in row if getattr(b, "status", "") == "error"]
     given_up = [block for block in erred if isinstance(block.exception(), killed)]
@@ -153,9 +151,9 @@ def compute_graph(total: Delayed, name: str) -> Part:
 
 
 def result_of_future(
-    client: Any, total: Any, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
+    client: Client, total: Future, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
 ) -> Part:
-    """Return the result of a future; after an error or interruption cancel its tasks."""
+    """Return the result of a future; cancel its tasks after an error or an interruption."""
     distributed = sys.modules["distributed"]
     try:
         return awaited(client, total, name)  # type: ignore[no-any-return]
@@ -174,11 +172,8 @@ def result_of_future(
 
 
 def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
-    """Return the index of the partition that a task, or one of its blocks, belongs to; else None."""
+    """Return the index of the partition whose task, or one of whose blocks, has a key; else None."""
     for i, row in enumerate(blocks):
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):
             return i
     return None
-
-
-__all__ = ["persisted", "sum_of"]

@@ -1,4 +1,4 @@
-"""Errors of workers: their notes name the function, the partition and the line."""
+"""Errors of workers, with notes that name the function, the partition and the line."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class PartitionError(RuntimeError):
     function : str
         The name of the user's function.
     partition : int or None
-        The index of the partition in the data; None if it is not known.  If a worker died, one of the
-        partitions that the worker had: the one that it computed, or one that waited there.
+        The index of the partition in the data; None if it is not known.  If a worker died, it is the
+        index of a partition that the worker computed, or that waited for this worker.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
 
 
 def annotate_data(error: BaseException, name: str) -> None:
-    """Add a note to an error without notes: it arose when data was computed or moved, not in f."""
+    """Add a note to an error that has none: it was raised while data was computed or moved, not by f."""
     if isinstance(error, Exception) and not hasattr(error, "__notes__"):
         error.add_note(
             f"{name}: while its partitions were computed or moved, not inside the function"
@@ -87,9 +87,9 @@ def died(function: str, index: int | None, count: int) -> PartitionError:
     """Return the error for a task whose workers died again and again."""
     which = f"partition {index} of {count}" if index is not None else "a task of the sum"
     return PartitionError(
-        f"{function}: the workers died that had {which}, or one that waited beside it, most likely for "
-        "want of memory: make the partitions smaller, or give the workers more memory; their logs say "
-        f"more [at {user_line()}]",
+        f"{function}: make the partitions smaller, or give the workers more memory: the workers died "
+        f"that had {which}, or one that waited next to it, most likely for want of memory; their logs "
+        f"say more [at {user_line()}]",
         function, index,
     )  # fmt: skip
 
@@ -98,21 +98,18 @@ def lost(function: str, error: BaseException) -> PartitionError:
     """Return the error for lost data that the scheduler has no task to compute again."""
     why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
-        f"{function}: data of the partitions is lost ({why}): what was scattered to workers goes with "
-        "them, and what was persisted with a restart or cancel. Make the partitions again, by Dask's "
-        f"readers or delayed functions, of which lost blocks are computed again [at {user_line()}]",
+        f"{function}: make the partitions again, by Dask's readers or delayed functions, so that lost "
+        f"blocks can be computed again: their data is lost ({why}). Scattered data is lost with its "
+        f"worker, persisted data by a restart or cancel [at {user_line()}]",
         function,
     )  # fmt: skip
 
 
 def idle(function: str, state: str, seconds: float) -> PartitionError:
     return PartitionError(
-        f"{function}: no worker of the cluster ran tasks for {seconds:g} s: {state}. Workers that died "
-        "and were slow to come back are given up by Dask: cluster.scale(n) starts new ones. Where "
-        "workers come late, call client.wait_for_workers(n) first, or set Dask's option "
-        f"distributed.scheduler.no-workers-timeout [at {user_line()}]",
+        f"{function}: start workers by cluster.scale(n); if they start slowly, call "
+        "client.wait_for_workers(n) first, or set Dask's option "
+        "distributed.scheduler.no-workers-timeout: no worker of the cluster ran tasks for "
+        f"{seconds:g} s: {state} [at {user_line()}]",
         function,
     )  # fmt: skip
-
-
-__all__ = ["PartitionError"]

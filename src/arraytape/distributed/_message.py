@@ -1,8 +1,8 @@
 """The message to the workers: a user's function with its parameters, one pickle for all partitions.
 
 Parameters are nestings of Arrays and Modules.  Their leaves, the Arrays and the Modules' Variables, are
-sent apart from the pickle.  So the same call can be made with other values of the leaves: with those
-that a tape recorded, and with one for each example of a vmap.
+sent apart from the pickle.  So a worker can make the same call with other values of the leaves: the
+values that a tape recorded, or a value for each example of a vmap.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ class Place:
 class Leaves(NamedTuple):
     """The leaves of parameters, apart from their nesting.
 
-    found : the Arrays and Variables, in order.  An Array or Variable that is given twice is two leaves,
-    as for a function of NumPy's data; a Variable that Modules share is one leaf.  skeleton : the
-    parameters with a Place for each leaf that is no Module's.  places : the Place of each Variable, by
-    its ``id()``.
+    found : the Arrays and Variables, in order.  An Array or Variable that is given twice is two leaves;
+    a Variable that Modules share is one leaf.  skeleton : the parameters with a Place for each leaf
+    outside of Modules.  places : the Place of each Variable, by its ``id()``.
     """
 
     found: list[Array]
@@ -149,8 +148,8 @@ def block_as_arrays(block: Any) -> Any:
 def block_as_array(block: Any) -> Any:
     """Convert one leaf of a block to an Array, if an Array can hold it.
 
-    The data is not copied, but a write of f goes to a copy.  Unaligned data, as it comes over a network,
-    is copied to an aligned address, since NumPy's sums of unaligned data round differently.
+    The data is not copied, but f writes to a copy.  Unaligned data, which may come from a network, is
+    copied to an aligned address, since NumPy's sums of unaligned data round differently.
     """
     if hasattr(block, "to_numpy") and not isinstance(block, Array):
         block = block.to_numpy()
@@ -180,7 +179,7 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
     """Pickle a function and its parameters without the leaves; also return the source files."""
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
-    line = user_line()  # from inside a pickler it is hidden
+    line = user_line()  # found here: inside of the pickler's calls the user's frame is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
         """A pickler that refuses followed Arrays in f's closure, whose gradient would be lost."""

@@ -70,7 +70,7 @@ class Partitions:
         return Partitions(persisted(self._blocks, self._retries), self._fan_in, self._retries)
 
     def seeded(self, seed: int) -> Partitions:
-        """Add a last block to each partition: a seed, another for each partition, the same in each step.
+        """Add a seed as the last block of each partition: different for each, the same in each step.
 
         Parameters
         ----------
@@ -80,8 +80,8 @@ class Partitions:
         Returns
         -------
         Partitions
-            The function gets the seed last: ``numpy.random.default_rng(seed)`` makes a generator of it.
-            A function runs again for its gradient, and then draws the same numbers.
+            The function gets the seed as its last argument, for ``numpy.random.default_rng(seed)``.  The
+            function runs again for its gradient, and then draws the same numbers.
 
         Raises
         ------
@@ -104,8 +104,8 @@ def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitio
         Dask arrays are cut along their first axis; a block of a dataframe is its values.  A list holds
         arrays, ``dask.delayed`` objects or futures, or anything that can be pickled.
     fan_in : int, default: 8
-        The number of results that one task of a sum adds: the depth of a sum over n partitions is log(n)
-        to this base.
+        The number of results that one task of a sum adds.  The tree of sums over n partitions has about
+        log(n) / log(fan_in) levels.
     retries : int, default: 0
         The number of times that a task which raised is run again on a cluster, for readers that fail
         now and then.  A task whose worker died is run again in any case.
@@ -162,7 +162,8 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
     if hasattr(collection, "to_delayed"):
         blocks = list(collection.to_delayed())
         if len(blocks) != getattr(collection, "npartitions", len(blocks)):
-            # Dask's optimizer joins small files of few columns, so blocks would depend on the columns.
+            # Dask's optimizer joins small files of few columns: the number of blocks would depend on the
+            # columns.
             blocks = list(collection.to_delayed(optimize_graph=False))
         return blocks
     if isinstance(collection, list | tuple):
@@ -175,7 +176,7 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
 
 
 def check_rows(collections: Sequence[Any]) -> None:
-    """Raise ValueError if Dask arrays are cut at different rows, as far as Dask knows the rows."""
+    """Raise ValueError if Dask arrays are cut at different rows; unknown lengths are accepted."""
     chunks = [(i, c.chunks[0]) for i, c in enumerate(collections) if hasattr(c, "chunks")]
     known = [(i, rows) for i, rows in chunks if not any(np.isnan(n) for n in rows)]
     for i, rows in known[1:]:
@@ -198,6 +199,3 @@ def check_count(name: str, value: Any, least: int) -> None:
         raise ValueError(
             f"partitions: {name} must be at least {least}, got {value} [at {user_line()}]"
         )
-
-
-__all__ = ["Partitions", "partitions"]

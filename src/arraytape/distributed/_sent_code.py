@@ -1,7 +1,8 @@
 """Code objects that are sent by value, with the names and the lines of their source files.
 
-A pickle need not keep either: cloudpickle 3.1.3 names the file of such a function "<dynamic-code>".
-Messages name the user's line by the file, and the analysis of exits reads the lines.
+A pickle need not keep names or lines: cloudpickle 3.1.3 names the file of such a function
+"<dynamic-code>".  Messages name the user's file and line, and the analysis of untracked conversions
+reads the lines.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def pack_sources(files: Iterable[str]) -> dict[str, bytes]:
 
 @functools.lru_cache(64)
 def compress_text(text: str) -> bytes:
-    """Compress a text; the result is kept, since the next message has the same text."""
+    """Compress a text; cached, since the next message mostly has the same text."""
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
 
 
@@ -38,17 +39,14 @@ KNOWN: dict[str, bytes] = {}  # the compressed text of each file that was last g
 
 
 def add_sources(sources: Mapping[str, bytes]) -> None:
-    """Give linecache the sent lines of each file that this machine lacks or has in another release."""
+    """Give linecache the sent lines of each file that is missing or different on this machine."""
     for file, packed in sources.items():
         if KNOWN.get(file) == packed:
             continue
         text = zlib.decompress(packed).decode("utf-8", "surrogatepass")
         lines = text.splitlines(keepends=True)
         if linecache.getlines(file) != lines:
-            # No time of modification, as for a module from an archive, so that checkcache keeps it.
+            # None as the time of modification, so that linecache.checkcache keeps the entry.
             linecache.cache[file] = len(text), None, lines, file
             forget_trees()
         KNOWN[file] = packed
-
-
-__all__ = ["add_sources", "pack_sources", "rebuild_code"]

@@ -27,7 +27,7 @@ from ._engine import sum_of
 from ._errors import function_label
 from ._message import Message, Place, is_followed, is_mapped, parameter_leaves, taken_apart
 from ._partitions import Partitions
-from ._worker import move_partition, pull_partition, push_partition, slope_partition, sums
+from ._worker import Part, move_partition, pull_partition, push_partition, slope_partition, sums
 
 
 def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
@@ -36,9 +36,9 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     Parameters
     ----------
     f : Callable
-        ``f(*params, *blocks)`` gives a nesting of Arrays and numbers, with the same shapes for all
-        partitions.  f is sent to workers, and runs again for each derivative: random numbers have to
-        be the same then (see ``Partitions.seeded``).
+        ``f(*params, *blocks)`` returns a nesting of Arrays and numbers, with the same shapes for all
+        partitions.  f is sent to workers, and runs again for each derivative, for which its random
+        numbers have to be the same (see ``Partitions.seeded``).
     data : Partitions
         The result of ``partitions``.
 
@@ -52,8 +52,8 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     Raises
     ------
     TypeError, ValueError
-        When f is no function or data no Partitions, f uses Variables or followed Arrays that are no
-        parameters or cannot be pickled, or the results of partitions cannot be summed.
+        When f is no function or data no Partitions.  When f uses Variables or followed Arrays that are
+        no parameters, or cannot be pickled.  When the results of partitions cannot be summed.
     LostGradientError
         When a value that the gradient needs leaves the tape inside f.
     PartitionError
@@ -89,7 +89,7 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def sum_over_partitions(*params: Any) -> Any:
-        return evaluated(f, data, params, parameter_leaves(params))
+        return evaluated(SumCall(f, data, params, parameter_leaves(params)))
 
     return sum_over_partitions
 
@@ -97,12 +97,14 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
 def value_and_grad(
     f: Callable[..., Any], data: Partitions, argnums: ArgNums = 0
 ) -> Callable[..., tuple[Array, Any]]:
-    """Return the sum of a loss over partitions, and its gradient, by one task for each partition.
+    """Return a function that computes the sum of a loss over partitions, and its gradient.
+
+    One task for each partition computes both.
 
     Parameters
     ----------
     f : Callable
-        ``f(*params, *blocks)`` gives one real Array of shape ().
+        ``f(*params, *blocks)`` returns one real Array of shape ().
     data : Partitions
         The result of ``partitions``.
     argnums : int | Sequence[int], default: 0
@@ -135,9 +137,11 @@ def value_and_grad(
     @functools.wraps(f)
     def value_with_gradient(*params: Any) -> tuple[Array, Any]:
         leaves, wanted, pack = choose_sources(params, unwrap_option(argnums))
+        call = SumCall(f, data, params, leaves)
         if any(is_followed(x) or is_mapped(x) for x in leaves):
-            return differentiated(f, data, params, leaves, wanted, pack)
-        part = run_sum(f, data, params, leaves, wanted)
+            y, slopes = differentiated(call, wanted)
+            return y, pack(slopes)
+        part = run_sum(call, wanted)
         check_loss(part.y)
         assert part.slopes is not None
         return part.y, pack(part.slopes[0])
@@ -145,29 +149,37 @@ def value_and_grad(
     return value_with_gradient
 
 
-def differentiated(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    wanted: Sequence[int], pack: Callable[[Sequence[Array]], Any],
-) -> tuple[Array, Any]:  # fmt: skip
-    """Return value and gradient as recorded values, inside another derivative."""
-    plan, places = planned(leaves, slopes=True), sorted({*wanted, *followed(leaves)})
+def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
+    """Return the value and the gradients of the wanted leaves, recorded for a further derivative."""
+    plan, places = planned(call.leaves, slopes=True), sorted({*wanted, *followed(call.leaves)})
     # Only the sum with tangents also gives tangents of the slopes, so that the slopes can be recorded.
-    found = None if plan in (sum_alone, sum_with_slopes) else plan(f, data, params, leaves, places)
-    y = evaluated(f, data, params, leaves, found)
+    found = None if plan in (sum_alone, sum_with_slopes) else plan(call, places)
+    y = evaluated(call, found)
     check_loss(y)
-    slopes = None if found is None else record_slopes(f, data, params, leaves, found)
+    slopes = None if found is None else record_slopes(call, found)
     if slopes is None:
-        return y, pack(pulled_back(f, data, params, leaves, wanted, [wrap(storage_ones(y))]))
+        one = wrap(current(y.__array_namespace__().ones_like(y))[1])
+        return y, pulled_back(call, wanted, [one])
     by_place = dict(zip(places, slopes[0], strict=True))
-    return y, pack([by_place[i] for i in wanted])
-
-
-def storage_ones(y: Array) -> Any:
-    """Return raw data of ones in the shape, dtype and storage of a value."""
-    return current(y.__array_namespace__().ones_like(y))[1]
+    return y, [by_place[i] for i in wanted]
 
 
 # --- one sum as one op --------------------------------------------------------------------------------
+class SumCall(NamedTuple):
+    """A sum over partitions of ``f(*params, *blocks)``, and the values for the leaves of ``params``."""
+
+    f: Callable[..., Any]
+    data: Partitions
+    params: tuple[Any, ...]
+    leaves: Sequence[Array]
+
+    def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
+        """Return the call of f with the tangents of the differentiable leaves as a further parameter."""
+        some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
+        given = [t for t in some if t is not None]
+        return SumCall(f, self.data, (*self.params, some), [*self.leaves, *given])
+
+
 class Found(NamedTuple):
     """The results of the tasks of one sum.
 
@@ -185,43 +197,41 @@ class Found(NamedTuple):
     places: Sequence[int] = ()
 
 
-def evaluated(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    known: Found | None = None,
-) -> Any:  # fmt: skip
+def evaluated(call: SumCall, known: Found | None = None) -> Any:
     """Return the sum as one recorded op of the leaves of its parameters.
 
     known : the results, if they were computed before.  Only leaves that a recorder follows are
     differentiated: other values may leave the tape on a worker without an error.
     """
-    plan, places = planned(leaves), followed(leaves)
+    plan, places = planned(call.leaves), followed(call.leaves)
 
     def sum_op(*values: Array) -> tuple[Any, Callable[..., Any]]:
-        here = known or plan(f, data, params, values, places)
+        inner = call._replace(leaves=values)
+        here = known or plan(inner, places)
 
         def pull_sum(*cotangents: Array) -> list[Array | None]:
             slopes = here.slopes
             if slopes is not None and recorders():
-                slopes = record_slopes(f, data, params, values, here)
+                slopes = record_slopes(inner, here)
             if slopes is not None:
                 found, at = weigh_slopes(slopes, cotangents), here.places
             else:
-                found, at = pulled_back(f, data, params, values, places, cotangents), places
+                found, at = pulled_back(inner, places, cotangents), places
             by_place = dict(zip(at, found, strict=True))
             return [by_place.get(i) for i in range(len(values))]
 
         def push_sum(tangents: Sequence[Array | None]) -> Sequence[Array]:
             if here.tangents is not None and all(map(operator.is_, tangents, here.tangents)):
                 return here.dy
-            push = functools.partial(push_partition, f, len(params))
-            found: list[Array] = evaluated(push, data, *with_tangents(params, values, tangents))
+            push = functools.partial(push_partition, call.f, len(call.params))
+            found: list[Array] = evaluated(inner.along(push, tangents))
             return found
 
         setattr(pull_sum, FORWARD, push_sum)
         return here.y, pull_sum
 
-    sum_op.__name__ = getattr(f, "__name__", "map_sum")
-    return custom_gradient(sum_op)(*leaves)
+    sum_op.__name__ = getattr(call.f, "__name__", "map_sum")
+    return custom_gradient(sum_op)(*call.leaves)
 
 
 def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
@@ -244,60 +254,41 @@ def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Foun
     )
 
 
-def sum_alone(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
-    places: Sequence[int],
-) -> Found:  # fmt: skip
-    return Found(run_sum(f, data, params, values, ()).y)
+def sum_alone(call: SumCall, places: Sequence[int]) -> Found:
+    return Found(run_sum(call).y)
 
 
-def sum_with_slopes(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
-    places: Sequence[int],
-) -> Found:  # fmt: skip
-    part = run_sum(f, data, params, values, places)
+def sum_with_slopes(call: SumCall, places: Sequence[int]) -> Found:
+    part = run_sum(call, places)
     return Found(part.y, part.slopes, places=places)
 
 
 def sum_with_tangents(
-    tangents: Sequence[Array | None], slopes: bool, f: Callable[..., Any], data: Partitions,
-    params: tuple[Any, ...], values: Sequence[Array], places: Sequence[int],
-) -> Found:  # fmt: skip
-    """Compute a sum with its tangents; slopes : also the gradients of scalars with theirs."""
-    move = functools.partial(move_partition, f, len(params), tuple(places) if slopes else None)
-    found = run_sum(move, data, *with_tangents(params, values, tangents), ()).y
+    tangents: Sequence[Array | None], slopes: bool, call: SumCall, places: Sequence[int]
+) -> Found:
+    """Compute a sum with its tangents; slopes : also the gradients of scalars with their tangents."""
+    wanted = tuple(places) if slopes else None
+    move = functools.partial(move_partition, call.f, len(call.params), wanted)
+    found = run_sum(call.along(move, tangents)).y
     slopes_found = found["slopes"] or None
     return Found(found["y"], slopes_found, tangents, found["dy"], found["dslopes"], places)
 
 
-def with_tangents(
-    params: tuple[Any, ...], values: Sequence[Array], tangents: Sequence[Array | None]
-) -> tuple[tuple[Any, ...], list[Array]]:
-    """Append the tangents of the differentiable leaves as a last parameter; also return all leaves."""
-    some = [t for t, x in zip(tangents, values, strict=True) if differentiable(x)]
-    return (*params, some), [*values, *(t for t in some if t is not None)]
-
-
-def record_slopes(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
-    found: Found,
-) -> list[list[Array]] | None:  # fmt: skip
+def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
     """Return the slopes as recorded values with known tangents; None if the tangents are unknown."""
     if found.tangents is None or found.slopes is None:
         return None
-    slope = functools.partial(slope_partition, f, len(params), tuple(found.places))
+    slope = functools.partial(slope_partition, call.f, len(call.params), tuple(found.places))
     known = Found(found.slopes, None, found.tangents, nest.leaves(found.dslopes))
-    slopes: list[list[Array]] = evaluated(slope, data, params, values, known)
+    slopes: list[list[Array]] = evaluated(call._replace(f=slope), known)
     return slopes
 
 
-def pulled_back(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    places: Sequence[int], cotangents: Sequence[Array],
-) -> list[Array]:  # fmt: skip
+def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array]) -> list[Array]:
     """Return the cotangents of the leaves at some indices: again a sum over the partitions."""
-    back = functools.partial(pull_partition, f, len(params), tuple(places))
-    found: list[Array] = evaluated(back, data, (*params, list(cotangents)), [*leaves, *cotangents])
+    back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
+    params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
+    found: list[Array] = evaluated(SumCall(back, call.data, params, leaves))
     return found
 
 
@@ -310,19 +301,16 @@ def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array])
     return sums(rows)
 
 
-def run_sum(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    ahead: Sequence[int],
-) -> Any:  # fmt: skip
+def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
     """Compute the sum, and the gradients of scalars with respect to the leaves at the indices ``ahead``.
 
     The results get the hidden axes of the leaves.
     """
-    check_blocks(f, data)
-    message = Message(f, params, leaves)
-    part = sum_of(
-        data._blocks, message, () if message.axis_ids else ahead, data._fan_in, data._retries
-    )
+    data = call.data
+    check_blocks(call.f, data)
+    message = Message(call.f, call.params, call.leaves)
+    ahead = () if message.axis_ids else ahead
+    part = sum_of(data._blocks, message, ahead, data._fan_in, data._retries)
     if not message.axis_ids:
         return part
     results = [wrap(Batched(current(y)[1], message.axis_ids)) for y in nest.leaves(part.y)]
@@ -406,6 +394,3 @@ def check_loss(y: Any) -> None:
             f"value_and_grad: the function must give an Array of shape (), got {describe(y)} "
             f"[at {user_line()}]; sum the result, or use map_sum"
         )
-
-
-__all__ = ["map_sum", "value_and_grad"]

@@ -1,7 +1,7 @@
 """The tasks of workers: a user's function on one partition, its derivatives, and sums of its results.
 
-No tape outlives a task: a backward pass runs the function again.  So no data is pinned on a worker, and
-the loss of a worker costs computing time only.
+No tape outlives a task: a backward pass runs the function again.  So no data has to stay on a worker,
+and the loss of a worker costs only computing time.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Part(NamedTuple):
 class OnlyParameters(Bystander):
     """A recorder that refuses reads of Variables which are older than the task, thus no parameters.
 
-    Variables that f closes over are refused by the pickler, but not those of f's module, which workers
-    import by name.
+    The pickler refuses Variables that f closes over, but cannot see the Variables of modules, which
+    workers import by name.
     """
 
     def __init__(self, name: str) -> None:
@@ -76,7 +76,7 @@ def run_partition(
     """
     try:
         arrays = tuple(map(block_as_arrays, blocks))
-        # The variable keeps the recorder alive: a stack drops recorders without other references.
+        # ``reads`` keeps the recorder alive: a stack removes recorders without other references.
         reads = OnlyParameters(message.name)
         with only_recorders(reads), Setting(ACTIVE, ()), Setting(ALL_NAMES, True):
             if message.version != __version__:
@@ -93,7 +93,10 @@ def run_partition(
 def call_on_values(
     message: Message, ahead: Sequence[int], blocks: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """Return the results, with a leading axis for each hidden axis of the message, and the slopes."""
+    """Call the function of a message; return its results and their slopes.
+
+    The results have a leading axis for each vmap axis of the message.
+    """
     slopes: list[Any] = []
 
     def on_values(values: list[Any]) -> Any:
@@ -140,7 +143,7 @@ def results_of(name: str, y: Any) -> Any:
 
 
 def widen_integers(x: Array) -> Array:
-    """Cast small integers to the default width, in which ``sum`` adds them, too."""
+    """Cast small integers to 64 bits, as ``sum`` does."""
     if x.dtype.kind not in "iu" or x.dtype.itemsize >= DEFAULT_INTEGER:
         return x
     xp = namespace()
@@ -153,7 +156,7 @@ def result_with_slopes(
     name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
     blocks: Sequence[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Return the results, and the gradients of each if they are few scalars, else None."""
+    """Return f's results, and the gradients of each if they are at most SCALARS scalars, else None."""
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
         y = results_of(name, f(*params, *blocks))
@@ -242,7 +245,7 @@ def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]
 
 
 def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
-    """Return an accumulator for the tangents of the differentiable leaves; None: a tangent of 0."""
+    """Return an accumulator for tangents of the differentiable leaves, where None stands for zeros."""
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
     return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")
@@ -251,7 +254,7 @@ def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> 
 def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
     """Copy the Arrays among parameters; return the parameters and their leaves.
 
-    Without a copy one value could be two variables of nested derivatives.
+    Without copies, nested derivatives could take one Array for two different variables.
     """
     fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
     given = nest.pack_nesting(list(params), fresh)
@@ -290,14 +293,3 @@ def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
         f"{name}: partitions {a.first} and {b.first} give different results: {how}; what is to be "
         "summed has one nesting, the same shapes, and one kind of numbers for all of them"
     )
-
-
-__all__ = [
-    "Part",
-    "add_parts",
-    "move_partition",
-    "pull_partition",
-    "push_partition",
-    "run_partition",
-    "slope_partition",
-]

@@ -1,7 +1,7 @@
-"""Activations that neither overflow nor lose their slope, for any value and to any order.
+"""Activations without overflow, whose derivatives of any order are accurate for any input.
 
-Branches are taken by ``where`` on each element: the derivative of the branch that was not taken is
-exactly 0, and that of the one taken is exact, also at 0 and at infinity.
+``where`` selects a branch for each element.  A branch that was not selected contributes exactly 0 to the
+derivative; the selected branch has an exact derivative, also at 0 and at infinity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def relu(x: A, /) -> A:
     Returns
     -------
     Array
-        Of the shape and dtype of ``x``.  The derivative at 0 is 0, as TensorFlow's and PyTorch's.
+        Of the shape and dtype of ``x``.  The derivative at 0 is 0, as in TensorFlow and PyTorch.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def softplus(x: A, /) -> A:
     """
     xp, given = floating_input("softplus", x)
     positive = given > 0
-    # abs(x) in place of the first where would have no curvature at 0.
+    # -abs(x) in place of this where would give a wrong second derivative at 0.
     below = xp.where(positive, -given, given)
     return xp.where(positive, given, 0) + xp.log1p(xp.exp(below))  # type: ignore[no-any-return]
 
@@ -181,7 +181,10 @@ def log_softmax(x: A, /, axis: int = -1) -> A:
 
 
 def less_maximum(name: str, x: Any, axis: int) -> tuple[Any, Any]:
-    """Return the namespace of x, and x less its maximum along the axis: softmax stays the same."""
+    """Return the namespace of x, and x less its maximum along the axis, so that exp cannot overflow.
+
+    The difference does not change softmax, so the maximum is a constant for derivatives.
+    """
     xp, x = floating_input(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {short_repr(axis)} [at {user_line()}]")

@@ -105,15 +105,16 @@ def takes_training(layer: Callable[..., Any]) -> bool:
 def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **keywords: Any) -> Any:
     """Call a Module with other values in place of its Variables.
 
-    The Module itself stays as it is, so this is a function of the values: for ``xp.grad``, for gradients
-    of each example by ``xp.vmap``, and for ``torch.autograd`` or ``jax.grad`` on arrays of theirs.
+    The Module itself does not change, so the result is a function of the values, which ``xp.grad`` can
+    differentiate and ``xp.vmap`` can map.  With values that are arrays of PyTorch or JAX,
+    ``torch.autograd`` and ``jax.grad`` can differentiate the call.
 
     Parameters
     ----------
     module : Module
         A Module that has its Variables: layers make theirs on their first call.
     values : mapping of str to Array
-        New values by path, as in ``module.named_variables()``.  Variables that it does not name stay.
+        New values by path, as in ``module.named_variables()``.  Other Variables keep their values.
     *args : object
         Positional arguments of the call.
     **keywords : object
@@ -130,8 +131,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     TypeError
         When ``module`` is no Module, or ``values`` no mapping.
     ValueError
-        When there is no such path, a Variable is read all the same, a value has another shape than its
-        Variable, or a layer has no Variables yet.
+        When there is no such path, or a value has another shape than its Variable.  When the call reads
+        a Variable that has a new value, or a layer has no Variables yet.
 
     Examples
     --------
@@ -188,7 +189,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 class RefuseReplaced(Bystander):
     """A recorder that refuses reads of Variables for which ``functional_call`` has other values.
 
-    A function that closes over a Module reads its Variables: no attribute leads there.
+    ``copy_with_values`` replaces attributes; a function that closes over a Module still reads the
+    Module's own Variables.
     """
 
     def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
@@ -200,7 +202,7 @@ class RefuseReplaced(Bystander):
         }
 
     def accessed(self, variable: Variable, /) -> None:
-        """Raise ValueError for a Variable whose value is given."""
+        """Raise ValueError if the Variable has been replaced."""
         path = self.refused.get(id(variable))
         if path is not None:
             raise ValueError(
@@ -211,7 +213,11 @@ class RefuseReplaced(Bystander):
 
 
 def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """Return a copy of a Module, or of a nesting, with values in place of Variables."""
+    """Return a copy of a Module, or of a nesting, with values in place of Variables.
+
+    replaced : values by the ``id()`` of a Variable.  made : copies of Modules, by ``id()``, so that
+    Modules which refer to each other are copied once.
+    """
     if isinstance(part, Variable):
         return replaced.get(id(part), part)
     if id(part) in made:

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .._util.errors import describe, short_repr, user_line
 from .initializers import named_option
 from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
 from .libraries import as_library_floats, library_constant, library_of
+
+if TYPE_CHECKING:
+    from .._util.array_types import RawArray
 
 Sizes = int | Sequence[int]
 
@@ -45,14 +48,13 @@ class Convolution(Affine):
         self.dilation_rate = axis_sizes(owner, "dilation_rate", dilation_rate, self._axes)
         self._set(owner, activation, use_bias, kernel_initializer, bias_initializer)
 
-    def make(self, x: Any) -> None:
+    def make(self, x: RawArray) -> None:
         self._make_kernel((*self.kernel_size, x.shape[-1], self.filters), x)
 
-    def call(self, x: Any) -> Any:
+    def call(self, x: RawArray) -> Any:
         library, x, kernel = self._operands(x)
-        windows = Windows(self, self.kernel_size, self.strides, self.dilation_rate, self.padding)
-        pieces = list(windows.window_elements(library, x, 0.0))
-        # One product for all places: channels of all elements under the kernel side by side.
+        pieces = list(window_elements(self, self.kernel_size, self.dilation_rate, library, x, 0.0))
+        # One matrix product for all positions of the kernel: a row has the elements under the kernel.
         shape = tuple(pieces[0].shape[:-1])
         width = math.prod(kernel.shape[:-1])
         patches = library.reshape(library.concat(pieces, axis=-1), (math.prod(shape), width))
@@ -62,22 +64,23 @@ class Convolution(Affine):
 
 CONVOLUTION = """{title}
 
-    Data have the axes ``{axes}``; kernel and bias are made on the first call.  What is computed is
-    the correlation, as in Keras and PyTorch: the kernel is not turned around.
+    Data have the axes ``{axes}``; kernel and bias are made on the first call.  The layer computes
+    the correlation, as in Keras and PyTorch: the kernel is not reversed.
 
     Parameters
     ----------
     filters : int
         The number of the result's channels.
     kernel_size : int{or_pair}
-        The number of places that the kernel spans.
+        The length of the kernel along each axis.
     strides : int{or_pair}, default 1
-        The distance between places at which the result is computed.
+        The distance between neighbouring positions of the kernel, in elements of the data.
     padding : {{{paddings}}}
-        "valid": where the whole kernel fits.  "same": zeros around, so that with strides of 1 the result
-        is as long as the data; an odd one comes after the data, as in TensorFlow.{causal}
+        "valid": only positions where the whole kernel lies within the data.  "same": zeros around the
+        data, so that with strides of 1 the result is as long as the data; if their number is odd, the
+        last zero comes after the data, as in TensorFlow.{causal}
     dilation_rate : int{or_pair}, default 1
-        The distance between places that the kernel meets.
+        The distance in the data between neighbouring elements of the kernel.
     activation : str or callable, optional
         A function of an Array, or the name of one in ``arraytape.nn``.
     use_bias : bool, default True
@@ -102,7 +105,7 @@ class Conv1D(Convolution):
     __doc__ = CONVOLUTION.format(
         title="A convolution along one axis.", axes="(..., places, channels)", or_pair="",
         paddings='"valid", "same", "causal"',
-        causal='\n        "causal": zeros before the data alone: no result depends on later places.',
+        causal='\n        "causal": zeros only before the data: no result depends on later elements.',
         example='xp.nn.Conv1D(4, 3, padding="same", seed=0)(xp.ones((2, 10, 3))).shape\n    (2, 10, 4)',
     )  # fmt: skip
     _axes = 1
@@ -124,12 +127,9 @@ class Pooling(Layer):
     _axes = 0
 
     def __init__(
-        self,
-        pool_size: Sizes = 2,
-        strides: Sizes | None = None,
-        padding: str = "valid",
+        self, pool_size: Sizes = 2, strides: Sizes | None = None, padding: str = "valid",
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         owner = type(self).__name__
         self.least_axes = self._axes + 1
@@ -138,61 +138,35 @@ class Pooling(Layer):
         self.strides = axis_sizes(owner, "strides", given, self._axes)
         self.padding = named_option(owner, "padding", padding, ("valid", "same"))
 
-    def _windows(self) -> Windows:
-        return Windows(self, self.pool_size, self.strides, (1,) * self._axes, self.padding)
+    def _window_elements(self, library: ModuleType, x: RawArray, outside: float) -> Iterator[Any]:
+        return window_elements(self, self.pool_size, (1,) * self._axes, library, x, outside)
 
 
 class MaxPooling(Pooling):
     """Base class of layers that take the greatest element of each window."""
 
-    def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            With as many channels.  Elements that are all the greatest of a window share its gradient.
-        """
+    def call(self, x: RawArray) -> Any:
         library = library_of(self.name, x)
-        pieces = list(
-            self._windows().window_elements(library, as_library_floats(library, x), -math.inf)
-        )
+        pieces = list(self._window_elements(library, as_library_floats(library, x), -math.inf))
         return library.max(library.stack(pieces, axis=0), axis=0)
 
 
 class AveragePooling(Pooling):
     """Base class of layers that take the mean of each window."""
 
-    def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            With as many channels; what lies outside of the data does not count.
-        """
+    def call(self, x: RawArray) -> Any:
         library = library_of(self.name, x)
-        x, windows = as_library_floats(library, x), self._windows()
-        total = functools.reduce(operator.add, windows.window_elements(library, x, 0.0))
-        lengths = tuple(x.shape[-1 - self._axes : -1])
-        there: Any = np.ones((*lengths, 1))
-        counts = functools.reduce(operator.add, windows.window_elements(np, there, 0.0))
+        x = as_library_floats(library, x)
+        total = functools.reduce(operator.add, self._window_elements(library, x, 0.0))
+        # The number of elements of each window that lie within the data.
+        ones: Any = np.ones((*x.shape[-1 - self._axes : -1], 1))
+        counts = functools.reduce(operator.add, self._window_elements(np, ones, 0.0))
         return total / library.astype(library_constant(library, counts, x), x.dtype)
 
 
 POOLING = """{title}
 
-    Data have the axes ``{axes}``.
+    Data have the axes ``{axes}``.  {note}
 
     Parameters
     ----------
@@ -201,7 +175,7 @@ POOLING = """{title}
     strides : int{or_pair}, optional
         The distance between windows; by default their length.
     padding : {{"valid", "same"}}
-        "valid": windows that lie within the data.  "same": also those that do in part.
+        "valid": only windows that lie within the data.  "same": also windows that lie partly within.
     name : str, optional
         The name in messages.
 
@@ -212,11 +186,13 @@ POOLING = """{title}
     """
 ONE = {"axes": "(..., places, channels)", "or_pair": ""}
 TWO = {"axes": "(..., rows, columns, channels)", "or_pair": " or pair of int"}
+MAX_NOTE = "Equal greatest elements share the gradient."
+MEAN_NOTE = "Only elements within the data count."
 
 
 class MaxPooling1D(MaxPooling):
     __doc__ = POOLING.format(
-        title="The greatest element of each window along one axis.", **ONE,
+        title="The greatest element of each window along one axis.", note=MAX_NOTE, **ONE,
         example="xp.nn.MaxPooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
     )  # fmt: skip
     _axes = 1
@@ -224,7 +200,7 @@ class MaxPooling1D(MaxPooling):
 
 class MaxPooling2D(MaxPooling):
     __doc__ = POOLING.format(
-        title="The greatest element of each window along two axes.", **TWO,
+        title="The greatest element of each window along two axes.", note=MAX_NOTE, **TWO,
         example="xp.nn.MaxPooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
     )  # fmt: skip
     _axes = 2
@@ -232,7 +208,7 @@ class MaxPooling2D(MaxPooling):
 
 class AveragePooling1D(AveragePooling):
     __doc__ = POOLING.format(
-        title="The mean of each window along one axis.", **ONE,
+        title="The mean of each window along one axis.", note=MEAN_NOTE, **ONE,
         example="xp.nn.AveragePooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
     )  # fmt: skip
     _axes = 1
@@ -240,14 +216,14 @@ class AveragePooling1D(AveragePooling):
 
 class AveragePooling2D(AveragePooling):
     __doc__ = POOLING.format(
-        title="The mean of each window along two axes.", **TWO,
+        title="The mean of each window along two axes.", note=MEAN_NOTE, **TWO,
         example="xp.nn.AveragePooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
     )  # fmt: skip
     _axes = 2
 
 
 class GlobalPooling(Layer):
-    """Base class of layers that pool all places."""
+    """Base class of layers that reduce all places to one."""
 
     _axes, _reduction = 0, ""
 
@@ -256,19 +232,7 @@ class GlobalPooling(Layer):
         self.least_axes = self._axes + 1
         self.keepdims = boolean_option(type(self).__name__, "keepdims", keepdims)
 
-    def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            One number for each channel.
-        """
+    def call(self, x: RawArray) -> Any:
         library = library_of(self.name, x)
         over = tuple(range(-1 - self._axes, -1))
         return getattr(library, self._reduction)(
@@ -326,66 +290,59 @@ class GlobalMaxPooling2D(GlobalPooling):
     _axes, _reduction = 2, "max"
 
 
-class Windows:
-    """The windows of a layer along the axes before the last one."""
+def window_elements(
+    layer: Convolution | Pooling, sizes: tuple[int, ...], dilations: tuple[int, ...],
+    library: ModuleType, x: RawArray, outside: float,
+) -> Iterator[Any]:  # fmt: skip
+    """Yield, for each position in a window, the elements of x at this position in all windows.
 
-    def __init__(
-        self, layer: Layer, sizes: tuple[int, ...], strides: tuple[int, ...],
-        dilations: tuple[int, ...], padding: str,
-    ) -> None:  # fmt: skip
-        self.layer, self.sizes, self.strides = layer, sizes, strides
-        self.dilations, self.padding = dilations, padding
-
-    def window_elements(self, library: ModuleType, x: Any, outside: float) -> Iterator[Any]:
-        """Yield the elements of x at each place in a window, one of each window at a time.
-
-        Beyond the data every element is ``outside``.
-        """
-        first = x.ndim - 1 - len(self.sizes)
-        spans = [
-            (size - 1) * rate + 1 for size, rate in zip(self.sizes, self.dilations, strict=True)
-        ]
-        for axis, span in enumerate(spans):
-            before, after = self.margins(x.shape[first + axis], span, self.strides[axis])
-            x = pad_axis(library, x, first + axis, before, after, outside)
-        counts = [
-            (x.shape[first + axis] - span) // self.strides[axis] + 1
-            for axis, span in enumerate(spans)
-        ]
-        if min(counts) < 1:
-            raise ValueError(
-                f"{self.layer.name}: a window of {' x '.join(map(str, spans))} does not fit into "
-                f"{describe(x)} [at {user_line()}]"
+    The windows of a layer lie along the axes before the last one.  Beyond the data every element is
+    ``outside``.
+    """
+    first = x.ndim - 1 - len(sizes)
+    spans = [(size - 1) * rate + 1 for size, rate in zip(sizes, dilations, strict=True)]
+    for axis, (span, stride) in enumerate(zip(spans, layer.strides, strict=True), first):
+        before, after = margin_lengths(layer.padding, x.shape[axis], span, stride)
+        x = pad_axis(library, x, axis, before, after, outside)
+    counts = [
+        (length - span) // stride + 1
+        for length, span, stride in zip(x.shape[first:-1], spans, layer.strides, strict=True)
+    ]
+    if min(counts) < 1:
+        raise ValueError(
+            f"{layer.name}: a window of {' x '.join(map(str, spans))} does not fit into "
+            f"{describe(x)} [at {user_line()}]"
+        )
+    for position in itertools.product(*map(range, sizes)):
+        slices = [
+            slice(at * rate, at * rate + (count - 1) * stride + 1, stride)
+            for at, rate, count, stride in zip(
+                position, dilations, counts, layer.strides, strict=True
             )
-        steps = zip(self.strides, self.dilations, counts, strict=True)
-        ways = list(steps)
-        for place in itertools.product(*map(range, self.sizes)):
-            slices = [
-                slice(at * rate, at * rate + (count - 1) * stride + 1, stride)
-                for at, (stride, rate, count) in zip(place, ways, strict=True)
-            ]
-            yield x[(..., *slices, slice(None))]
-
-    def margins(self, length: int, span: int, stride: int) -> tuple[int, int]:
-        """Return the number of elements to add before and after the data along an axis."""
-        if self.padding == "causal":
-            return span - 1, 0
-        if self.padding == "valid":
-            return 0, 0
-        total = max((-(-length // stride) - 1) * stride + span - length, 0)
-        return total // 2, total - total // 2
+        ]
+        yield x[(..., *slices, slice(None))]
 
 
-def pad_axis(library: ModuleType, x: Any, axis: int, before: int, after: int, value: float) -> Any:
+def margin_lengths(padding: str, length: int, span: int, stride: int) -> tuple[int, int]:
+    """Return the number of elements to add before and after the data along an axis."""
+    if padding == "causal":
+        return span - 1, 0
+    if padding == "valid":
+        return 0, 0
+    total = max((-(-length // stride) - 1) * stride + span - length, 0)
+    return total // 2, total - total // 2
+
+
+def pad_axis(
+    library: ModuleType, x: RawArray, axis: int, before: int, after: int, value: float
+) -> Any:
     """Return x with elements of one value added before and after the data along an axis."""
     if not before and not after:
         return x
 
     def margin(length: int) -> Any:
-        shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
-        if isinstance(x, np.ndarray):
-            return np.full(shape, value)
-        return library.astype(library_constant(library, np.full(shape, value), x), x.dtype)
+        filled = np.full((*x.shape[:axis], length, *x.shape[axis + 1 :]), value)
+        return library.astype(library_constant(library, filled, x), x.dtype)
 
     parts = [margin(before)] if before else []
     parts += [x] + ([margin(after)] if after else [])

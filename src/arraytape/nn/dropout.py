@@ -1,7 +1,7 @@
 """Dropout: elements set to zero at random, from a key and a count that a Variable holds.
 
-No generator is drawn from while a model runs: the random numbers of a call are a function of a key and
-of the number of calls.  So a checkpoint has both, a resumed run continues with the same numbers, and
+The random numbers of a call are a function of a key and of the number of calls; no generator has a state
+that changes.  A checkpoint holds both, so a resumed run continues with the same numbers, and
 ``xp.function`` replays new numbers in each call.
 """
 
@@ -36,10 +36,10 @@ class Dropout(Layer):
     Parameters
     ----------
     rate : float
-        The part that is set to zero, in [0, 1).
+        The probability with which an element is set to zero, in [0, 1).
     noise_shape : tuple of int or None, optional
-        The shape of the random numbers, with None for an axis of the data's length: an axis of length 1
-        is kept or dropped as a whole.
+        The shape of the random numbers, with None for an axis as long as the data's.  Along an axis of
+        length 1, all elements are kept or set to zero together.
     seed : int, numpy.random.Generator or None
         The seed of the key, which is drawn once, when the layer is made.
     name : str, optional
@@ -49,9 +49,9 @@ class Dropout(Layer):
     -----
     The state is the Variable ``seed_generator_state``: the key and the number of calls.  A call may be
     given a key of its own, an integer or an Array of one or two: ``layer(x, training=True, key=7)`` sets
-    the same elements to zero each time, and leaves the state alone.  Under ``vmap`` all examples have
-    the same elements set to zero.  Within ``jax.jit`` the random numbers would be those of the trace for
-    good, so a call with ``training=True`` is an error there.
+    the same elements to zero each time, and does not change the state.  Under ``vmap`` all examples have
+    the same elements set to zero.  Within ``jax.jit`` each call would repeat the random numbers of the
+    trace, so a call with ``training=True`` is an error there.
 
     References
     ----------
@@ -71,12 +71,9 @@ class Dropout(Layer):
     least_axes = 0
 
     def __init__(
-        self,
-        rate: float,
-        noise_shape: tuple[int | None, ...] | None = None,
-        seed: Seed = None,
+        self, rate: float, noise_shape: tuple[int | None, ...] | None = None, seed: Seed = None,
         name: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, seed)
         self.rate = initializers.finite_number("Dropout", "rate", rate, 0.0)
         if self.rate >= 1.0:
@@ -107,8 +104,7 @@ class Dropout(Layer):
         except Exception as error:
             raise_documented(error, self.name, x, key=key)
 
-    def _drop_elements(self, x: Any, training: bool, key: Array | npt.ArrayLike | None) -> Any:
-        """Return the result, and move the state on."""
+    def _drop_elements(self, x: RawArray, training: bool, key: Array | npt.ArrayLike | None) -> Any:
         library = self._library(x)
         if not boolean_option(self.name, "training", training):
             return x
@@ -163,7 +159,7 @@ class Dropout(Layer):
 
 
 def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
-    """Return a shape that may have None for lengths; raise TypeError or ValueError for anything else."""
+    """Check that a shape has positive integers and None; return a tuple."""
     if given is None:
         return None
     if not isinstance(given, list | tuple):
@@ -174,7 +170,7 @@ def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ..
 
 
 def draw_uniforms(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
-    """Return numbers in [0, 1) that depend on a key and their shape alone."""
+    """Return random numbers in [0, 1) that depend only on the key and the shape."""
     words = np.zeros(2, np.uint64)
     given = np.asarray(key).reshape(-1)
     words[: given.size] = given.astype(np.int64).view(np.uint64)

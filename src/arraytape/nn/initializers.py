@@ -1,7 +1,7 @@
 """Initializers: the first values of layers' Variables, drawn by NumPy's generators.
 
-An initializer is called with a shape, a dtype and a generator, and gives a NumPy array.  One that was
-given a seed of its own draws from that.
+An initializer is called with a shape, a dtype and a generator, and returns a NumPy array.  With a
+seed of its own it ignores the generator.
 
 >>> import arraytape as xp
 >>> layer = xp.nn.Dense(64, kernel_initializer="he_normal", seed=0)
@@ -32,7 +32,7 @@ __all__ = [
 
 Host = np.ndarray[Any, np.dtype[Any]]
 Seed = int | np.random.Generator | None
-# The standard deviation of the normal distribution cut at two standard deviations.
+# The standard deviation of the standard normal distribution cut at -2 and 2.
 CUT = 0.87962566103423978
 
 
@@ -58,7 +58,7 @@ class Initializer:
 
     def __init__(self, seed: Seed = None) -> None:
         try:
-            np.random.default_rng(seed)  # says now what is wrong with a seed
+            np.random.default_rng(seed)  # raises now for a wrong seed, not at the first draw
         except Exception as error:
             raise_documented(error, type(self).__name__, seed=seed)
         self.seed = seed
@@ -178,7 +178,7 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """A normal distribution without what lies more than two standard deviations from its mean.
+    """A normal distribution cut at two standard deviations from its mean.
 
     Parameters
     ----------
@@ -261,28 +261,24 @@ class VarianceScaling(Initializer):
     """
 
     def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
+        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal",
         seed: Seed = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(seed)
-        self.scale = finite_number(type(self).__name__, "scale", scale, 0.0)
-        self.mode = named_option(
-            type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg")
-        )
+        owner = type(self).__name__
         kinds = ("truncated_normal", "untruncated_normal", "uniform")
-        self.distribution = named_option(type(self).__name__, "distribution", distribution, kinds)
+        self.scale = finite_number(owner, "scale", scale, 0.0)
+        self.mode = named_option(owner, "mode", mode, ("fan_in", "fan_out", "fan_avg"))
+        self.distribution = named_option(owner, "distribution", distribution, kinds)
 
     @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         inputs, outputs = count_fans(shape)
-        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}
-        most = max(1.0, count[self.mode])
-        variance = self.scale / most
+        counts = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}
+        count = max(1.0, counts[self.mode])
+        variance = self.scale / count
         if self.distribution == "uniform":
-            limit = math.sqrt(3.0 * self.scale / most)
+            limit = math.sqrt(3.0 * self.scale / count)
             return generator.uniform(-limit, limit, shape)
         if self.distribution == "untruncated_normal":
             return generator.normal(0.0, math.sqrt(variance), shape)
@@ -301,8 +297,7 @@ class Scaled(VarianceScaling):
         return f"{type(self).__name__}(seed={short_repr(self.seed)})"
 
 
-class GlorotUniform(Scaled):
-    """Glorot's uniform distribution: variance ``2 / (inputs + outputs)``.
+SCALED = """{title}
 
     Parameters
     ----------
@@ -311,146 +306,74 @@ class GlorotUniform(Scaled):
 
     References
     ----------
-    Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
-    networks", equation 16.
+    {source}.
 
     Examples
     --------
     >>> import arraytape as xp
-    >>> initializer = xp.nn.initializers.GlorotUniform(seed=0)
+    >>> initializer = xp.nn.initializers.{example}(seed=0)
     >>> values = initializer((400, 100))
-    >>> bool(abs(values.std() - (2 / (400 + 100)) ** 0.5) < 1e-3)
+    >>> bool(abs(values.std() - ({variance}) ** 0.5) < 1e-3)
     True
     """
+GLOROT = """Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
+    networks", equation"""
+HE = 'He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10'
+LECUN = 'LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16'
 
+
+class GlorotUniform(Scaled):
+    __doc__ = SCALED.format(
+        title="Glorot's uniform distribution: variance ``2 / (inputs + outputs)``.",
+        source=f"{GLOROT} 16", example="GlorotUniform", variance="2 / (400 + 100)",
+    )  # fmt: skip
     _of_class = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(Scaled):
-    """Glorot's variance, ``2 / (inputs + outputs)``, of a truncated normal distribution.
-
-    Parameters
-    ----------
-    seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
-
-    References
-    ----------
-    Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
-    networks", equation 12.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> initializer = xp.nn.initializers.GlorotNormal(seed=0)
-    >>> values = initializer((400, 100))
-    >>> bool(abs(values.std() - (2 / (400 + 100)) ** 0.5) < 1e-3)
-    True
-    """
-
+    __doc__ = SCALED.format(
+        title="Glorot's variance, ``2 / (inputs + outputs)``, of a truncated normal distribution.",
+        source=f"{GLOROT} 12", example="GlorotNormal", variance="2 / (400 + 100)",
+    )  # fmt: skip
     _of_class = (1.0, "fan_avg", "truncated_normal")
 
 
 class HeUniform(Scaled):
-    """He's uniform distribution: variance ``2 / inputs``, for ``relu``.
-
-    Parameters
-    ----------
-    seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
-
-    References
-    ----------
-    He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> initializer = xp.nn.initializers.HeUniform(seed=0)
-    >>> values = initializer((400, 100))
-    >>> bool(abs(values.std() - (2 / 400) ** 0.5) < 1e-3)
-    True
-    """
-
+    __doc__ = SCALED.format(
+        title="He's uniform distribution: variance ``2 / inputs``, for ``relu``.",
+        source=HE, example="HeUniform", variance="2 / 400",
+    )  # fmt: skip
     _of_class = (2.0, "fan_in", "uniform")
 
 
 class HeNormal(Scaled):
-    """He's variance, ``2 / inputs``, of a truncated normal distribution.
-
-    Parameters
-    ----------
-    seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
-
-    References
-    ----------
-    He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> initializer = xp.nn.initializers.HeNormal(seed=0)
-    >>> values = initializer((400, 100))
-    >>> bool(abs(values.std() - (2 / 400) ** 0.5) < 1e-3)
-    True
-    """
-
+    __doc__ = SCALED.format(
+        title="He's variance, ``2 / inputs``, of a truncated normal distribution.",
+        source=HE, example="HeNormal", variance="2 / 400",
+    )  # fmt: skip
     _of_class = (2.0, "fan_in", "truncated_normal")
 
 
 class LecunUniform(Scaled):
-    """LeCun's uniform distribution: variance ``1 / inputs``.
-
-    Parameters
-    ----------
-    seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
-
-    References
-    ----------
-    LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> initializer = xp.nn.initializers.LecunUniform(seed=0)
-    >>> values = initializer((400, 100))
-    >>> bool(abs(values.std() - (1 / 400) ** 0.5) < 1e-3)
-    True
-    """
-
+    __doc__ = SCALED.format(
+        title="LeCun's uniform distribution: variance ``1 / inputs``.",
+        source=LECUN, example="LecunUniform", variance="1 / 400",
+    )  # fmt: skip
     _of_class = (1.0, "fan_in", "uniform")
 
 
 class LecunNormal(Scaled):
-    """LeCun's variance, ``1 / inputs``, of a truncated normal distribution.
-
-    Parameters
-    ----------
-    seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
-
-    References
-    ----------
-    LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> initializer = xp.nn.initializers.LecunNormal(seed=0)
-    >>> values = initializer((400, 100))
-    >>> bool(abs(values.std() - (1 / 400) ** 0.5) < 1e-3)
-    True
-    """
-
+    __doc__ = SCALED.format(
+        title="LeCun's variance, ``1 / inputs``, of a truncated normal distribution.",
+        source=LECUN, example="LecunNormal", variance="1 / 400",
+    )  # fmt: skip
     _of_class = (1.0, "fan_in", "truncated_normal")
 
 
 class Orthogonal(Initializer):
-    """A random matrix with orthonormal columns, or rows where it has more columns, times a factor.
+    """A random matrix with orthonormal columns, times a factor; orthonormal rows if it is wide.
 
-    Of more than two axes the last one has the columns.
+    A shape of more than two axes is a matrix whose columns lie along the last axis.
 
     Parameters
     ----------
@@ -541,15 +464,15 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the number of inputs of an output of a kernel, and of outputs of an input."""
+    """Return the numbers of inputs of one output of a kernel, and of outputs of one input."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[:-2])
     return field * shape[-2], field * shape[-1]
 
 
-def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
-    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
+def real_number(owner: str, name: str, value: float) -> float:
+    """Return a number as a float, maybe an infinite one; raise TypeError for NaN and anything else."""
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -558,6 +481,12 @@ def finite_number(owner: str, name: str, value: float, least: float = -math.inf)
         raise TypeError(
             f"{owner}: {name} must be a number, got {describe(value)} [at {user_line()}]"
         )
+    return given
+
+
+def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
+    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
+    given = real_number(owner, name, value)
     if math.isinf(given) or given < least:
         said = "finite" if least == -math.inf else f"finite and at least {least}"
         raise ValueError(f"{owner}: {name} must be {said}, got {value} [at {user_line()}]")
@@ -565,7 +494,7 @@ def finite_number(owner: str, name: str, value: float, least: float = -math.inf)
 
 
 def named_option(owner: str, name: str, value: str, names: tuple[str, ...]) -> str:
-    """Return the value if it is one of the names; raise ValueError if not."""
+    """Return the value unchanged; raise ValueError if it is none of the names."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(
             f"{owner}: no {name} {short_repr(value)}; there are {', '.join(names)} [at {user_line()}]"

@@ -40,7 +40,7 @@ Seed = int | np.random.Generator | None
 
 
 class Layer(Module):
-    """Base class of layers, which make Variables on the first call, for the data's dtype and device.
+    """Base class of layers, which make Variables on the first call, in the data's dtype and device.
 
     A layer of your own overrides ``make``, which calls ``add_weight``, and ``call``.
 
@@ -49,7 +49,7 @@ class Layer(Module):
     name : str, optional
         The layer's name in messages, and the first part of its Variables' names.
     seed : int, numpy.random.Generator or None
-        The seed of its Variables' values; layers with the same integer and sizes start alike.
+        The seed of the Variables' values; the same integer and sizes give equal values.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Layer(Module):
         super().__init__(name)
         self.seed = seed
         try:
-            np.random.default_rng(seed)  # says now what is wrong with a seed
+            np.random.default_rng(seed)  # raises now for a wrong seed, not at the first call
         except Exception as error:
             raise_documented(error, type(self).__name__, seed=seed)
         self.built = False
@@ -85,7 +85,7 @@ class Layer(Module):
         Parameters
         ----------
         x : Array
-            Data of the shape, dtype and device that the layer is to take; its values are not read.
+            Data of the shape, dtype and device that the layer is to take; their values are not read.
         """
         if self.built:
             return
@@ -127,7 +127,7 @@ class Layer(Module):
         shape : sequence of int
             Its shape.
         x : Array
-            The data of the first call, whose dtype and device it gets.
+            The data of the first call, whose dtype and device the Variable gets.
         initializer : str or callable, default "glorot_uniform"
             The Variable's first values.
         trainable : bool, default True
@@ -142,7 +142,7 @@ class Layer(Module):
         """
         check_name(f"{self.name}.add_weight", name)
         there: Variable | None = getattr(self, name, None)
-        if there is not None:  # set by hand
+        if there is not None:  # the user has set the attribute before the first call
             return there
         of_data = host_dtype(library_of(self.name, x), x) if dtype is None else np.dtype(dtype)
         sizes = tuple(operator.index(size) for size in shape)
@@ -201,14 +201,6 @@ class Layer(Module):
             )
         return library
 
-    def _refuse_width(self, x: RawArray, wanted: int) -> None:
-        """Raise ValueError if x's last axis has another length than the Variables were made for."""
-        if not x.ndim or x.shape[-1] != wanted:
-            raise ValueError(
-                f"{self.name}: was made for {wanted} inputs, but the last axis of "
-                f"{describe(x)} has {x.shape[-1] if x.ndim else 'none'} [at {user_line()}]"
-            )
-
 
 class Affine(Layer):
     """Base class of layers with a kernel, a bias and an activation."""
@@ -233,16 +225,20 @@ class Affine(Layer):
         if self.use_bias:
             self.add_weight("bias", shape[-1:], x, self.bias_initializer)
 
-    def _operands(self, x: Any) -> tuple[Any, Any, Any]:
+    def _operands(self, x: RawArray) -> tuple[Any, Any, Any]:
         """Return the namespace of x, and x and the kernel as operands of a product."""
         kernel, library = as_layer_operand(self.kernel, x), library_of(self.name, x)
-        self._refuse_width(x, kernel.shape[-2])
+        if not x.ndim or x.shape[-1] != kernel.shape[-2]:
+            raise ValueError(
+                f"{self.name}: was made for {kernel.shape[-2]} inputs, but the last axis of "
+                f"{describe(x)} has {x.shape[-1] if x.ndim else 'none'} [at {user_line()}]"
+            )
         if dtype_kind(library, x) not in "fc":
             x = library.astype(x, kernel.dtype)
         return library, x, kernel
 
     def _activated(self, y: RawArray, x: RawArray) -> Any:
-        """Return a product y with the bias added and the activation applied."""
+        """Add the bias to a product y, and apply the activation."""
         if self.bias is not None:
             y = y + as_layer_operand(self.bias, x)
         return y if self.activation is None else self.activation(y)
@@ -251,19 +247,19 @@ class Affine(Layer):
 class Dense(Affine):
     """``activation(x @ kernel + bias)``.
 
-    Kernel and bias are made on the first call, for the data's last axis, dtype and device: the kernel
-    by Glorot's uniform distribution, the bias of zeros.
+    Kernel and bias are made on the first call, for the data's last axis, dtype and device.  By default
+    the kernel is drawn from Glorot's uniform distribution, and the bias is zeros.
 
     Parameters
     ----------
     units : int
         The length of the result's last axis.
     activation : str or callable, optional
-        A function of an Array, or the name of one in ``arraytape.nn``; None leaves the sum as it is.
+        A function of an Array, or the name of one in ``arraytape.nn``; None: no activation.
     use_bias : bool, default True
         If True, a bias is added.
     seed : int, numpy.random.Generator or None
-        The seed of the kernel; layers with the same integer and sizes start alike.
+        The seed of the kernel; the same integer and sizes give equal kernels.
     name : str, optional
         The layer's name in messages, and the first part of its Variables' names.
     kernel_initializer : str or callable, default "glorot_uniform"
@@ -300,29 +296,10 @@ class Dense(Affine):
         self.units = integer_option("Dense", "units", units)
         self._set("Dense", activation, use_bias, kernel_initializer, bias_initializer)
 
-    def make(self, x: Any) -> None:
-        """Make kernel and bias.
-
-        Parameters
-        ----------
-        x : Array
-            Data whose last axis has the layer's inputs.
-        """
+    def make(self, x: RawArray) -> None:
         self._make_kernel((x.shape[-1], self.units), x)
 
-    def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            Of the shape of ``x`` but for its last axis.
-        """
+    def call(self, x: RawArray) -> Any:
         _, x, kernel = self._operands(x)
         return self._activated(x @ kernel, x)
 
@@ -370,14 +347,7 @@ class Embedding(Layer):
             raise_documented(error, "Embedding", dtype=dtype)
         self.embeddings = None
 
-    def make(self, x: Any) -> None:
-        """Make the table.
-
-        Parameters
-        ----------
-        x : Array
-            The first integers.
-        """
+    def make(self, x: RawArray) -> None:
         shape = (self.input_dim, self.output_dim)
         self.add_weight("embeddings", shape, x, self.embeddings_initializer, dtype=self.dtype)
 
@@ -387,8 +357,8 @@ class Embedding(Layer):
         Parameters
         ----------
         x : Array
-            Integers from 0 to ``input_dim - 1``.  Where a look at them would stop a GPU's queue, and
-            under ``vmap``, others give rows of NaN; else they are an error.
+            Integers from 0 to ``input_dim - 1``.  Others are an error; on a GPU, where a check would
+            wait for its queue, and under ``vmap`` they give rows of NaN instead.
 
         Returns
         -------
@@ -406,13 +376,15 @@ class Embedding(Layer):
                 f"all in the table's rows 0 to {self.input_dim - 1} [at {user_line()}]"
             )
         places = flatten_axes(library, library.where(known, x, library.zeros_like(x)), 0)
-        table = self.embeddings if isinstance(x, Array) else table_beside(self.embeddings, x)
+        table: Any = self.embeddings
+        if not isinstance(x, Array):  # the table takes the dtype of floats of x's library
+            table = as_layer_operand(table, as_library_floats(library, x))
         rows = library.reshape(library.take(table, places, axis=0), (*x.shape, self.output_dim))
         return rows if visible else library.where(known[..., None], rows, math.nan)
 
 
 class Flatten(Layer):
-    """All axes but the first as one: a row for each example.
+    """All axes but the first joined to one: a row for each example.
 
     Parameters
     ----------
@@ -429,36 +401,14 @@ class Flatten(Layer):
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
 
-    def call(self, x: Any) -> Any:
-        """Change the shape.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            Of two axes.
-        """
+    def call(self, x: RawArray) -> Any:
         return flatten_axes(library_of(self.name, x), x, 1)
-
-
-def table_beside(table: Variable | RawArray | None, x: RawArray) -> Any:
-    """Return a table of floats as an operand for integers of another library."""
-    library = library_of("Embedding", x)
-    return (
-        as_layer_operand(table, as_library_floats(library, x))
-        if isinstance(table, Variable)
-        else table
-    )
 
 
 def activation_of(
     owner: str, given: str | Callable[[Any], Any] | None
 ) -> Callable[[Any], Any] | None:
-    """Return the function that ``activation`` means; raise an error that lists the names."""
+    """Return the function of an option ``activation``; raise ValueError for an unknown name."""
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
     if not isinstance(given, str):
@@ -466,18 +416,15 @@ def activation_of(
             f"{owner}: activation must be None, a name or a function, got {describe(given)} "
             f"[at {user_line()}]"
         )
-    if given not in ACTIVATIONS:
-        raise ValueError(
-            f"{owner}: no activation {short_repr(given)}; there are {', '.join(ACTIVATIONS)} "
-            f"[at {user_line()}]"
-        )
-    return ACTIVATIONS[given]
+    return ACTIVATIONS[initializers.named_option(owner, "activation", given, tuple(ACTIVATIONS))]
 
 
 def integer_option(owner: str, name: str, given: SupportsIndex, least: int = 1) -> int:
     """Return an integer not less than ``least``; raise TypeError or ValueError for others."""
     try:
         number = operator.index(given)
+        if isinstance(given, bool):
+            raise TypeError
     except TypeError:
         raise TypeError(
             f"{owner}: {name} must be an integer, got {describe(given)} [at {user_line()}]"

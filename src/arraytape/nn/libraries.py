@@ -1,9 +1,9 @@
 """The library that a layer computes with: arraytape, or another library of the array API standard.
 
-Layers, activations and losses are array-API code.  On Arrays they compute with arraytape; on arrays of
-PyTorch, JAX or array_api_strict with that library, by array-api-compat, and that library's
-differentiation sees calls of its own functions.  Variables enter such a computation as constants,
-copied; values to be differentiated are passed in by ``functional_call``.
+Layers, activations and losses are array-API code.  On Arrays they compute with arraytape.  On arrays of
+PyTorch, JAX or array_api_strict they call that library, by array-api-compat, so that the library's own
+differentiation works.  There, Variables are copied to constants; values to be differentiated are passed
+in by ``functional_call``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
     if not isinstance(x, np.ndarray | np.generic | int | float | complex):
         try:
             found = array_namespace(x)
-        except Exception:  # it is none, or pretends to be one
+        except Exception:  # no array of the standard
             found = None
     if found is None:
         raise TypeError(
@@ -52,12 +52,12 @@ def dtype_kind(library: ModuleType, x: RawArray) -> str:
 
 
 def as_library_floats(library: ModuleType, x: RawArray) -> Any:
-    """Return x as floats: float64 for bools and integers."""
+    """Cast bools and integers to float64; return floats and complex numbers unchanged."""
     return x if dtype_kind(library, x) in "fc" else library.astype(x, library.float64)
 
 
 def host_dtype(library: ModuleType, x: RawArray) -> np.dtype[Any]:
-    """Return the dtype of Variables for data like x: that of floats, float64 for integers."""
+    """Return the dtype of Variables for data like x: its precision, and float64 for integers."""
     if isinstance(x, Array):
         inexact_data = x.dtype.kind in "fc"
         return np.empty(0, x.dtype).real.dtype if inexact_data else np.dtype(np.float64)
@@ -68,11 +68,11 @@ def host_dtype(library: ModuleType, x: RawArray) -> np.dtype[Any]:
 
 
 def as_layer_operand(value: Variable | RawArray | None, x: RawArray) -> Any:
-    """Return a layer's Variable as an operand for x: as it is, or as a constant of the library of x."""
+    """Return a layer's Variable unchanged if x is an Array, else as a constant of the library of x."""
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
     library = library_of("a layer", x)
-    value._sync()  # it is read
+    value._sync()  # notifies recorders of the read, which the copy below would hide
     host = np.array(np.asarray(detached(value).to_device("cpu")))
     found = library_constant(library, host, x)
     return library.astype(found, x.dtype) if dtype_kind(library, x) in "fc" else found
@@ -82,11 +82,11 @@ def library_constant(library: ModuleType, host: np.ndarray[Any, Any], x: Any) ->
     """Return NumPy's data as an array of x's library, on x's device."""
     if isinstance(x, Array) or not is_jax_array(x):
         return library.asarray(host, device=x.device)
-    return library.asarray(host)  # JAX moves it, and one that it traces has no device
+    return library.asarray(host)  # JAX moves constants itself, and its traced arrays have no device
 
 
 def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
-    """Return a computed value for a Variable to hold: detached, of the Variable's dtype, where it lies.
+    """Return a computed value as one to assign to a Variable: detached, of its dtype and device.
 
     Raise TypeError under vmap, where there is a value for each example, and for an array that another
     library traces, which has no value yet.
@@ -105,18 +105,18 @@ def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
 
 
 def gradient_stopped(library: ModuleType, x: RawArray) -> Any:
-    """Return x as a constant, if the library can stop gradients."""
+    """Return x cut off from derivatives, or unchanged if its library has no method for that, as JAX."""
     if library is xp:
         return xp.stop_gradient(x)
     return x.detach() if hasattr(x, "detach") else x
 
 
 def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
-    """Return x with its first ``kept`` axes, and one for all the others."""
+    """Return x with its first ``kept`` axes unchanged and all others joined to one."""
     shape = tuple(x.shape)
     return library.reshape(x, (*shape[:kept], math.prod(shape[kept:])))
 
 
 def is_free_to_read(x: Any) -> bool:
-    """Return True if an Array's values can be read at no cost: NumPy's data without a hidden axis."""
+    """Return True for an Array whose values can be read at no cost: NumPy's data without vmap axes."""
     return isinstance(x, Array) and isinstance(peek(x), np.ndarray)

@@ -26,7 +26,7 @@ def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: in
     ----------
     labels : Array or array_like
         Either integers, the class of each example, in the shape of ``logits`` without ``axis``; or
-        floats, a probability for each class, in the shape of ``logits``.  Gradients flow to the latter.
+        floats, a probability for each class, in the shape of ``logits``.  Gradients flow to floats.
     logits : Array
         Unnormalised logarithms of probabilities: not the results of ``softmax``.
     axis : int, default -1
@@ -42,8 +42,8 @@ def softmax_cross_entropy(labels: Array | npt.ArrayLike, logits: Array, axis: in
     TypeError
         When ``logits`` is no Array of real numbers.
     ValueError
-        When the shapes do not fit, or a class does not exist.  On a GPU, where looking at the labels
-        would stop the queue, and under ``vmap`` the loss of such an example is NaN instead.
+        When the shapes do not fit, or a class does not exist.  On a GPU, where a check of the labels
+        would wait for its queue, and under ``vmap`` the loss of such an example is NaN instead.
 
     Examples
     --------
@@ -109,17 +109,17 @@ def mean_squared_error(
     Parameters
     ----------
     labels : Array or array_like
-        In the shape of ``predictions``: nothing is broadcast, since a mean over a matrix of
-        differences that was meant as a vector looks like a loss, too.
+        In the shape of ``predictions``.  Nothing is broadcast: for shapes (n,) and (n, 1) the mean over
+        all n * n differences would be a wrong loss without any error.
     predictions : Array
-        Of any dtype; of complex numbers the distance is the absolute value.
+        Of any dtype; for complex numbers the distance is the absolute value of the difference.
     axis : int, optional
-        The axis over which the mean is taken; all of them by default.
+        The axis over which the mean is taken; by default all axes.
 
     Returns
     -------
     Array
-        Without the axis, or without any.
+        The mean, without the axis, or of shape () by default.
 
     Raises
     ------

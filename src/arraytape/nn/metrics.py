@@ -1,7 +1,7 @@
 """Metrics: figures over all batches of an epoch, summed up in Variables.
 
-Labels come first, as in Keras.  State is never recorded, so a result is a number and no target for a
-tape.  Sums are in double precision.
+Labels come first, as in Keras.  Assignments to Variables are never recorded, so no gradient flows
+through a result.  Sums are in double precision.
 
 >>> import arraytape as xp
 >>> accuracy = xp.nn.metrics.SparseCategoricalAccuracy()
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._util.errors import describe, entrance, missing_from, raise_documented, user_line
 from ..module import Module
-from ..variable import Variable, detached, together
+from ..variable import AllOrNone, Variable, detached
 from .initializers import finite_number, named_option
 from .layers import boolean_option, check_name, integer_option
 from .libraries import as_state
@@ -51,7 +51,7 @@ class Metric(Module):
     Parameters
     ----------
     name : str, optional
-        The layer's name in messages, and the first part of its Variables' names.
+        The metric's name in messages, and the first part of its Variables' names.
 
     Examples
     --------
@@ -115,30 +115,25 @@ class Metric(Module):
 
     def reset_state(self) -> None:
         """Set all sums to zero."""
-        together(self.variables, self._forget)
+        with AllOrNone(self.variables):
+            for variable in self.variables:
+                variable.assign(xp.zeros_like(detached(variable)))
 
     def __call__(self, *args: Any, **keywords: Any) -> Array:
         """Add a batch, and return the result over all batches."""
         self.update_state(*args, **keywords)
         return self.result()
 
-    def _forget(self) -> None:
-        for variable in self.variables:
-            variable.assign(xp.zeros_like(detached(variable)))
-
-    def _add(self, *pairs: tuple[Variable, Any]) -> None:
+    def _add(self, *pairs: tuple[Variable, Array]) -> None:
         """Add to Variables, to all or to none."""
-        # Sums may lie on another device.
+        # The batch may lie on another device than the Variables.
         values = [
             (variable, as_state(self.name, detached(value).to_device("cpu"), variable))
             for variable, value in pairs
         ]
-
-        def add_values() -> None:
+        with AllOrNone(variable for variable, _ in pairs):
             for variable, value in values:
                 variable.assign_add(value)
-
-        together([variable for variable, _ in pairs], add_values)
 
 
 class Sum(Metric):
@@ -171,7 +166,7 @@ class Sum(Metric):
         values : Array or array_like
             Real numbers.
         sample_weight : Array or array_like, optional
-            A factor for each, or for all in a row.
+            A factor for each value, or for each row of values.
         """
         given, weights = with_weights(self.name, real_numbers(self.name, values), sample_weight)
         self._add((self.total, xp.sum(given * weights)))
@@ -222,7 +217,7 @@ class Mean(Averaged):
         values : Array or array_like
             Real numbers.
         sample_weight : Array or array_like, optional
-            A weight for each, or for all in a row.
+            A weight for each value, or for each row of values.
         """
         self._average(real_numbers(self.name, values), sample_weight)
 
@@ -231,10 +226,7 @@ class Compared(Averaged):
     """Base class of metrics that are the mean of a figure of each label and its prediction."""
 
     def update_state(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
         """Add a batch.
 
@@ -254,8 +246,7 @@ class Compared(Averaged):
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
-class Accuracy(Compared):
-    """The share of predictions that equal their labels.
+COMPARED = """{title}
 
     Parameters
     ----------
@@ -265,11 +256,18 @@ class Accuracy(Compared):
     Examples
     --------
     >>> import arraytape as xp
-    >>> accuracy = xp.nn.metrics.Accuracy()
-    >>> accuracy.update_state([1, 2, 3], [1, 2, 4])
-    >>> print(accuracy.result())
-    0.6666666666666666
+    >>> metric = xp.nn.metrics.{name}()
+    >>> metric.update_state({batch})
+    >>> print(metric.result())
+    {result}
     """
+
+
+class Accuracy(Compared):
+    __doc__ = COMPARED.format(
+        title="The share of predictions that equal their labels.",
+        name="Accuracy", batch="[1, 2, 3], [1, 2, 4]", result="0.6666666666666666",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         return as_doubles(xp.equal(*same_shape_arrays(self.name, y_true, y_pred)))
@@ -304,21 +302,10 @@ class BinaryAccuracy(Compared):
 
 
 class CategoricalAccuracy(Compared):
-    """The share of examples whose greatest prediction has the place of the greatest label.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> accuracy = xp.nn.metrics.CategoricalAccuracy()
-    >>> accuracy.update_state([[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]])
-    >>> print(accuracy.result())
-    0.5
-    """
+    __doc__ = COMPARED.format(
+        title="The share of examples whose greatest prediction has the index of the greatest label.",
+        name="CategoricalAccuracy", batch="[[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]]", result="0.5",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred, 1)
@@ -326,21 +313,10 @@ class CategoricalAccuracy(Compared):
 
 
 class SparseCategoricalAccuracy(Compared):
-    """The share of examples whose greatest prediction is that of the label's class, an integer.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> accuracy = xp.nn.metrics.SparseCategoricalAccuracy()
-    >>> accuracy.update_state([1, 0], [[0.1, 0.9], [0.4, 0.6]])
-    >>> print(accuracy.result())
-    0.5
-    """
+    __doc__ = COMPARED.format(
+        title="The share of examples whose greatest prediction has the label, an integer, as its index.",
+        name="SparseCategoricalAccuracy", batch="[1, 0], [[0.1, 0.9], [0.4, 0.6]]", result="0.5",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = real_numbers(self.name, y_true), real_numbers(self.name, y_pred)
@@ -353,21 +329,10 @@ class SparseCategoricalAccuracy(Compared):
 
 
 class MeanSquaredError(Compared):
-    """The mean of the squared difference.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> error = xp.nn.metrics.MeanSquaredError()
-    >>> error.update_state([1.0, 2.0], [1.5, 1.0])
-    >>> print(error.result())
-    0.625
-    """
+    __doc__ = COMPARED.format(
+        title="The mean of the squared difference.",
+        name="MeanSquaredError", batch="[1.0, 2.0], [1.5, 1.0]", result="0.625",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
@@ -375,42 +340,20 @@ class MeanSquaredError(Compared):
 
 
 class RootMeanSquaredError(MeanSquaredError):
-    """The root of the mean squared difference.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> error = xp.nn.metrics.RootMeanSquaredError()
-    >>> error.update_state([1.0, 2.0], [4.0, 6.0])
-    >>> print(error.result())
-    3.5355339059327378
-    """
+    __doc__ = COMPARED.format(
+        title="The root of the mean squared difference.",
+        name="RootMeanSquaredError", batch="[1.0, 2.0], [4.0, 6.0]", result="3.5355339059327378",
+    )  # fmt: skip
 
     def result(self) -> Array:
         return xp.sqrt(super().result())
 
 
 class MeanAbsoluteError(Compared):
-    """The mean of the absolute difference.
-
-    Parameters
-    ----------
-    name : str, optional
-        The name in messages.
-
-    Examples
-    --------
-    >>> import arraytape as xp
-    >>> error = xp.nn.metrics.MeanAbsoluteError()
-    >>> error.update_state([1.0, 2.0], [1.5, 1.0])
-    >>> print(error.result())
-    0.75
-    """
+    __doc__ = COMPARED.format(
+        title="The mean of the absolute difference.",
+        name="MeanAbsoluteError", batch="[1.0, 2.0], [1.5, 1.0]", result="0.75",
+    )  # fmt: skip
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
@@ -426,10 +369,7 @@ class Confusion(Metric):
             setattr(self, name, self.add_variable(thresholds.shape, name))
 
     def update_state(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
         """Add a batch.
 
@@ -438,10 +378,12 @@ class Confusion(Metric):
         y_true : Array or array_like
             Labels: 0 or 1.
         y_pred : Array or array_like
-            Predictions from 0 to 1.
+            Predictions from 0 to 1, or logits for an ``AUC`` with ``from_logits=True``.
         sample_weight : Array or array_like, optional
             A weight for each.
         """
+        if getattr(self, "from_logits", False):  # an AUC may have logits
+            y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
         labels, predictions = same_shape_arrays(self.name, y_true, y_pred)
         labels, weights = with_weights(self.name, as_doubles(labels), sample_weight)
         columns = xp.asarray(self.thresholds, device=predictions.device)[:, None]
@@ -454,12 +396,37 @@ class Confusion(Metric):
             "false_negatives": (1.0 - above) @ positive,
             "true_negatives": (1.0 - above) @ negative,
         }
-        there = [(getattr(self, name, None), value[:, 0]) for name, value in sums.items()]
-        self._add(*[(variable, value) for variable, value in there if variable is not None])
+        kept = [name for name in sums if hasattr(self, name)]
+        self._add(*[(getattr(self, name), sums[name][:, 0]) for name in kept])
 
 
-class Precision(Confusion):
+class HitRate(Confusion):
+    """Base class of metrics that are true positives over their sum with another count."""
+
+    true_positives: Variable
+    _misses: ClassVar[str]  # the attribute of the other count
+
+    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
+        super().__init__(name)
+        value = finite_number(type(self).__name__, "thresholds", thresholds)
+        self._make_counts(np.array([value]), "true_positives", self._misses)
+
+    def result(self) -> Array:
+        """Return the share.
+
+        Returns
+        -------
+        Array
+            From 0 to 1; 0 where both counts are 0.
+        """
+        hits = detached(self.true_positives)
+        return ratio_or(hits, hits + detached(getattr(self, self._misses)), 0.0)[0]
+
+
+class Precision(HitRate):
     """The share of the examples predicted to be positive that are positive.
+
+    If nothing was predicted to be positive, the precision is 0.
 
     Parameters
     ----------
@@ -477,28 +444,14 @@ class Precision(Confusion):
     0.5
     """
 
-    true_positives: Variable
     false_positives: Variable
-
-    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
-        super().__init__(name)
-        value = finite_number("Precision", "thresholds", thresholds)
-        self._make_counts(np.array([value]), "true_positives", "false_positives")
-
-    def result(self) -> Array:
-        """Return the precision.
-
-        Returns
-        -------
-        Array
-            From 0 to 1; 0 where nothing was predicted to be positive.
-        """
-        hits = detached(self.true_positives)
-        return ratio_or(hits, hits + detached(self.false_positives), 0.0)[0]
+    _misses = "false_positives"
 
 
-class Recall(Confusion):
+class Recall(HitRate):
     """The share of the positive examples that were predicted to be positive.
+
+    If no example is positive, the recall is 0.
 
     Parameters
     ----------
@@ -516,31 +469,15 @@ class Recall(Confusion):
     0.5
     """
 
-    true_positives: Variable
     false_negatives: Variable
-
-    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
-        super().__init__(name)
-        value = finite_number("Recall", "thresholds", thresholds)
-        self._make_counts(np.array([value]), "true_positives", "false_negatives")
-
-    def result(self) -> Array:
-        """Return the recall.
-
-        Returns
-        -------
-        Array
-            From 0 to 1; 0 where nothing is positive.
-        """
-        hits = detached(self.true_positives)
-        return ratio_or(hits, hits + detached(self.false_negatives), 0.0)[0]
+    _misses = "false_negatives"
 
 
 class AUC(Confusion):
     """The area under the ROC curve, or under the curve of precision over recall.
 
-    It is summed up by trapezoids between thresholds, so it is exact where predictions are thresholds'
-    multiples, and else as good as there are thresholds.
+    The area is a sum of trapezoids between thresholds, so it is exact if a threshold separates each two
+    different predictions; else more thresholds make it more accurate.
 
     Parameters
     ----------
@@ -555,8 +492,8 @@ class AUC(Confusion):
 
     References
     ----------
-    Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: the
-    area between two points of the former is not a trapezoid.
+    Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: for
+    precision over recall, the area between two points is no trapezoid.
 
     Examples
     --------
@@ -573,12 +510,9 @@ class AUC(Confusion):
     true_negatives: Variable
 
     def __init__(
-        self,
-        num_thresholds: int = 200,
-        curve: str = "ROC",
-        name: str | None = None,
+        self, num_thresholds: int = 200, curve: str = "ROC", name: str | None = None,
         from_logits: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name)
         count = integer_option("AUC", "num_thresholds", num_thresholds, 2)
         self.curve = named_option("AUC", "curve", curve, ("ROC", "PR"))
@@ -589,27 +523,6 @@ class AUC(Confusion):
             raise_documented(error, "AUC", num_thresholds)
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         self._make_counts(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
-
-    def update_state(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
-        """Add a batch.
-
-        Parameters
-        ----------
-        y_true : Array or array_like
-            Labels: 0 or 1.
-        y_pred : Array or array_like
-            Predictions from 0 to 1, or logits.
-        sample_weight : Array or array_like, optional
-            A weight for each.
-        """
-        if self.from_logits:
-            y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
-        super().update_state(y_true, y_pred, sample_weight)
 
     def result(self) -> Array:
         """Return the area.
@@ -628,10 +541,7 @@ class AUC(Confusion):
 
 
 def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
-    """Return the area under precision over recall, interpolated in the counts.
-
-    Source: Davis and Goadrich 2006.
-    """
+    """Return the area under precision over recall; between thresholds, counts are interpolated."""
     positives = hits + wrong
     steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
     slope = ratio_or(steps, more, 0.0)
@@ -653,7 +563,7 @@ def real_numbers(owner: str, given: ArrayLike) -> Array:
     """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
-    else:
+    else:  # a tensor of PyTorch may be on a GPU, and in a graph of PyTorch's
         plain = given.detach().cpu() if hasattr(given, "detach") else given
         found = xp.asarray(plain if isinstance(plain, list | tuple) else np.asarray(plain))
     if found.dtype.kind == "c":
@@ -675,7 +585,7 @@ def same_shape_arrays(
 
 
 def with_weights(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-    """Return values in double precision, and the weight of each, which may be that of its row."""
+    """Return values in double precision, and the weight of each; a row's weight counts for all in it."""
     values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)

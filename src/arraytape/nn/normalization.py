@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .._array.array import Array
 from .._util.errors import describe, raise_documented, short_repr, user_line
-from ..variable import Variable, together
+from ..variable import AllOrNone, Variable
 from . import initializers
 from .layers import Initial, Layer, boolean_option, integer_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
@@ -31,12 +30,10 @@ class Normalization(Layer):
         self, owner: str, epsilon: float, center: bool, scale: bool, beta_initializer: Initial,
         gamma_initializer: Initial,
     ) -> None:  # fmt: skip
-        """Check and keep the options of all normalizations."""
+        """Check and keep the options that all normalizations have."""
         self.epsilon = initializers.finite_number(owner, "epsilon", epsilon, 0.0)
-        self.center, self.scale = (
-            boolean_option(owner, "center", center),
-            boolean_option(owner, "scale", scale),
-        )
+        self.center = boolean_option(owner, "center", center)
+        self.scale = boolean_option(owner, "scale", scale)
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
         self.gamma = self.beta = None
@@ -54,11 +51,11 @@ class Normalization(Layer):
         """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; axes are those of gamma."""
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
+        wanted = tuple(y.shape[i] for i in axes)
         for name in ("gamma", "beta"):
             value = as_layer_operand(getattr(self, name), y)
             if value is None:
                 continue
-            wanted = tuple(y.shape[i] for i in axes)
             if tuple(value.shape) != wanted:
                 raise ValueError(
                     f"{self.name}: was made for {tuple(value.shape)}, but the axes {self.axis} of "
@@ -118,31 +115,11 @@ class LayerNormalization(Normalization):
         self.axis = tuple(integer_option(owner, "axis", one, -64) for one in several)
         self._set(owner, epsilon, center, scale, beta_initializer, gamma_initializer)
 
-    def make(self, x: Any) -> None:
-        """Make gamma and beta.
+    def make(self, x: RawArray) -> None:
+        axes = normalized_axes(self.name, x, self.axis)
+        self._make_gamma_beta(tuple(x.shape[i] for i in axes), x)
 
-        Parameters
-        ----------
-        x : Array
-            The first data.
-        """
-        self._make_gamma_beta(
-            tuple(x.shape[i] for i in normalized_axes(self.name, x, self.axis)), x
-        )
-
-    def call(self, x: Any) -> Any:
-        """Compute the result.
-
-        Parameters
-        ----------
-        x : Array
-            The data.
-
-        Returns
-        -------
-        Array
-            Of the same shape.
-        """
+    def call(self, x: RawArray) -> Any:
         library = library_of(self.name, x)
         x, over = as_library_floats(library, x), normalized_axes(self.name, x, self.axis)
         return self._result(library, x, *mean_and_variance(library, x, over), over)
@@ -151,15 +128,16 @@ class LayerNormalization(Normalization):
 class BatchNormalization(Normalization):
     """Each channel normalised over the batch, then scaled and shifted.
 
-    With ``training=True`` by the batch's own mean and variance, which also move the running ones:
-    ``moving = moving * momentum + current * (1 - momentum)``; else by the running ones.
+    With ``training=True`` the layer takes mean and variance from the batch, and updates the running
+    statistics: ``moving = moving * momentum + current * (1 - momentum)``.  Else it takes the running
+    statistics.
 
     Parameters
     ----------
     axis : int, default -1
         The axis of the channels.
     momentum : float, default 0.99
-        The weight of the old running statistics.  PyTorch's momentum is 1 less this one.
+        The weight of the old running statistics: 1 less the momentum of PyTorch.
     epsilon : float, default 1e-3
         Added to the variance.
     center : bool, default True
@@ -180,9 +158,9 @@ class BatchNormalization(Normalization):
     Notes
     -----
     The running statistics are Variables that are not trainable, so a checkpoint has them and no
-    gradient flows to them.  The running variance is that of the batch, divided by the number of its
-    elements, as in Keras; PyTorch divides by one less.  Under ``vmap`` a call with ``training=True``
-    is an error: an example has no batch.
+    gradient flows to them.  The variance of a batch is the sum of squares divided by the number of
+    elements, as in Keras; for the running variance PyTorch divides by one less.  Under ``vmap`` a call
+    with ``training=True`` is an error: an example has no batch.
 
     References
     ----------
@@ -222,14 +200,7 @@ class BatchNormalization(Normalization):
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
         self.moving_mean = self.moving_variance = None
 
-    def make(self, x: Any) -> None:
-        """Make gamma, beta and the running statistics.
-
-        Parameters
-        ----------
-        x : Array
-            The first data.
-        """
+    def make(self, x: RawArray) -> None:
         (axis,) = normalized_axes(self.name, x, self.axis)
         shape = (x.shape[axis],)
         self._make_gamma_beta(shape, x)
@@ -237,7 +208,7 @@ class BatchNormalization(Normalization):
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
     def __call__(self, x: Any, training: bool = False) -> Any:
-        """Apply the layer to ``x``; with ``training=True`` by the batch's own statistics.
+        """Apply the layer to ``x``; with ``training=True`` take the statistics from the batch.
 
         Raises
         ------
@@ -252,7 +223,6 @@ class BatchNormalization(Normalization):
             raise_documented(error, self.name, x)
 
     def _normalized(self, x: Any, training: bool) -> Any:
-        """Return the result, and move the running statistics if ``training`` is True."""
         library = self._library(x)
         self.build(x)
         (axis,) = normalized_axes(self.name, x, self.axis)
@@ -272,13 +242,14 @@ class BatchNormalization(Normalization):
                     f"[at {user_line()}]"
                 )
             mean, variance = mean_and_variance(library, x, over)
-            self._move(library, state, (mean, variance))
+            self._update_statistics(library, state, (mean, variance))
         else:
             mean, variance = (library.reshape(as_layer_operand(one, x), shape) for one in state)
         return self._result(library, x, mean, variance, (axis,))
 
-    def _move(self, library: ModuleType, state: Sequence[Any], current: Sequence[Any]) -> None:
-        """Move the running statistics towards those of a batch."""
+    def _update_statistics(
+        self, library: ModuleType, state: Sequence[Any], current: Sequence[RawArray]
+    ) -> None:
         if not all(isinstance(variable, Variable) for variable in state):
             raise TypeError(
                 f"{self.name}: with training=True the running statistics are assigned to, so they "
@@ -288,21 +259,18 @@ class BatchNormalization(Normalization):
         for variable, value in zip(state, current, strict=True):
             flat = as_state(self.name, library.reshape(value, variable.shape), variable)
             values.append(variable.value() * self.momentum + flat * (1.0 - self.momentum))
-
-        def move_statistics() -> None:
+        with AllOrNone(state):
             for variable, value in zip(state, values, strict=True):
                 variable.assign(value)
 
-        together(state, move_statistics)
-
 
 def mean_and_variance(library: ModuleType, x: RawArray, over: tuple[int, ...]) -> tuple[Any, Any]:
-    """Return mean and variance over axes, which stay with length 1."""
+    """Return mean and variance over axes, which are kept with length 1."""
     mean = library.mean(x, axis=over, keepdims=True)
     return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
 
 
-def normalized_axes(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
+def normalized_axes(owner: str, x: RawArray, axes: Sequence[int]) -> tuple[int, ...]:
     """Return axes as sorted non-negative numbers; raise ValueError for a missing or repeated axis."""
     found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
     if len(found) < len(axes):

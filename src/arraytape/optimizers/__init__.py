@@ -2,9 +2,9 @@
 
     from arraytape import optimizers
 
-``SGD``, ``Adam`` and others take a step for each set of gradients; one of ``schedules`` may give its
-size.  ``LBFGS`` and ``minimize_scipy`` hand a whole problem to SciPy, which is imported when they are
-called.  Updates are never recorded.
+``SGD``, ``Adam`` and others take a step for each set of gradients; one of ``schedules`` may compute its
+size.  ``LBFGS`` and ``minimize_scipy`` pass a whole problem to SciPy, which they import when they
+are called.  Updates are never recorded.
 
 >>> import arraytape as xp
 >>> v, optimizer = xp.Variable([1.0, -2.0]), xp.optimizers.SGD(0.25)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +11,16 @@ from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, user_line
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
-    """Return ``scipy.optimize.Bounds`` for the vector of all parts; SciPy's own bounds stay.
+    """Return ``scipy.optimize.Bounds`` for the vector of all parts; return SciPy's own bounds unchanged.
 
     leaves : the parts of x0 in order.  ``bounds`` has the nesting of x0 with None, a pair of a lower and
-    an upper bound, or a ``Bounds`` for each part; None in place of a nesting leaves all of it unbounded.
+    an upper bound, or a ``Bounds`` for each part.  None in place of a nesting leaves all its parts
+    unbounded.
     """
     from scipy.optimize import Bounds
 
@@ -86,25 +90,23 @@ def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
         return [bounds]
     if bounds is None:
         return [None] * len(nest.leaves(x0))
-    given = nest.parts_of_nesting(bounds)
-    by_name = isinstance(parts, dict)
-    names = list(parts) if by_name else list(range(len(parts)))
-    known = isinstance(given, dict) == by_name and given is not None
-    got = list(given) if known and by_name else list(range(len(given))) if known else None
-    if got is None or set(got) != set(names):
+    ours, given = dict(nest.items_of(parts)), nest.parts_of_nesting(bounds)
+    alike = given is not None and isinstance(given, dict) == isinstance(parts, dict)
+    theirs = dict(nest.items_of(given)) if alike else None
+    if theirs is None or theirs.keys() != ours.keys():
+        got = describe(bounds) if theirs is None else list(theirs)
         raise ValueError(
-            f"bounds{path_suffix(path)}: {names} are needed, as in x0, got "
-            f"{describe(bounds) if got is None else got}; None stands for no bounds [at {user_line()}]"
+            f"bounds{path_suffix(path)}: {list(ours)} are needed, as in x0, got {got}; None stands for "
+            f"no bounds [at {user_line()}]"
         )
-    assert given is not None
     found = []
-    for name in names:
-        found += bounds_of_parts(parts[name], given[name], f"{path}.{name}" if path else str(name))
+    for name, part in ours.items():
+        found += bounds_of_parts(part, theirs[name], f"{path}.{name}" if path else str(name))
     return found
 
 
 def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
-    """Return the bounds of one part as vectors, and True if they hold at each step."""
+    """Return the bounds of one part as vectors, and True if each step must satisfy them."""
     from scipy.optimize import Bounds
 
     size = x.size * (2 if x.dtype.kind == "c" else 1)
@@ -117,7 +119,7 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
     keep = False
     if isinstance(bound, Bounds):
         keep = bool(np.all(bound.keep_feasible))
-        # SciPy converts numbers to arrays of one element.
+        # Bounds converts numbers to arrays of one element, which here stand for all elements again.
         bound = [b.reshape(()) if np.size(b) == 1 else b for b in (bound.lb, bound.ub)]
     if not is_pair(bound):
         raise TypeError(
@@ -136,7 +138,7 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
     return low, high, keep
 
 
-def side(bound: Any, x: Array, path: str, which: str, free: float) -> Any:
+def side(bound: npt.ArrayLike | None, x: Array, path: str, which: str, free: float) -> Any:
     try:
         found = np.asarray(free if bound is None else bound, np.float64)
         return np.broadcast_to(found, x.shape).reshape(-1)

@@ -1,7 +1,7 @@
 """Functions that clip gradients to a range, or scale them to a norm: each alone, or all together.
 
-They take one Array, or a nesting of Arrays and None, such as ``tape.gradient`` gives.  Their names and
-parameters are TensorFlow's.
+They take one Array, or a nesting of Arrays and None, such as a result of ``tape.gradient``.  Their names
+and parameters are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
 
 
 @entrance
-def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> tuple[Any, Any]:
+def clip_by_global_norm(
+    t_list: Any, clip_norm: float, use_norm: RawArray | None = None
+) -> tuple[Any, Any]:
     """Scale all Arrays by one factor, so that their common norm is at most ``clip_norm``.
 
     Parameters
@@ -195,12 +197,12 @@ def global_norm(t_list: Any) -> Any:
     if len(norms) == 1:
         return norms[0]
     exact = next((x.dtype for x in norms if library.finfo(x.dtype).bits == 64), norms[0].dtype)
-    alike = [library.astype(move_beside(x, norms[0]), exact) for x in norms]
+    alike = [library.astype(move_to_device_of(norms[0], x), exact) for x in norms]
     return norm_of(library, library.stack(alike))
 
 
 def norm_of(library: ModuleType, g: RawArray) -> Any:
-    """Return the root of the sum of squares, also where a square overflows or underflows."""
+    """Return the root of the sum of squares; scaled by the greatest element, so no square overflows."""
     sizes = library.abs(as_library_floats(library, g))
     if not math.prod(sizes.shape):
         return library.sum(sizes)
@@ -216,13 +218,13 @@ def scale_to_norm(library: ModuleType, g: RawArray, norm: RawArray, most: float)
     factor = library.where(above, most / library.where(above, norm, 1.0), 1.0)
     factor = library.where(library.isfinite(norm), factor, math.nan)
     g = as_library_floats(library, g)
-    return g * library.astype(move_beside(factor, g), library.abs(g).dtype)
+    return g * library.astype(move_to_device_of(g, factor), library.abs(g).dtype)
 
 
-def move_beside(x: Any, beside: Any) -> Any:
-    if x.device == beside.device:
+def move_to_device_of(goal: RawArray, x: RawArray) -> Any:
+    if x.device == goal.device:
         return x
-    return x.to_device(beside.device) if hasattr(x, "to_device") else x
+    return x.to_device(goal.device) if hasattr(x, "to_device") else x
 
 
 def map_gradients(function: Callable[[Any], Any], gradients: Any) -> Any:

@@ -16,9 +16,9 @@ from .._array.views import peek
 from .._util import nest
 from .._util.errors import TapeWarning, describe, entrance, layout_text, see, stacklevel, user_line
 from ..module import Module
-from ..variable import Variable, detached, together
+from ..variable import AllOrNone, Variable, detached
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from .scipy import number_in_range
+from .scipy import number_in_range, variables_of
 
 Pair = tuple[Array, Variable]
 Rate = float | Callable[[Any], Any]
@@ -37,20 +37,20 @@ class Common(TypedDict, total=False):
 class Optimizer(Module):
     """Base class of ``SGD``, ``Adam`` and others, and of optimizers of your own.
 
-    A subclass names its slots in ``slot_names``, and in ``real_slots`` those that are real for complex
-    Variables, too.  It overrides ``update``.  The state (learning rate, count of steps, slots) consists
-    of Variables, so a checkpoint holds it.
+    A subclass overrides ``update``.  It names its slots in ``slot_names``, and in ``real_slots`` the
+    slots that are real even for a complex Variable.  The state (learning rate, count of steps, slots)
+    consists of Variables, so a checkpoint holds it.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.01
-        The size of a step: a number, which becomes a Variable that may be assigned to between steps; or
-        a function of the count of steps before, such as one of ``optimizers.schedules``.
+        The size of a step.  A number becomes a Variable, which may be assigned to between steps.  A
+        function takes the count of earlier steps, such as one of ``optimizers.schedules``.
     name : str, optional
         The name of the optimizer in messages.
     weight_decay : float, optional
-        Before the step, ``learning_rate * weight_decay`` times its value is subtracted from each
-        Variable, whatever the gradient: decoupled, as in AdamW.
+        Before the step, each Variable is reduced by ``learning_rate * weight_decay`` times its value,
+        independently of the gradient, as in AdamW.
     clipnorm : float, optional
         The greatest norm of each gradient.
     clipvalue : float, optional
@@ -104,7 +104,6 @@ class Optimizer(Module):
         for key, value in given.items():
             number_in_range(self.name, key, value, 0.0, math.inf)
         self.clipnorm, self.clipvalue, self.global_clipnorm = clips.values()
-        self.clips = bool(given)
         decay = 0.0 if weight_decay is None else weight_decay
         self.weight_decay = number_in_range(self.name, "weight_decay", decay, 0.0, math.inf)
         self.schedule = learning_rate if callable(learning_rate) else None
@@ -164,7 +163,7 @@ class Optimizer(Module):
         found = variables_of(self.name, "exclude_from_weight_decay()", var_list or ())
         for variable in found:
             if self._not_decayed.find_variable(variable) is None:
-                self._not_decayed.add_variable(variable)
+                self._not_decayed.variables.append(variable)
         self._names_not_decayed = (*self._names_not_decayed, *words)
 
     @entrance
@@ -195,17 +194,17 @@ class Optimizer(Module):
         ----------
         pairs : iterable of (gradient, Variable)
             Such as ``zip(tape.gradient(loss, variables), variables)``, or two nestings in one pair:
-            ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is None stays as it
-            is, and a ``TapeWarning`` names it.
+            ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is None does not
+            change, and a ``TapeWarning`` names it.
 
         Raises
         ------
         TypeError
             When an element is no pair, or holds something else than an Array and a Variable.
         ValueError
-            When all gradients are None, a Variable is there twice, the nestings of a pair differ, or a
-            gradient has not the shape, device and kind of dtype of its Variable.  Nothing has changed
-            then.
+            When all gradients are None, a Variable is given twice, or the nestings of a pair differ.
+            When a gradient has another shape, device or kind of dtype than its Variable.  No Variable
+            has changed then.
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(
@@ -240,8 +239,8 @@ class Optimizer(Module):
         for g, variable in self._clipped(checked):
             place = self._place(variable)
             rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
-
-        def take_step() -> None:
+        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
+        with AllOrNone([*changed, self._learning_rate, self.iterations]):
             for (g, variable, slots), decayed in zip(rows, decays, strict=True):
                 if decayed:
                     variable.assign_sub(
@@ -251,9 +250,6 @@ class Optimizer(Module):
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
-
-        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
-        together([*changed, self._learning_rate, self.iterations], take_step)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
@@ -271,7 +267,7 @@ class Optimizer(Module):
         rate : float
             The learning rate.
         step : int
-            The number of steps, with this one.
+            The number of steps, including the current one.
         """
         raise NotImplementedError(f"{type(self).__name__} has no update()")
 
@@ -294,10 +290,10 @@ class Optimizer(Module):
         return xp.zeros_like(xp.abs(like) if slot_name in self.real_slots else like)
 
     def _numbers(self) -> tuple[Any, Any]:
-        """Return the learning rate and the count of steps with this one, as numbers.
+        """Return the learning rate, and the count of steps including the current one.
 
-        While ``xp.function`` traces a step, Python's numbers would become constants of the program, so
-        our own updates get Arrays.
+        Both are Python's numbers, which ``xp.function`` would make constants of its program.  So while
+        it traces a step, an ``update`` marked by ``takes_arrays`` gets Arrays.
         """
         count = detached(self.iterations)
         rate = detached(self._learning_rate) if self.schedule is None else self._rate(count)
@@ -306,8 +302,8 @@ class Optimizer(Module):
         return float(rate), int(count) + 1
 
     def _rate(self, count: Array) -> Any:
-        """Return the learning rate of the schedule, as an Array while ``xp.function`` traces."""
-        found = self.schedule(count) if self.schedule is not None else None
+        """Return the learning rate of the schedule: a number, or an Array in a trace by xp.function."""
+        found: Any = self.schedule(count) if self.schedule is not None else None
         if isinstance(found, Array) and found.dtype.kind == "f" and not found.ndim:
             found = xp.astype(detached(found), xp.float64, copy=False, device="cpu")
             if not is_at_hand(found):
@@ -319,8 +315,6 @@ class Optimizer(Module):
         return not named and self._not_decayed.find_variable(variable) is None
 
     def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        if not self.clips:
-            return pairs
         gradients = [g for g, _ in pairs]
         if self.clipvalue is not None:
             gradients = clip_by_value(gradients, -self.clipvalue, self.clipvalue)
@@ -328,6 +322,8 @@ class Optimizer(Module):
             gradients = clip_by_norm(gradients, self.clipnorm)
         elif self.global_clipnorm is not None:
             gradients, _ = clip_by_global_norm(gradients, self.global_clipnorm)
+        else:
+            return pairs
         return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
 
     def _place(self, variable: Variable) -> int:
@@ -338,7 +334,7 @@ class Optimizer(Module):
                 for slot_name, slots in self.slots.items():
                     value = self.slot(slot_name, detached(variable))
                     slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
-                self._updated.add_variable(variable)  # last, when all slots have been made
+                self._updated.variables.append(variable)  # last, when all slots have been made
             except BaseException:
                 if len(self._updated.variables) == place:
                     for slots in self.slots.values():
@@ -375,7 +371,7 @@ class Optimizer(Module):
 
 
 def is_at_hand(x: Array) -> bool:
-    """Return True if an Array holds NumPy's data, whose value can be read without a trace or a copy."""
+    """Return True if an Array holds NumPy's data, so that reading a value needs no trace and no copy."""
     return type(peek(x)) is np.ndarray
 
 
@@ -387,32 +383,24 @@ def rate_for_gradient(number: float | Array, g: Array) -> Any:
 
 
 def takes_arrays(update: Update) -> Update:
-    """Mark an ``update`` as one whose learning rate and step may be Arrays that are being traced."""
+    """Mark an ``update`` as correct for a learning rate and a step that are traced Arrays."""
     update.takes_arrays = True  # type: ignore[attr-defined]
     return update
 
 
-def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
-    """Return the Variables of an iterable or a nesting; raise TypeError for anything else in it."""
-    nested = nest.parts_of_nesting(given) is not None
-    found = nest.leaves(given if nested else list(given))
-    for variable in found:
-        if not isinstance(variable, Variable):
-            raise TypeError(
-                f"{owner}: {function} takes Variables, got {describe(variable)} [at {user_line()}]"
-            )
-    return found
-
-
 class Updated:
-    """The Variables that have slots in an optimizer, hidden from the search of a Module's Variables."""
+    """A list of Variables that ``Module`` does not search, so that they are no part of a checkpoint."""
 
     def __init__(self) -> None:
         self.variables: list[Variable] = []
         self.last = 0
 
     def find_variable(self, variable: Variable) -> int | None:
-        """Return the index of a Variable, or None; the search starts behind the last one found."""
+        """Return the index of a Variable, or None.
+
+        The search starts behind the last Variable found: steps ask for the Variables in the same order,
+        so it mostly succeeds at once.
+        """
         count = len(self.variables)
         for step in range(count):
             place = (self.last + step) % count
@@ -421,14 +409,11 @@ class Updated:
                 return place
         return None
 
-    def add_variable(self, variable: Variable) -> None:
-        self.variables.append(variable)
-
 
 def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
-    """Cast a gradient to its Variable's dtype, unrecorded; raise ValueError where it does not fit."""
-    real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
-    if g.shape != variable.shape or g.device != variable.device or not real_for_real:
+    """Cast a gradient to its Variable's dtype, unrecorded; raise ValueError if it does not fit."""
+    kind_fits = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
+    if g.shape != variable.shape or g.device != variable.device or not kind_fits:
         value = layout_text(variable)
         raise ValueError(
             f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "

@@ -1,7 +1,7 @@
 """Learning rates as functions of the count of steps: Keras's names, parameters and formulas.
 
-A schedule is called with a number or an Array of steps and gives an Array, in double precision.  It
-computes with Arrays alone, so a step that ``xp.function`` replays has its own rate each time.
+A schedule is called with a number or an Array of steps, and returns an Array in double precision.  It
+computes with Arrays only, so each replay by ``xp.function`` computes the rate of its own step.
 
 >>> import arraytape as xp
 >>> rate = xp.optimizers.schedules.CosineDecay(0.0, 1000, warmup_target=0.01, warmup_steps=100)
@@ -26,7 +26,7 @@ from ..module import Module
 from ..nn.initializers import finite_number, named_option
 from ..nn.layers import boolean_option, integer_option
 from ..nn.libraries import library_of
-from ..variable import Variable, detached, together
+from ..variable import AllOrNone, Variable, detached
 
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
@@ -187,7 +187,7 @@ class InverseTimeDecay(ExponentialDecay):
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """One learning rate up to each boundary, and one after the last.
+    """A constant learning rate up to each boundary, and one after the last boundary.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
 
 class PolynomialDecay(Decay):
-    """``(initial - end) * (1 - step / decay_steps) ** power + end``, and the end rate from there on.
+    """``(initial - end) * (1 - step / decay_steps) ** power + end``, and the end rate after the fall.
 
     Parameters
     ----------
@@ -289,11 +289,11 @@ class CosineDecay(Decay):
     decay_steps : int
         The number of steps of the fall.
     alpha : float, default 0
-        The rate at the end, as a part of that at the top.
+        The rate at the end, as a part of the greatest rate.
     name : str, optional
         The name of the schedule in messages.
     warmup_target : float, optional
-        The rate at the top, which it rises to; by default it only falls.
+        The rate at the end of the rise; by default there is no rise.
     warmup_steps : int, default 0
         The number of steps of the rise.
 
@@ -350,7 +350,7 @@ class CosineDecayRestarts(Decay):
     m_mul : float, default 1
         The factor by which each period starts lower than the one before.
     alpha : float, default 0
-        The rate at the end, as a part of that at first.
+        The rate at the end of a period, as a part of the rate at its start.
     name : str, optional
         The name of the schedule in messages.
 
@@ -383,7 +383,7 @@ class CosineDecayRestarts(Decay):
             done = done - restarts
         else:
             grown = 1.0 + done * (self.t_mul - 1.0)
-            # A little more, so that rounding puts no restart a step late.
+            # 1e-12 is added so that a rounding error does not delay a restart by one step.
             restarts = library.floor(library.log(grown) / math.log(self.t_mul) + 1e-12)
             length = self.t_mul**restarts
             done = (done - (length - 1.0) / (self.t_mul - 1.0)) / length
@@ -394,8 +394,8 @@ class CosineDecayRestarts(Decay):
 class ReduceLROnPlateau(LearningRateSchedule):
     """A learning rate that falls when a figure, such as the validation loss, stops improving.
 
-    Call ``update`` with the figure once in each epoch; the optimizer asks for the rate.  The state
-    consists of Variables, so a checkpoint of the optimizer holds it.
+    Call ``update`` with the figure once in each epoch; the optimizer reads the rate at each step.  The
+    state consists of Variables, so a checkpoint of the optimizer holds it.
 
     Parameters
     ----------
@@ -458,7 +458,7 @@ class ReduceLROnPlateau(LearningRateSchedule):
 
     @entrance
     def update(self, value: float | Array) -> None:
-        """Take a new figure into account, which may make the rate fall.
+        """Count a new figure, and reduce the rate if figures have stopped improving.
 
         Parameters
         ----------
@@ -491,12 +491,9 @@ class ReduceLROnPlateau(LearningRateSchedule):
             xp.where(falls, 0, wait),
             xp.where(falls, self.cooldown, cooling),
         ]
-
-        def change_rate() -> None:
+        with AllOrNone(self.state.values()):
             for variable, x in zip(self.state.values(), new, strict=True):
                 variable.assign(xp.astype(x, variable.dtype))
-
-        together(self.state.values(), change_rate)
 
 
 def at_most(library: Namespace, step: RawArray, last: float) -> Any:

@@ -1,11 +1,11 @@
-"""The bridge to scipy.optimize: it flattens nestings of Arrays and differentiates by tape."""
+"""Calls of scipy.optimize on nestings of Arrays, flattened to one vector, with derivatives by tape."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,16 +16,21 @@ from .._array.array import Array
 from .._array.views import peek
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
-from .._util.options import unwrap_option
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import with_doubts
 from ..functional.verify import Again, inner
-from ..variable import Variable, detached, restore_values, together
+from ..nn.initializers import real_number
+from ..nn.layers import integer_option
+from ..variable import AllOrNone, Variable, detached, restore_values
 from .bounds import bounds_of
+
+if TYPE_CHECKING:
+    from .._array.array import Operand
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-# The derivatives that SciPy's methods use, by lower-case name; SciPy warns of unused ones.
+# Names of SciPy's methods in lower case, by the derivatives that they use; others use gradients.  SciPy
+# warns of derivatives that a method does not use.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
 WITH_HESSIAN = ("dogleg", "trust-exact")
@@ -48,16 +53,18 @@ def minimize_scipy(
         ``xp.function`` made it, its value is replayed together with the derivatives.
     x0 : Array or nesting of Arrays
         The starting point: real or complex floating-point Arrays, Variables, NumPy arrays or floats.
-        ``f`` may read Variables by itself: they hold the current values, and those of ``x0`` again at
-        the end.  SciPy works in double precision; each part keeps its dtype and device.
+        ``f`` may also read Variables of ``x0`` directly: they hold the current point during each call,
+        and their first values at the end.  SciPy works in double precision; each part keeps its dtype
+        and device.
     method : str, optional
-        A name of SciPy's; by default SciPy chooses BFGS, L-BFGS-B or SLSQP.
+        The name of a method of SciPy; by default SciPy chooses BFGS, L-BFGS-B or SLSQP.
     callback : callable, optional
         Called after each step with the current point in the nesting of ``x0``.
     bounds : nesting, sequence or scipy.optimize.Bounds, optional
-        In the nesting of ``x0``: for each part None, or a pair of a lower and an upper bound, each
-        None, a number or an array of the part's shape; or a ``Bounds``.  None in place of a nesting
-        leaves all of it unbounded.  Or SciPy's own bounds for the vector of all parts, joined in order.
+        In the nesting of ``x0``: for each part None, a ``Bounds``, or a pair of a lower and an upper
+        bound, each None, a number or an array of the part's shape.  None in place of a nesting leaves
+        all its parts unbounded.  SciPy's own bounds for the vector of all parts, joined in order, are
+        also accepted.
     **options
         Further parameters of ``scipy.optimize.minimize``: ``tol``, ``options``, ``constraints``...
         Constraints are functions of the vector.
@@ -65,7 +72,7 @@ def minimize_scipy(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with ``x`` and, if there is one, ``jac`` in the nesting of ``x0``.
+        SciPy's result, with ``x`` and, if present, ``jac`` in the nesting of ``x0``.
 
     Raises
     ------
@@ -124,7 +131,7 @@ def minimize_scipy(
 
 
 class LBFGS:
-    """SciPy's L-BFGS-B for a deterministic loss: quasi-Newton steps on Variables.
+    """SciPy's L-BFGS-B on Variables, for a deterministic loss.
 
     Parameters
     ----------
@@ -150,8 +157,8 @@ class LBFGS:
         self, max_iterations: int = 100, tolerance: float | None = None, memory: int = 10
     ) -> None:
         self.options: dict[str, Any] = {
-            "maxiter": positive_count("LBFGS", "max_iterations", max_iterations),
-            "maxcor": positive_count("LBFGS", "memory", memory),
+            "maxiter": integer_option("LBFGS", "max_iterations", max_iterations),
+            "maxcor": integer_option("LBFGS", "memory", memory),
         }
         if tolerance is not None:
             most = number_in_range("LBFGS", "tolerance", tolerance, 0.0, math.inf)
@@ -188,24 +195,14 @@ class LBFGS:
             )
         listed = not nested or isinstance(variables, list | tuple)
         nesting = list(variables) if listed else variables
-        changed = nest.leaves(nesting)
-        for variable in changed:
-            if not isinstance(variable, Variable):
-                raise TypeError(
-                    f"LBFGS: only a Variable can be changed, got {describe(variable)} "
-                    f"[at {user_line()}]"
-                )
-
+        changed = variables_of("LBFGS", "minimize()", nesting)
         value = replayed_as(loss, "value", lambda plain: lambda _: plain())
         result = minimize_scipy(
             value, nesting, method="L-BFGS-B", options=self.options, bounds=bounds
         )
-
-        def assign_result() -> None:
+        with AllOrNone(changed):
             for variable, found in zip(changed, nest.leaves(result.x), strict=True):
                 variable.assign(found)
-
-        together(changed, assign_result)
         return result
 
 
@@ -245,19 +242,9 @@ class Problem:
     def nested(self, v: Vector) -> Any:
         return nest.pack_nesting(self.nest, self._parts(v))
 
-    def put_variables(self, values: Sequence[Array]) -> None:
-        for x, value in zip(self.leaves, values, strict=True):
-            if isinstance(x, Variable):
-                x.assign(value)
-
     def _at(self, v: Vector) -> Any:
-        """Return the argument of ``f`` at a point; Variables are assigned to and passed themselves."""
-        parts = self._parts(v)
-        self.put_variables(parts)
-        pairs = zip(self.leaves, parts, strict=True)
-        return nest.pack_nesting(
-            self.nest, [x if isinstance(x, Variable) else part for x, part in pairs]
-        )
+        """Return the argument of ``f`` at a point, after assigning to its Variables."""
+        return nest.pack_nesting(self.nest, moved_to(self.leaves, self._parts(v)))
 
     def _parts(self, v: Vector) -> list[Array]:
         parts, start = [], 0
@@ -270,6 +257,15 @@ class Problem:
             parts.append(xp.asarray(part, device=x.device))
             start = end
         return parts
+
+
+def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
+    """Assign values to the Variables among leaves; return these Variables and the other values."""
+    for x, value in zip(leaves, values, strict=True):
+        if isinstance(x, Variable):
+            x.assign(value)
+    pairs = zip(leaves, values, strict=True)
+    return [x if isinstance(x, Variable) else value for x, value in pairs]
 
 
 # --- derivatives at a point, in the nesting of x0 -----------------------------------------------------
@@ -339,25 +335,20 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class AgainInPlace(Again):
-    """A function to evaluate again that may read the Variables among its arguments by itself."""
+    """A function to evaluate again that may read the Variables among its arguments directly."""
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """Call the function while its Variables hold other values."""
-        given = []
-        for x, value in zip(self.arrays, arrays, strict=True):
-            if isinstance(x, Variable):
-                x.assign(value)
-            given.append(x if isinstance(x, Variable) else value)
-        return super().at(given)
+        """Call the function at other values, which its Variables hold meanwhile."""
+        return super().at(moved_to(self.arrays, arrays))
 
 
 REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 def replayed_as(f: Callable[..., Any], what: str, make: Callable[[Any], Any]) -> Any:
-    """Return what ``make`` makes of a function; replayed if ``xp.function`` made the function.
+    """Return ``make(f)``; if ``xp.function`` made f, return a replayed function of ``make(f.eager)``.
 
-    Replays are kept for the next time that the function is minimized.
+    what : "value", "gradient" or "product", by which the replayed function is kept for the next call.
     """
     if not hasattr(f, "eager"):
         return make(f)
@@ -373,7 +364,7 @@ def replayed_as(f: Callable[..., Any], what: str, make: Callable[[Any], Any]) ->
     return known[what]
 
 
-def leaf_of(x: Any, x0: Any) -> Array:
+def leaf_of(x: Operand | None, x0: Any) -> Array:
     """Convert a leaf of x0, an Array, NumPy array or number, to a floating-point Array."""
     if x is None or isinstance(x, str):
         raise TypeError(
@@ -385,9 +376,8 @@ def leaf_of(x: Any, x0: Any) -> Array:
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; "
-            "give it a "
-            f"floating-point dtype [at {user_line()}]"
+            f"minimize_scipy: {describe(x)} in x0{nest.place_in_nesting(x, x0)} has no gradient; give "
+            f"it a floating-point dtype [at {user_line()}]"
         )
     return given
 
@@ -397,32 +387,26 @@ def join_as_doubles(parts: Sequence[Array]) -> Vector:
     vectors = []
     for part in parts:
         host = np.asarray(detached(part).to_device("cpu"))
-        wide = np.complex128 if host.dtype.kind == "c" else np.float64
-        vectors.append(np.array(host, dtype=wide, order="C").reshape(-1).view(np.float64))
+        double = np.complex128 if host.dtype.kind == "c" else np.float64
+        vectors.append(np.array(host, dtype=double, order="C").reshape(-1).view(np.float64))
     return np.concatenate(vectors)
 
 
-def positive_count(owner: str, name: str, value: Any) -> int:
-    value = unwrap_option(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(
-            f"{owner}: {name} must be an integer, got {describe(value)} [at {user_line()}]"
-        )
-    if value < 1:
-        raise ValueError(f"{owner}: {name} must be at least 1, got {value} [at {user_line()}]")
-    return value
+def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
+    """Return the Variables of an iterable or a nesting; raise TypeError for anything else in it."""
+    nested = nest.parts_of_nesting(given) is not None
+    found = nest.leaves(given if nested else list(given))
+    for variable in found:
+        if not isinstance(variable, Variable):
+            raise TypeError(
+                f"{owner}: {function} takes Variables, got {describe(variable)} [at {user_line()}]"
+            )
+    return found
 
 
-def number_in_range(owner: str, name: str, value: Any, least: float, below: float) -> float:
+def number_in_range(owner: str, name: str, value: float, least: float, below: float) -> float:
     """Return a real number in [least, below); raise TypeError or ValueError for anything else."""
-    try:
-        given = float(value)
-    except (OverflowError, TypeError, ValueError):
-        given = math.nan
-    if given != given or isinstance(value, str):
-        raise TypeError(
-            f"{owner}: {name} must be a number, got {describe(value)} [at {user_line()}]"
-        )
+    given = real_number(owner, name, value)
     if not least <= given < below:
         raise ValueError(
             f"{owner}: {name} must lie in [{least}, {below}), got {value} [at {user_line()}]"

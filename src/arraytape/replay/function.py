@@ -488,7 +488,7 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     A decorated method has programs for each instance.  Under a tape a call is one record, which goes
     back by a program of its own; under several tapes, an accumulator or ``vmap`` outside the function
     runs as it is.  What no guard can see, such as prints and random numbers that happened
-    to be equal twice, happens when tracing alone: see docs/tutorials/replay.md.
+    to be equal twice, happens when tracing alone: see docs/explanation/replays.md.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Boxed data and its namespace, of which the storages for tests are made."""
+"""Boxed data and its namespace, from which the storages for tests are made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .._util.array_types import Index, RawArray, RawOperand
 
-LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
+READS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
 BINARY = (
     "add", "and", "eq", "floordiv", "ge", "gt", "le", "lshift", "lt", "matmul", "mod", "mul", "ne",
@@ -42,7 +42,7 @@ class Boxed:
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """Return the values, for the storage alone: other code would go around the protocol."""
+        """Return the values.  Only the storage may use them: other code has to use the protocol."""
         inner: Any = self.inner
         found: np.ndarray[Any, Any] = getattr(inner, "_array", inner)
         return found
@@ -82,14 +82,18 @@ class Boxed:
     def __getitem__(self, key: Index) -> Any:
         return self.boxes.from_memory(self.memory[self.boxes.memory_key(self, key)], self.device)
 
-    def __setitem__(self, key: Index, value: Any) -> None:
+    def __setitem__(self, key: Index, value: RawOperand) -> None:
+        self.write_into(self.memory, key, value)
+
+    def write_into(self, memory: np.ndarray[Any, Any], key: Index, value: RawOperand) -> None:
+        """Write to an element or region of ``memory``, this data's own or a copy."""
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
-        self.memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
+        memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
 
 
 class Frozen(Boxed):
-    """Boxed data that raises on any write; ``x += y`` binds x to a new one."""
+    """Boxed data that raises on any write; ``x += y`` binds the name x to new data."""
 
     __slots__ = ()
 
@@ -97,21 +101,21 @@ class Frozen(Boxed):
         self.inner = inner
         self.memory.flags.writeable = False
 
-    def __setitem__(self, key: Index, value: Any) -> None:
+    def __setitem__(self, key: Index, value: RawOperand) -> None:
         raise TypeError("frozen data cannot be written to")
 
 
-def refusing(look: str) -> Callable[..., Any]:
-    def refuse_look(x: Boxed, *_: Any) -> Any:
-        raise TypeError(f"__{look}__ looks at values, which may lie on another machine")
+def refusing(name: str) -> Callable[..., Any]:
+    def refuse_read(x: Boxed, *_: Any) -> Any:
+        raise TypeError(f"__{name}__ reads values, which may lie on another machine")
 
-    return refuse_look
+    return refuse_read
 
 
 def binary_method(name: str, method: str) -> Callable[..., Any]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
-    def apply_operator(x: Boxed, other: Any) -> Any:
+    def apply_operator(x: Boxed, other: RawOperand | Batched) -> Any:
         if type(other) is Batched:
             return NotImplemented
         return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
@@ -119,7 +123,7 @@ def binary_method(name: str, method: str) -> Callable[..., Any]:
     def apply_reflected(x: Boxed, other: RawOperand) -> Any:
         return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
 
-    def apply_in_place(x: Boxed, other: Any) -> Any:
+    def apply_in_place(x: Boxed, other: RawOperand | Batched) -> Any:
         if type(other) is Batched:
             return NotImplemented
         getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
@@ -128,11 +132,11 @@ def binary_method(name: str, method: str) -> Callable[..., Any]:
     return {"": apply_operator, "r": apply_reflected, "i": apply_in_place}[method]
 
 
-def unary_method(name: str) -> Callable[..., Any]:
+def unary_method(name: str) -> Callable[[Boxed], Any]:
     return lambda x: x.boxes.box(getattr(operator, name)(x.inner))
 
 
-for _name in LOOKS:
+for _name in READS:
     setattr(Boxed, f"__{_name}__", refusing(_name))
 for _name in UNARY:
     setattr(Boxed, f"__{_name}__", unary_method(_name))
@@ -143,7 +147,7 @@ for _name in BINARY:
 
 
 class Boxes:
-    """A namespace of the standard over another one: its functions on boxed data."""
+    """A namespace of the standard that calls another namespace's functions on boxed data."""
 
     def __init__(self, within: ModuleType, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
@@ -200,20 +204,20 @@ class Boxes:
         if type(key) is tuple:
             return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
-            raise IndexError(f"a key of {type(key).__name__} does not lie beside the data")
+            raise IndexError(f"a key of {type(key).__name__} does not lie on the data's device")
         if isinstance(key, Boxed) and key.device != x.device:
             raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
         return getattr(key, "memory", key)
 
-    def operand(self, other: RawOperand, asarray_like: Boxed) -> Any:
-        """Return the other operand of an operator; raise TypeError for host arrays."""
+    def operand(self, other: RawOperand | Batched, asarray_like: Boxed) -> Any:
+        """Return an operand for the wrapped namespace; raise TypeError for host arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
             return self.from_memory(np.asarray(other), asarray_like.device).inner
         return self.unbox(other)
 
-    # --- depends on the wrapped namespace: here NumPy's -------------------------------------------
+    # --- depends on the wrapped namespace; here for NumPy's ---------------------------------------
     def from_memory(self, memory: np.ndarray[Any, Any], device: Hashable) -> Boxed:
         return self.kind(np.asarray(memory))
 
@@ -240,7 +244,7 @@ class StrictBoxes(Boxes):
         array = type(self.within.asarray(0.0))
         return self.kind(array._new(np.asarray(memory), device=device))
 
-    def device_of(self, inner: Any) -> Any:
+    def device_of(self, inner: RawArray) -> Any:
         return inner.device
 
     def placing(self, device: Hashable) -> dict[str, Any]:
@@ -270,10 +274,11 @@ class FrozenNamespace(BoxedNamespace):
         return x.boxes.from_memory(sums, x.device)
 
 
+# Pickles refer to this function by its module and name.
 def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
     from . import storages
 
     storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()
-    (place,) = (d for d in storage.devices() if str(d) == device)
-    found: Boxed = storage.boxes.from_memory(memory, place)
+    (found_device,) = (d for d in storage.devices() if str(d) == device)
+    found: Boxed = storage.boxes.from_memory(memory, found_device)
     return found

@@ -1,4 +1,4 @@
-"""The work of the mark check_gradients: to keep a test's calls and to check their gradients."""
+"""The mark check_gradients: records of a test's calls, and checks of their gradients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Calls:
     """A block that keeps calls of some functions, with copies of their arguments.
 
     The functions are replaced in the test's module and in all modules of their own package, under any
-    name.  Calls within a kept call are not kept.  limit : the number of calls kept of each function.
+    name.  Calls within a kept call are not kept.  limit : the greatest number of kept calls of each
+    function.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Calls:
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
-            return None  # an error of the call's own, which comes next
+            return None  # wrong arguments: the call itself raises the error next
         if not any(is_floating_leaf(x) for x in nest.leaves(list(bound.arguments.values()))):
             return None
         for name, value in bound.arguments.items():
@@ -141,16 +142,11 @@ def is_floating_leaf(x: Any) -> bool:
 
 
 def snapshot(x: Any) -> Any:
-    """Copy a leaf, an Array as one that no recorder follows."""
-    if isinstance(x, np.ndarray):
-        return x.copy()
-    return detached_copy(x) if isinstance(x, Array) else x
-
-
-def detached_copy(x: Array) -> Array:
-    """Copy the values of an Array to one that no recorder follows."""
-    _, data = current(x)
-    return wrap(storage_of(data).copy(data))
+    """Copy a leaf of arguments; the copy of an Array is followed by no recorder."""
+    if isinstance(x, Array):
+        _, data = current(x)
+        return wrap(storage_of(data).copy(data))
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 def check_call(call: Call, options: dict[str, Any]) -> None:
@@ -189,7 +185,7 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
 
 
 def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
-    """Call ``check_gradients`` and pass on its warnings only if it raises no error."""
+    """Call ``check_gradients``; show its warnings only if it raises no error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_gradients(f, inputs, **options)

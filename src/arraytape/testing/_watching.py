@@ -1,4 +1,4 @@
-"""Tapes that watch all arrays which the namespace makes, for tests of code that makes its own arrays."""
+"""Tapes that watch all arrays which the namespace makes, for tests of code that creates arrays."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def makers_watched() -> Iterator[None]:
 
 
 def replace_function(name: str, function: Callable[..., Any]) -> None:
-    """Set a function of the namespace, or of one of its extensions, by its dotted name."""
+    """Set a function of the namespace, or of an extension such as ``fft``, by its dotted name."""
     extension, _, own = name.rpartition(".")
     setattr(getattr(namespace(), extension) if extension else namespace(), own, function)
 

@@ -25,7 +25,7 @@ INSTALL = "array-api-strict is not installed: pip install array-api-strict"
 
 # --- which backends -------------------------------------------------------------------------------
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the option or the setting; raise UsageError for unknown names."""
+    """Read the names of backends from the option or the setting; raise UsageError for unknown names."""
     given = config.getoption("xp_backends")
     where = "xp_backends" if given is None else "--xp-backends"
     chosen = names_in(config.getini("xp_backends") if given is None else [given], where)
@@ -49,7 +49,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test for each backend where the fixture ``xp`` is the one below, and no other."""
+    """Make a test for each backend, unless a test overrides the fixture ``xp`` of this module."""
     if "xp_backend" in metafunc.fixturenames:
         metafunc.parametrize("xp_backend", metafunc.config.stash[CHOSEN], indirect=True)
 
@@ -73,7 +73,7 @@ def xp(xp_backend: str) -> Iterator[Any]:
 
 # --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
 def obey_marks(item: pytest.Item, name: str) -> None:
-    """Skip a test, or expect it to fail, if one of its marks is about this backend."""
+    """Skip a test, or mark it as an expected failure, if its marks name this backend."""
     for mark in item.iter_markers("skip_xp_backends"):
         if concerns(mark, name, {"reason"}):
             pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
@@ -85,7 +85,7 @@ def obey_marks(item: pytest.Item, name: str) -> None:
 
 
 def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
-    """Return True if a mark is about this backend; fail the test if the mark's arguments are wrong."""
+    """Return True if a mark selects this backend; fail the test if the mark's arguments are wrong."""
     if unknown := {*mark.kwargs} - {*CHOICES, "exceptions"} - others:
         raise failure(f"{mark.name} takes no {short_repr(min(unknown))}")
     exceptions = mark.kwargs.get("exceptions", ())
@@ -101,7 +101,7 @@ def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
 
 
 def failure(message: str) -> BaseException:
-    """Return the failure of a test without a traceback, whose lines would be ours."""
+    """Return the failure of a test without a traceback, which would show only lines of arraytape."""
     return pytest.fail.Exception(message, pytrace=False)
 
 

@@ -1,7 +1,7 @@
 """Benchmarks of your own functions for asv: the cost of a tape in time and in memory.
 
-One class in a module of asv's benchmark directory is enough: docs/howto/benchmarks.md.  Called
-directly, a benchmark returns the figure that asv will find:
+You need one class in a module of asv's benchmark directory: docs/howto/benchmarks.md.  Called directly,
+a benchmark returns the figure that asv will find:
 
 >>> import numpy as np
 >>> import arraytape as xp
@@ -42,7 +42,7 @@ __all__ = ["TapeBenchmarks"]
 F = TypeVar("F", bound=Callable[..., Any])
 Raw = np.ndarray[Any, Any]
 BURSTS, BURST = 5, 2e-3  # the least number of bursts for a ratio; the seconds of one burst
-VERSION = "1"  # of the way to measure: another one makes old results incomparable
+VERSION = "1"  # of the way to measure; asv compares no results of different versions
 
 
 def __dir__() -> list[str]:
@@ -67,15 +67,15 @@ class TapeBenchmarks(ABC):
     """A mixin of benchmarks for asv that measure the cost of a tape for a function.
 
     A subclass in a module of asv's benchmark directory defines the function, ``loss``, and its
-    arguments, ``arrays``.  Its benchmarks are ``time_value`` and ``time_gradient`` in seconds,
-    ``track_overhead`` and ``track_gradient_overhead`` as multiples of the time that loss takes with
-    NumPy in the same process, ``track_peak_bytes``, ``track_records``, and ``track_exits``: the number
-    of source locations where values leave the tape.  ``params``, ``param_names``, ``timeout`` and
-    ``version`` are asv's own.  The version follows the source of the subclass unless the subclass sets
-    it, so that results of another loss are not compared.
+    arguments, ``arrays``.  ``time_value`` and ``time_gradient`` measure seconds.  ``track_overhead`` and
+    ``track_gradient_overhead`` are multiples of the time that loss takes with NumPy in the same process.
+    ``track_peak_bytes`` and ``track_records`` are counts, as is ``track_exits``: the number of source
+    locations where values leave the tape.  ``params``, ``param_names``, ``timeout`` and ``version`` are
+    asv's own.  By default the version is a digest of the subclass's source, so that asv compares no
+    results of different losses.
 
-    Before anything is measured the values of loss with NumPy and with arraytape are compared.  A loss
-    without any gradient is an error.
+    ``setup`` raises ValueError if the values of loss with NumPy and with arraytape differ, or if there
+    is no gradient.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class TapeBenchmarks(ABC):
 
     @entrance
     def setup(self, *params: Any) -> None:
-        """Make the arrays, and check that there is something to measure; asv calls this method.
+        """Make the arrays, and check value and gradient of the loss; asv calls this method.
 
         Parameters
         ----------
@@ -193,12 +193,15 @@ class TapeBenchmarks(ABC):
             )
         if all(g is None for g in tape.gradient(value, self._sources)):
             raise ValueError(
-                f"{name}.loss has no gradient by any of its {len(self._sources)} watched arrays: there "
-                "would be nothing to measure"
+                f"{name}.loss has no gradient with respect to any of its {len(self._sources)} watched "
+                "arrays: there would be nothing to measure"
             )
 
     def _record(self) -> tuple[GradientTape, Array]:
-        """Record one call; return the tape and the value.  Exits are counted, so none is warned of."""
+        """Record one call; return the tape and the value.
+
+        ``track_exits`` counts exits, so the tape does not warn of them.
+        """
         with GradientTape(exits="ignore") as tape:
             tape.watch(self._sources)
             value: Array = self.loss(namespace(), *self._ours)
@@ -218,19 +221,19 @@ class TapeBenchmarks(ABC):
         """Compute the loss and its gradient; asv measures the time."""
         self._step()
 
-    @measures(unit="x NumPy", headline="a value on a tape, beside NumPy", rank=1)
+    @measures(unit="x NumPy", headline="a value on a tape, over NumPy's time", rank=1)
     def track_overhead(self, *params: Any) -> float:
         """Return the time of the recorded loss over that of the loss with NumPy."""
         return time_ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
 
-    @measures(unit="x NumPy", headline="value and gradient, beside NumPy's value", rank=2)
+    @measures(unit="x NumPy", headline="value and gradient, over NumPy's time of the value", rank=2)
     def track_gradient_overhead(self, *params: Any) -> float:
         """Return the time of the loss and its gradient over that of the loss with NumPy."""
         return time_ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
     def track_peak_bytes(self, *params: Any) -> int:
-        """Return the peak of memory in use during the loss and its gradient, less that before."""
+        """Return the peak of memory during the loss and its gradient, less the memory in use before."""
         return peak(self._step)
 
     @measures(unit="records", headline="records on the tape", rank=4, exact=True)
@@ -261,7 +264,7 @@ def version_of(cls: type) -> str:
 
 
 def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
-    """Copy a measure for one class: asv takes the name that it shows from the function."""
+    """Copy a measure for one class, since asv takes the name that it shows from the function."""
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     vars(copy).update(vars(function))
     copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
@@ -272,7 +275,7 @@ def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
 
 
 def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
-    """Return the CPU time of one call over that of another, from the quickest of alternating bursts."""
+    """Return the ratio of the CPU times of two calls, each from the quickest of alternating bursts."""
     numbers = [calls_per_burst(ours), calls_per_burst(theirs)]
     least = [inf, inf]
     end, done = process_time() + seconds, 0
@@ -295,7 +298,7 @@ def calls_per_burst(call: Callable[[], Any]) -> int:
 
 
 def peak(call: Callable[[], Any]) -> int:
-    """Return the peak of bytes in use during a call, less those before."""
+    """Return the peak of bytes in use during a call, less the bytes in use before the call."""
     call()
     gc.collect()
     running = tracemalloc.is_tracing()

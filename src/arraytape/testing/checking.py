@@ -1,7 +1,7 @@
-"""``check_gradients`` compares both modes with differences, and explains where they differ.
+"""``check_gradients`` compares both modes with central differences, and explains where they differ.
 
-The check goes along a few random directions, which costs a few calls.  Only if the slopes along a
-direction differ, elements are compared one by one.
+It compares slopes along a few random directions, which costs a few calls.  Only if the slopes along a
+direction differ, it compares single elements, to name them.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ from .derivatives import (
 Host = np.ndarray[Any, np.dtype[Any]]
 MODES = {"fwd": "fwd", "rev": "rev", "forward": "fwd", "reverse": "rev"}
 SAID = {"fwd": "forward mode", "rev": "reverse mode"}
-# Central differences of fourth order are right to about eps ** 0.8 with a step of eps ** 0.2.
-TOLERANCE, SINGLE = 1e-7, 1e-3
+# Central differences of fourth order have a relative error of about eps ** 0.8 for a step of eps ** 0.2.
+TOLERANCE, SINGLE = 1e-7, 1e-3  # defaults of rtol, for double and single precision
 EPSILON = float(np.finfo(np.float64).eps)
-SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # the steps that are tried, as multiples of h
 CHECK = "Check the rule of the op behind this element, and that f gives the same each time"
 SECOND = (
     "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed "
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
+# Ratios of a wrong slope to the right one that suggest a missing or superfluous factor.
 SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
-SECONDS = 5.0  # the time limit for comparing elements, one after the other
+SECONDS = 5.0  # the time limit for the comparison of single elements
 
 
 @entrance
@@ -63,33 +64,34 @@ def check_gradients(
         arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).
         Leaves without floating-point numbers are passed on unchanged.
     order : int or collection of int, default: 2
-        1 checks gradients, 2 also Hessian-vector products; (2,) these alone.
+        1 checks gradients; 2 checks gradients and Hessian-vector products; (2,) only the products.
     modes : Sequence[str], default: ('rev', 'fwd')
         "rev" or "reverse" checks the tape (nested tapes for order 2), "fwd" or "forward"
         ForwardAccumulator (around a tape).
     rtol : float | None, default: None
-        The greatest difference, relative to the greater of 1 and the slope.  By default 1e-7, which
-        differences in double precision reach with a margin; 1e-3 when an input or a result is in single
-        precision, where the tape itself is right to 1e-6 or so of the largest term.
+        The greatest difference, relative to the greater of 1 and the slope.  The default is 1e-7, more
+        than the error of differences in double precision.  It is 1e-3 when an input or a result is in
+        single precision, where the tape's own error is about 1e-6 of the largest term.
     seeds : int, default: 3
         The number of random directions.
     h : float, default: 0.001
-        The step of the differences.  Where they do not settle smaller ones are tried, too.
+        The step of the differences.  If derivatives differ for this step, smaller ones are tried, too.
 
     Raises
     ------
     AssertionError
-        When they differ.  The message names the result, the argument and the element, with both values
-        and their ratio, and says what it looks like: a kink of f, a factor, a value that left the tape.
+        When derivatives differ.  The message names the result, the argument and the element, with both
+        values and their ratio.  It names a likely cause: a kink of f, a factor, a value that left the
+        tape.
     TypeError
-        When f gives what is no array.
+        When a result of f is no array.
     ValueError
         When there is no such order or mode, or no floating-point number among the inputs.
 
     Notes
     -----
-    Inputs in single precision are given to the tape as they are, and to f in double precision for the
-    differences.
+    The tape gets inputs in single precision unchanged; for the differences, f gets them in double
+    precision.
 
     Examples
     --------
@@ -112,7 +114,8 @@ def check_gradients(
     chosen = modes_of(modes)
     orders = orders_of(order)
     problem = Problem(f, inputs)
-    rtol = problem.tolerance() if rtol is None else rtol
+    if rtol is None:
+        rtol = SINGLE if problem.single else TOLERANCE
     found = gradients(problem.scalar_loss, problem.given) if 1 in orders else []
     for seed in range(seeds):
         along = directions(problem.exact, seed)
@@ -123,25 +126,25 @@ def check_gradients(
 
 
 def modes_of(modes: Sequence[str]) -> list[str]:
-    """Return the short names of the modes; raise ValueError for others, and for none."""
+    """Return the short names of the modes; raise ValueError for unknown modes, and for none."""
     if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
         raise ValueError(
             f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {short_repr(modes)}; "
-            "'forward' "
-            f"and 'reverse' say the same [at {user_line()}]"
+            f"'forward' and 'reverse' mean the same [at {user_line()}]"
         )
     return [MODES[mode] for mode in modes]
 
 
-def orders_of(order: Any) -> set[int]:
-    """Return the orders to check; raise ValueError for others, and for none."""
-    several = not isinstance(order, int | str) and isinstance(order, Iterable)
-    wanted = set(order) if several else {1, 2} if order == 2 else {order}
+def orders_of(order: int | Collection[int]) -> set[int]:
+    """Return the orders to check; raise ValueError for other numbers, and for none."""
+    if isinstance(order, Iterable) and not isinstance(order, str):
+        wanted = set(order)
+    else:
+        wanted = {1, 2} if order == 2 else {order}
     if not wanted or not wanted <= {1, 2}:
         raise ValueError(
-            f"check_gradients: order is 1 or 2, got {short_repr(order)} or (1, 2) [at {user_line()}]"
-            if several
-            else f"check_gradients: order is 1 or 2, got {short_repr(order)} [at {user_line()}]"
+            f"check_gradients: order is 1 or 2, got {short_repr(order)}; (2,) checks only second "
+            f"derivatives [at {user_line()}]"
         )
     return wanted
 
@@ -155,9 +158,9 @@ class Place(NamedTuple):
 
 
 class Problem:
-    """A function with its inputs, of which the floating-point leaves are differentiated.
+    """A function with its inputs, whose floating-point leaves are differentiated.
 
-    given : these leaves as NumPy arrays.  exact : these arrays in double precision.
+    given : the floating-point leaves as NumPy arrays.  exact : the same arrays in double precision.
     """
 
     def __init__(self, f: Callable[..., Any], inputs: Any) -> None:
@@ -173,7 +176,8 @@ class Problem:
         ]
         self.leaves = nest.leaves(self.arguments)
         self.places = [i for i, leaf in enumerate(self.leaves) if is_inexact(leaf)]
-        self.given = [host_leaf(self.leaves[i]) for i in self.places]
+        leaves = [self.leaves[i] for i in self.places]
+        self.given = [np.array(x.to_device("cpu") if isinstance(x, Array) else x) for x in leaves]
         self.exact = [x.astype(np.result_type(x.dtype, np.float64)) for x in self.given]
         if not self.places:
             said = ", ".join(describe(leaf) for leaf in self.leaves[:4])
@@ -181,18 +185,17 @@ class Problem:
                 f"check_gradients: no floating-point number among the inputs ({said}); integers have no "
                 f"gradient: pass 3.0 in place of 3 [at {user_line()}]"
             )
-        # Called before any comparison, so that the error for a result that is no array comes first.
+        # f is called before any comparison, so that the error for a result that is no array comes first.
         results = self.results(*map(as_tested_array, self.given))
         self.shapes = [(y.shape, y.dtype) for y in results]
         self.single = any(
             dtype in (np.float32, np.complex64)
             for dtype in [*(x.dtype for x in self.given), *(dtype for _, dtype in self.shapes)]
         )
-        one = len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f"
-        self.is_scalar = one
+        self.is_scalar = [(y.shape, y.dtype.kind) for y in results] == [((), "f")]
 
     def scalar_loss(self, *arrays: Any) -> Array:
-        """Return the differentiated scalar: f's one number, or the weighted sum of its results."""
+        """Return the number that is differentiated: f's own, or the weighted sum of its results."""
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
 
@@ -219,17 +222,13 @@ class Problem:
             )
         return floats
 
-    def tolerance(self) -> float:
-        """Return the default of rtol, by the dtypes of inputs and results."""
-        return SINGLE if self.single else TOLERANCE
-
     def loss_value(self, *xs: Any) -> float:
-        """Return the scalar that is differentiated, computed from NumPy arrays."""
+        """Call ``scalar_loss`` with NumPy arrays."""
         with Quiet():
             return float(self.scalar_loss(*map(as_tested_array, xs)))
 
     def flat_results(self, *xs: Any) -> Host:
-        """Return all results, flattened and joined."""
+        """Call f with NumPy arrays; return all results flattened and joined."""
         with Quiet():
             found = [np.asarray(y).reshape(-1) for y in self.results(*map(as_tested_array, xs))]
         return np.concatenate(found)
@@ -239,17 +238,15 @@ class Problem:
         self, modes: Sequence[str], found: Sequence[Any], along: Sequence[Host], rtol: float,
         h: float,
     ) -> None:  # fmt: skip
-        """Raise AssertionError unless the slope along a direction is that of the differences."""
+        """Raise AssertionError unless the slope along a direction agrees with differences."""
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
             got = inner(found, along) if mode == "rev" else self.forward_slope(along)
-            if not slopes_agree(got, slope, rtol) and not self.agrees(
-                got, self.loss_value, along, rtol, h
-            ):
+            if not self.agrees(got, slope, self.loss_value, along, rtol, h):
                 Finding(self, mode, rtol, h).raise_first(got, slope)
 
     def forward_slope(self, along: Sequence[Host]) -> float:
-        """Return the slope of the scalar by forward mode."""
+        """Return the slope of ``scalar_loss`` by forward mode."""
         (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
@@ -257,7 +254,7 @@ class Problem:
         self, modes: Sequence[str], along: Sequence[Host], other: Sequence[Host], rtol: float,
         h: float,
     ) -> None:  # fmt: skip
-        """Raise AssertionError unless the curvature along two directions is that of the differences."""
+        """Raise AssertionError unless the curvature along two directions agrees with differences."""
 
         def slope_along(*xs: Any) -> float:
             with Quiet():
@@ -267,15 +264,16 @@ class Problem:
         ways = {"rev": curvature, "fwd": forward_curvature}
         for mode in modes:
             got = inner(ways[mode](self.scalar_loss, self.given, along), other)
-            if not slopes_agree(got, slope, rtol) and not self.agrees(
-                got, slope_along, other, rtol, h
-            ):
+            if not self.agrees(got, slope, slope_along, other, rtol, h):
                 Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
 
     def agrees(
-        self, got: float, at: Callable[..., float], along: Sequence[Host], rtol: float, h: float
-    ) -> bool:
-        """Return True if a slope is that of the differences with the step of the least error."""
+        self, got: float, slope: float, at: Callable[..., float], along: Sequence[Host],
+        rtol: float, h: float,
+    ) -> bool:  # fmt: skip
+        """Return True if a mode's slope agrees with ``slope``, or with differences for another step."""
+        if slopes_agree(got, slope, rtol):
+            return True
         slope, error = settled_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
         return bool(
             error <= 100 * rtol * max(1.0, abs(slope)) and slopes_agree(got, slope, rtol + error)
@@ -286,7 +284,7 @@ class Problem:
 
     # --- names ------------------------------------------------------------------------------------
     def name_of_input(self, place: Place) -> str:
-        """Describe an element of an input in words."""
+        """Describe an element of an input for a message."""
         number = self.places[place.leaf]
         sizes = [len(nest.leaves(argument)) for argument in self.arguments]
         argument = int(np.searchsorted(np.cumsum(sizes), number, side="right"))
@@ -298,7 +296,7 @@ class Problem:
         return said + (" (its imaginary part)" if place.imaginary else "")
 
     def parameter_name(self, argument: int) -> str:
-        """Return the name of a parameter of f, or its number."""
+        """Return the name of a parameter of f; its index if f has no signature."""
         try:
             parameters = list(inspect.signature(self.f).parameters.values())
         except (TypeError, ValueError):
@@ -309,7 +307,7 @@ class Problem:
         return positional[argument].name if argument < len(positional) else str(argument)
 
     def name_of_result(self, number: int) -> str:
-        """Describe an element of the flattened results in words."""
+        """Describe an element of the flattened results for a message."""
         floats = [
             path
             for path, y, _ in nest.located(self.answer)
@@ -327,19 +325,18 @@ class Problem:
 
 
 class Finding:
-    """A difference between a mode and differences, to be located element by element."""
+    """A disagreement of a mode with differences, to be located by comparisons of single elements."""
 
     def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
 
     def unit_direction(self, place: Place) -> list[Any]:
-        """Return the unit direction of one element."""
         along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
         along[place.leaf][place.element] = 1j if place.imaginary else 1.0
         return along
 
     def input_elements(self) -> Iterator[Place]:
-        """Yield all elements of all inputs."""
+        """Yield all elements of all inputs; imaginary parts are elements of their own."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
                 yield Place(i, element, False)
@@ -349,18 +346,19 @@ class Finding:
     def compared(
         self, at: Callable[..., float], got: Callable[[Place], float]
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
-        """Return the elements that differ, and the number of those compared.
+        """Return the elements that differ, and the number of compared elements.
 
-        Each with the mode's value, the differences' value and the error of that.
+        An element that differs is given with the mode's slope, the slope of the differences, and the
+        error of the latter.
         """
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.input_elements():
             along = self.unit_direction(place)
 
-            def on_the_way(t: float, along: Sequence[Host] = along) -> float:
+            def value_along(t: float, along: Sequence[Host] = along) -> float:
                 return at(*self.problem.shifted_inputs(along, t))
 
-            slope, error = settled_slope(on_the_way, self.h, self.problem.exact)
+            slope, error = settled_slope(value_along, self.h, self.problem.exact)
             value = got(place)
             seen += 1
             if not slopes_agree(
@@ -386,21 +384,22 @@ class Finding:
         if not wrong:
             raise AssertionError(
                 f"first order, {self.mode}: along a random direction {SAID[self.mode]} gives "
-                f"{along!r}, differences give {slope!r}; the {seen} elements that were looked at agree "
+                f"{along!r}, differences give {slope!r}; the {seen} elements that were compared agree "
                 f"one by one within {self.rtol:g}. Give a greater rtol, or another h"
             )
         place = max(wrong, key=lambda one: distance(one[1], one[2]))[0]
         j, value, slope = self.of_result(place)
         message = (
             f"first order, {self.mode}: gradient of {problem.name_of_result(j)} with respect to "
-            f"{problem.name_of_input(place)}, where it is {self.input_at(place)}: "
+            f"{problem.name_of_input(place)}, where it is "
+            f"{plain_number(problem.exact[place.leaf][place.element]):.6g}: "
             f"{self.both_values(value, slope)}"
         )
         hint = self.kink(place, j) or self.hint(wrong, place, said) or simple(value, slope) or CHECK
         raise AssertionError(f"{message}{self.count_differing(wrong, seen)}. {hint}")
 
     def of_result(self, place: Place) -> tuple[int, float, float]:
-        """Return the element of f's results whose slope differs most, with both slopes."""
+        """Return the index of the result whose slope differs most, and both its slopes."""
         problem, along = self.problem, self.unit_direction(place)
         expected = np.atleast_1d(
             settled_slope(
@@ -411,7 +410,7 @@ class Finding:
         )
         found = np.full(expected.shape, np.nan, expected.dtype)
         if self.mode == "fwd":
-            parts = slopes(lambda *xs: problem.results(*xs), problem.given, along)
+            parts = slopes(problem.results, problem.given, along)
             found = np.concatenate([np.asarray(t).reshape(-1) for t in parts])
         else:
             for j in range(min(expected.size, 500)):
@@ -424,15 +423,15 @@ class Finding:
         """Return the derivative of result element j with respect to an input element (reverse mode)."""
         problem = self.problem
 
-        def one(part: str) -> float:
+        def derivative_of(part: str) -> float:
             def element(*xs: Any) -> Any:
                 number = j
                 for y in problem.results(*xs):
                     size = int(np.prod(y.shape))
                     if number < size:
                         xp: Any = namespace()
-                        one = xp.reshape(y, (size,))[number]
-                        return one if y.dtype.kind == "f" else getattr(xp, part)(one)
+                        found = xp.reshape(y, (size,))[number]
+                        return found if y.dtype.kind == "f" else getattr(xp, part)(found)
                     number -= size
                 raise RuntimeError("f gave fewer elements than before")
 
@@ -441,7 +440,8 @@ class Finding:
                 g = gradients(element, problem.given)[place.leaf][place.element]
             return float(np.imag(g) if place.imaginary else np.real(g))
 
-        return one("real") + 1j * one("imag") if is_complex else one("real")
+        real = derivative_of("real")
+        return real + 1j * derivative_of("imag") if is_complex else real
 
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
         """Raise the AssertionError for a second derivative."""
@@ -461,13 +461,7 @@ class Finding:
             off = np.array([distance(a, b) for a, b in zip(got, expected, strict=True)])
             k = int(np.argmax(off))
             if worst is None or off[k] > worst[0]:
-                worst = (
-                    off[k],
-                    place,
-                    self.from_flat(k),
-                    plain_number(got[k]),
-                    plain_number(expected[k]),
-                )
+                worst = off[k], place, self.from_flat(k), got[k], expected[k]
             if time.monotonic() - started > SECONDS:
                 break
         if worst is None or worst[0] <= self.rtol:
@@ -482,7 +476,7 @@ class Finding:
         raise AssertionError(
             f"second order, {self.mode}: second derivative of {what} with respect to "
             f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
-            f"{self.both_values(value, expected_value)}. "
+            f"{self.both_values(plain_number(value), plain_number(expected_value))}. "
             f"{self.kink(place) or self.kink(other) or SECOND}"
         )
 
@@ -493,28 +487,23 @@ class Finding:
             k -= x.size
         raise IndexError(k)
 
-    # --- words ------------------------------------------------------------------------------------
+    # --- parts of messages ------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """Return the tape's warnings while it computes the gradients, and the gradients."""
+        """Compute the gradients; return the tape's warnings, and the gradients."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = gradients(self.problem.scalar_loss, self.problem.given)
         return [str(one.message) for one in caught if one.category is TapeWarning], found
 
-    def input_at(self, place: Place) -> str:
-        x = self.problem.exact[place.leaf][place.element]
-        return f"{plain_number(x):.6g}"
-
     def both_values(self, value: complex, slope: complex) -> str:
-        """Describe both values and their ratio in words."""
         said = f"{SAID[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
         usable = np.isfinite(value) and np.isfinite(slope) and slope != 0
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
 
     def count_differing(self, wrong: Sequence[Any], seen: int) -> str:
         total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
-        looked = "" if seen == total else f" that were looked at, of {total}"
-        return f" ({len(wrong)} of {seen} elements{looked} differ by more than {self.rtol:g})"
+        some = "" if seen == total else f" that were compared, of {total}"
+        return f" ({len(wrong)} of {seen} elements{some} differ by more than {self.rtol:g})"
 
     def hint(self, wrong: Sequence[Any], worst: Place, said: Sequence[str]) -> str:
         """Return the likely cause of the difference, and advice."""
@@ -531,7 +520,7 @@ class Finding:
         if not np.isfinite(values).all():
             return (
                 "The derivative overflows or is 0/0 where f is finite: guard the branch by where() on "
-                "its input, and look with GradientTape(check_numerics=True)"
+                "its input; GradientTape(check_numerics=True) finds the op"
             )
         if not values.any():
             return (
@@ -595,10 +584,10 @@ class Finding:
 
 
 def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
-    """Return the slope of ``at`` at 0 by differences with the step of the least error, and that error.
+    """Return the slope of ``at`` at 0 by differences for the step of the least error, and that error.
 
-    Differences are of fourth order.  The error is estimated by the distance from the slope of half the
-    step, so that a kink or the end of f's domain within the first step does no harm.
+    Differences are of fourth order.  The error of a step is estimated by the difference from the slope
+    for half the step.  So steps across a kink, or beyond the end of f's domain, are not chosen.
     """
     size = max([1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in inputs)])
     steps = [h * part for part in SHRINKING] + ([h * size] if size > 10.0 else [])
@@ -607,7 +596,7 @@ def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -
     for step in steps:
         slopes = [differences(lambda t: at(float(t)), [0.0], [1.0], s) for s in (step, step / 2)]
         error = float(np.max(np.abs(np.asarray(slopes[0]) - slopes[1]), initial=0.0))
-        # Rounding errors of inputs and values may be equal for both steps, so they are added.
+        # Rounding errors of inputs and values may be equal for both steps, so the estimate adds them.
         greatest = float(np.max(np.abs(slopes[1]), initial=0.0))
         error += EPSILON * (size * greatest + value) / step
         error = error if np.isfinite(error) else np.inf
@@ -622,10 +611,6 @@ def is_inexact(leaf: Any) -> bool:
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
     return kind in ("f", "c")
-
-
-def host_leaf(leaf: Any) -> Host:
-    return np.array(leaf.to_device("cpu") if isinstance(leaf, Array) else leaf)
 
 
 def plain_number(value: complex) -> Any:
@@ -646,7 +631,7 @@ def distance(found: complex, expected: complex) -> float:
 
 
 def simple(value: complex, slope: complex) -> str:
-    """Return the likely cause of a simple ratio of two slopes, or "" if it is not simple."""
+    """Return the likely cause of a simple ratio of two slopes, or "" for any other ratio."""
     if not np.isfinite(value) or not np.isfinite(slope) or not slope:
         return ""
     ratio = value / slope

@@ -1,4 +1,4 @@
-"""Derivatives of functions of Arrays by both modes, and by central differences in double precision."""
+"""Derivatives of functions of Arrays in both modes, and by central differences in double precision."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ZERO = UnconnectedGradients.ZERO
 
 @entrance
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return fixed, uneven weights, so that exchanged outputs change a weighted sum.
+    """Return fixed, uneven weights, so that a weighted sum changes when outputs are exchanged.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 @entrance
 def total(outputs: Array | Sequence[Array]) -> Array:
-    """Sum all floating-point outputs, weighted, to one real number.
+    """Compute one real number: the weighted sum of all floating-point outputs.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     Returns
     -------
     list of numpy.ndarray
-        One for each input, zeros where f does not depend on one.
+        A gradient for each input; zeros for an input that f does not depend on.
 
     Examples
     --------
@@ -100,12 +100,15 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     >>> xp.testing.gradients(lambda x, y: xp.sum(x * y), [x, y])
     [array([3., 4.]), array([1., 2.])]
     """
-    xp: Any = namespace()
-    arrays = [xp.asarray(x) for x in inputs]
+    return [np.asarray(g) for g in tape_gradient(f, [as_tested_array(x) for x in inputs])]
+
+
+def tape_gradient(f: Function, arrays: Sequence[Array]) -> list[Array]:
     with GradientTape() as tape:
         tape.watch(arrays)
         y = f(*arrays)
-    return [np.asarray(g) for g in tape.gradient(y, arrays, unconnected_gradients=ZERO)]
+    found: list[Array] = tape.gradient(y, arrays, unconnected_gradients=ZERO)
+    return found
 
 
 @entrance
@@ -136,22 +139,19 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     [array([6., 0.])]
     """
     xp: Any = namespace()
-    arrays = [xp.asarray(x) for x in inputs]
-    with GradientTape() as outer:
-        outer.watch(arrays)
-        with GradientTape() as inner:
-            inner.watch(arrays)
-            y = f(*arrays)
-        first = inner.gradient(y, arrays, unconnected_gradients=ZERO)
+
+    def slope_along(*arrays: Array) -> Array:
         parts = [
             xp.sum(xp.real(g) * asarray_like(g, np.real(v)))
             + xp.sum(xp.imag(g) * asarray_like(g, np.imag(v)))
             if np.iscomplexobj(v)
             else xp.sum(g * asarray_like(g, v))
-            for g, v in zip(first, along, strict=True)
+            for g, v in zip(tape_gradient(f, arrays), along, strict=True)
         ]
-        slope = sum(parts[1:], parts[0])
-    return [np.asarray(g) for g in outer.gradient(slope, arrays, unconnected_gradients=ZERO)]
+        found: Array = sum(parts[1:], parts[0])
+        return found
+
+    return gradients(slope_along, inputs)
 
 
 @entrance
@@ -170,7 +170,7 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
     Returns
     -------
     list of numpy.ndarray
-        One for each output, zeros where there is none.
+        A derivative for each output; zeros for an output that does not depend on the inputs.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
 
 
 def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """Compute the vector-Jacobian products of the outputs' cotangents, by reverse mode."""
+    """Compute the vector-Jacobian products for cotangents of the outputs, by reverse mode."""
     arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
@@ -229,14 +229,7 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     >>> xp.testing.forward_curvature(f, [x], [along])
     [array([6., 0.])]
     """
-
-    def tape_gradient(*arrays: Array) -> Any:
-        with GradientTape() as tape:
-            tape.watch(arrays)
-            y = f(*arrays)
-        return tape.gradient(y, arrays, unconnected_gradients=ZERO)
-
-    return slopes(tape_gradient, inputs, along)
+    return slopes(lambda *arrays: tape_gradient(f, arrays), inputs, along)
 
 
 def floating_outputs(outputs: Array | Sequence[Array]) -> list[Array]:
@@ -328,7 +321,7 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
     a : Sequence
         Arrays.
     b : Sequence
-        As many Arrays, in the same shapes.
+        Arrays of the same number and shapes.
 
     Returns
     -------
@@ -368,7 +361,7 @@ def check_jvp(
     Raises
     ------
     AssertionError
-        When they differ; the message names the output and the direction's seed.
+        When derivatives differ; the message names the output and the seed of the direction.
 
     Examples
     --------
@@ -380,7 +373,7 @@ def check_jvp(
         found = slopes(f, inputs, along)
         for i, jvp in enumerate(found):
             slope = differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
-            check_tangent(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
+            check_near(jvp, slope, rtol, f"jvp of output {i}, seed {seed}: forward mode")
 
 
 @entrance
@@ -406,7 +399,7 @@ def check_vjp(
     Raises
     ------
     AssertionError
-        When they differ; the message names the seed of the cotangents and the direction.
+        When derivatives differ; the message names the seed of cotangents and direction.
 
     Examples
     --------
@@ -423,29 +416,19 @@ def check_vjp(
             differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
             for i in range(len(outputs))
         ]
-        near(
-            inner(pulled(f, inputs, cotangents), along), inner(cotangents, pushed), rtol,
-            f"vjp, seed {seed}",
-        )  # fmt: skip
+        slope = inner(pulled(f, inputs, cotangents), along)
+        check_near(slope, inner(cotangents, pushed), rtol, f"vjp, seed {seed}: the tape")
 
 
 def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
     return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 
-def near(found: float, expected: float, rtol: float, what: str) -> None:
-    """Raise AssertionError unless two slopes agree; NaN agrees with nothing."""
-    if not abs(found - expected) <= rtol * max(1.0, abs(expected)):
-        raise AssertionError(f"{what}: the tape gives {found!r}, differences give {expected!r}")
-
-
-def check_tangent(
-    found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float, what: str
-) -> None:
-    """Raise AssertionError unless a tangent agrees with differences; NaN agrees with nothing."""
+def check_near(found: float | Raw, expected: float | Raw, rtol: float, what: str) -> None:
+    """Raise AssertionError unless slopes agree with differences; NaN agrees with nothing."""
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
-        raise AssertionError(f"{what}: forward mode gives {found!r}, differences give {expected!r}")
+        raise AssertionError(f"{what} gives {found!r}, differences give {expected!r}")
 
 
 def as_tested_array(x: npt.ArrayLike | Array) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._record.op import REGISTRY, Op, Sample
+from .._util import nest
 from .._util.errors import entrance
 from .derivatives import Function, as_tested_array, total
 
@@ -51,7 +51,9 @@ def materialise(
 
     def make_argument(spec: Any) -> Any:
         if isinstance(spec, str):
-            return rng.random(eval_shape(spec)) < 0.5
+            # "bool(3, 4)" stands for random bools of this shape.
+            lengths = spec.removeprefix("bool(").removesuffix(")").split(",")
+            return rng.random([int(n) for n in lengths if n.strip()]) < 0.5
         if isinstance(spec, list):
             return [make_argument(part) for part in spec]
         if not isinstance(spec, tuple):
@@ -62,12 +64,6 @@ def materialise(
         return np.asarray(x, dtype=dtype)
 
     return [make_argument(spec) for spec in sample.inputs]
-
-
-def eval_shape(spec: str) -> tuple[int, ...]:
-    """Return the shape in a specification such as "bool(3, 4)"."""
-    inside = spec[spec.index("(") + 1 : -1]
-    return tuple(int(n) for n in inside.split(",") if n.strip())
 
 
 @entrance
@@ -86,7 +82,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
     Returns
     -------
     function : Callable
-        Gives the weighted total of the op's results.
+        Returns the weighted total of the op's results.
     floats : list of numpy.ndarray
         The floating-point arrays among the arguments, on which it depends.
 
@@ -100,34 +96,24 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
     (3, 2)
     >>> xp.testing.check_gradients(f, inputs)
     """
-    floats: list[Any] = []
+    leaves = nest.leaves(arguments)
+    arrays = {i: x for i, x in enumerate(leaves) if isinstance(x, np.ndarray)}
+    floats = {i: x for i, x in arrays.items() if x.dtype.kind in "fc"}
 
-    def take_slot(value: np.ndarray[Any, Any] | list[Any]) -> Any:
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-            floats.append(value)
-            return len(floats) - 1
-        return [take_slot(part) for part in value] if isinstance(value, list) else (value,)
-
-    plan = [take_slot(value) for value in arguments]
-
-    def fill_slot(entry: Any, arrays: Sequence[Any]) -> Any:
-        if isinstance(entry, list):
-            return [fill_slot(part, arrays) for part in entry]
-        if isinstance(entry, int):
-            return arrays[entry]
-        return as_tested_array(entry[0]) if isinstance(entry[0], np.ndarray) else entry[0]
-
-    def weighted_total(*arrays: Any) -> Array:
+    def weighted_total(*values: Any) -> Array:
         assert op.public is not None
-        first, *rest = [fill_slot(entry, arrays) for entry in plan]
+        given = {i: as_tested_array(x) for i, x in arrays.items()}
+        given |= dict(zip(floats, values, strict=True))
+        filled = [given.get(i, leaf) for i, leaf in enumerate(leaves)]
+        first, *rest = nest.pack_nesting(arguments, filled)
         first = sample.prepare(first) if sample.prepare else first
         return total(op.public(first, *rest, **sample.parameters))
 
-    return weighted_total, floats
+    return weighted_total, list(floats.values())
 
 
 def recorded_ops() -> list[Op]:
-    """List the ops of the registry that are recorded: by a rule of their own, or as missing one.
+    """List the ops of the registry that are recorded, with a rule or as an op whose rule is missing.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Storages that stand in for other hardware and other libraries, to test code against.
 
-``hostile`` behaves like a GPU's or a lazy library's data at its strictest: bool(), float(), len()
-and iteration raise, every result is an array, and no NumPy function takes it.  ``strict`` is that over
-array_api_strict, which has nothing beyond the standard, and several devices that do not mix.
-``frozen`` is ``hostile`` with data that cannot be written to, as JAX's.
+``hostile`` is stricter than the data of any GPU or lazy library: bool(), float(), len() and iteration
+raise, every result is an array, and no NumPy function takes it.  ``frozen`` is like ``hostile``, with
+data that cannot be written to, as JAX's.  ``strict`` is like ``hostile``, with the functions of
+array_api_strict, which has nothing beyond the standard, and three devices whose data do not mix.
 
 >>> import arraytape as xp
 >>> with xp.testing.storages.on(xp.testing.storages.hostile()):  # data that raises when it is read
@@ -22,7 +22,7 @@ import numpy as np
 from .._storage import numpy_namespace
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, Storage, enter
-from .._util.array_types import Index
+from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Context
 from .._util.errors import entrance
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
@@ -62,7 +62,7 @@ class BoxedStorage(Storage):
         return super().create(name, device, *arguments, **keywords)
 
     def asarray(
-        self, value: Any, dtype: npt.DTypeLike | None, device: Any, copy: bool | None
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
         if isinstance(value, Boxed):
             return self.xp.asarray(value, dtype=dtype, copy=copy)
@@ -74,49 +74,52 @@ class BoxedStorage(Storage):
         device = self._devices[0] if device is None else device
         return self.boxes.from_memory(host.copy(order="K"), device)
 
-    def host(self, data: Any) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = data.memory
-        return found
+    def host(self, data: RawArray) -> np.ndarray[Any, Any]:
+        return memory_of(data)
 
-    def shares(self, part: Any, whole: Any) -> bool:
-        return np.may_share_memory(part.memory, whole.memory)
+    def shares(self, part: RawArray, whole: RawArray) -> bool:
+        return np.may_share_memory(memory_of(part), memory_of(whole))
 
-    def writeable(self, data: Any) -> bool:
-        found: bool = data.memory.flags.writeable
-        return found
+    def writeable(self, data: RawArray) -> bool:
+        return memory_of(data).flags.writeable
 
-    def copy(self, data: Any) -> Any:
-        return self.boxes.from_memory(data.memory.copy(order="K"), data.device)
+    def copy(self, data: RawArray) -> Any:
+        return self.boxes.from_memory(memory_of(data).copy(order="K"), data.device)
 
-    def contiguous(self, data: Any) -> Any:
-        return self.boxes.from_memory(data.memory.copy(), data.device)
+    def contiguous(self, data: RawArray) -> Any:
+        return self.boxes.from_memory(memory_of(data).copy(), data.device)
 
-    def order(self, data: Any) -> str:
-        return NUMPY.order(data.memory)
+    def order(self, data: RawArray) -> str:
+        return NUMPY.order(memory_of(data))
 
-    def laid_out(self, data: Any, like: Any) -> Any:
-        if data.memory.strides == like.memory.strides:
+    def laid_out(self, data: RawArray, like: RawArray) -> Any:
+        memory, other = memory_of(data), memory_of(like)
+        if memory.strides == other.strides:
             return data
-        return self.boxes.from_memory(NUMPY.laid_out(data.memory, like.memory), data.device)
+        return self.boxes.from_memory(NUMPY.laid_out(memory, other), data.device)
+
+
+def memory_of(data: RawArray) -> np.ndarray[Any, Any]:
+    assert isinstance(data, Boxed)
+    return data.memory
 
 
 class FrozenStorage(BoxedStorage):
     """A storage of data that cannot be written to."""
 
     base, namespace = Frozen, FrozenNamespace
-    copy = Storage.copy  # data is its own copy
+    copy = Storage.copy  # returns the data itself, which nobody can change
 
-    def in_place(self, data: Any) -> bool:
+    def in_place(self, data: RawArray) -> bool:
         return False
 
-    def put(self, data: Any, key: Index, value: Any) -> Any:
-        if isinstance(value, Boxed) and value.device != data.device:
-            raise ValueError(f"cannot write data on {value.device} into data on {data.device}")
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
+        assert isinstance(data, Boxed)
         memory = data.memory.copy(order="K")
-        memory[self.boxes.memory_key(data, key)] = getattr(value, "memory", value)
+        data.write_into(memory, key, value)
         return self.boxes.from_memory(memory, data.device)
 
-    def writeable(self, data: Any) -> bool:
+    def writeable(self, data: RawArray) -> bool:
         return True
 
 
@@ -137,7 +140,7 @@ def hostile() -> BoxedStorage:
     ...     y = xp.exp(x)  # the op computes without reading a value in Python
     >>> y.device
     'hostile:0'
-    >>> print(y)  # a copy on the host, as of CUDA's data
+    >>> print(y)  # print copies the data to the host, as for CUDA's data
     [2.71828183 7.3890561 ]
     """
     storage = BoxedStorage("hostile", Boxes, numpy_namespace, ("hostile:0",))
@@ -147,7 +150,7 @@ def hostile() -> BoxedStorage:
 
 @cache
 def frozen() -> BoxedStorage:
-    """Return the storage of data like that of ``hostile`` which cannot be written to, either.
+    """Return a storage like ``hostile``, whose data cannot be written to.
 
     Returns
     -------
@@ -159,7 +162,7 @@ def frozen() -> BoxedStorage:
     >>> import arraytape as xp
     >>> with xp.testing.storages.on(xp.testing.storages.frozen()):
     ...     x = xp.asarray([1.0, 2.0])
-    ...     x[0] = 5.0  # the handle moves on; the data under it cannot be written to
+    ...     x[0] = 5.0  # the Array gets new data, since its data cannot be written to
     >>> print(x)
     [5. 2.]
     """
@@ -200,7 +203,7 @@ def strict() -> BoxedStorage:
 
 
 class DefaultDevice(Context):
-    """The context manager of ``on``: a block with a default device."""
+    """A block with a default device: the context manager of ``on``."""
 
     def __init__(self, device: Hashable) -> None:
         self.device = device
@@ -215,19 +218,19 @@ class DefaultDevice(Context):
 
 @entrance
 def on(storage: Storage, device: Hashable | None = None) -> DefaultDevice:
-    """Open a block in which creation functions that are given no device make data of this storage.
+    """Open a block in which creation functions without a ``device`` make data of this storage.
 
     Parameters
     ----------
     storage : Storage
         The storage.
     device : str | None, default: None
-        One of its devices; None: the first one.
+        A device of the storage; None: the first one.
 
     Returns
     -------
     context manager
-        Gives nothing.
+        A context manager without a value.
 
     Examples
     --------

@@ -11,11 +11,11 @@ hostile [1. 3.]
 With ``xp_backends = "all"`` among pytest's settings, every test that takes ``xp`` runs on all of them:
 docs/howto/testing_your_library.md.
 
-numpy : NumPy, as array-api-compat shows it.
-array_api_strict : the standard and nothing else.  It is another package.
+numpy : NumPy, wrapped by array-api-compat.
+array_api_strict : another package, which has the standard and nothing else.
 arraytape : arraytape, with no tape open.
 taped : arraytape on an open tape that watches every floating-point array which ``xp`` makes.
-hostile : arraytape on data that no other library can read, as on another device.
+hostile : arraytape on data that no other library can read, as if it were on another device.
 frozen : like hostile, on data that cannot be written to, as JAX's.
 """
 
@@ -74,7 +74,7 @@ def on(name: str) -> AbstractContextManager[Any]:
     Returns
     -------
     context manager
-        Gives the namespace: arraytape itself for all but the first two.
+        Its value is the namespace: arraytape itself for all but the first two names.
 
     Raises
     ------
@@ -85,8 +85,8 @@ def on(name: str) -> AbstractContextManager[Any]:
 
     Notes
     -----
-    On "taped", the functions of arraytape that make arrays are replaced until the last block ends: the
-    tape watches their results in the thread or asyncio task of the block alone.
+    On "taped", the functions of arraytape that make arrays are replaced until the last block ends.  The
+    tape watches only results in the thread or asyncio task of its block.
 
     Examples
     --------
@@ -99,37 +99,38 @@ def on(name: str) -> AbstractContextManager[Any]:
     if name not in NAMES:
         known = ", ".join(map(repr, NAMES))
         raise ValueError(
-            f"xp_backends.on: there is no backend {short_repr(name)}, but {known} [at {user_line()}]"
+            f"xp_backends.on: choose one of {known}: there is no backend {short_repr(name)} "
+            f"[at {user_line()}]"
         )
     if name == STRICT and not find_spec(STRICT):
         raise ImportError(
-            "xp_backends.on: array-api-strict is not installed: pip install array-api-strict "
+            "xp_backends.on: pip install array-api-strict, which is not installed "
             f"[at {user_line()}]"
         )
-    return BLOCKS[name]()
+    return backend_block(name)
 
 
 @contextmanager
-def numpy() -> Iterator[Any]:
-    """Give NumPy as array-api-compat wraps it, which SciPy's tests use."""
-    from array_api_compat import array_namespace
+def backend_block(name: str) -> Iterator[Any]:
+    if name == "numpy":
+        from array_api_compat import array_namespace  # the wrapper of NumPy that SciPy's tests use
 
-    yield array_namespace(np.empty(0))
-
-
-@contextmanager
-def array_api_strict() -> Iterator[Any]:
-    yield import_module(STRICT)
-
-
-@contextmanager
-def arraytape() -> Iterator[Any]:
-    yield namespace()
+        yield array_namespace(np.empty(0))
+    elif name == STRICT:
+        yield import_module(STRICT)
+    elif name == "taped":
+        with taped() as xp:
+            yield xp
+    elif name in ("hostile", "frozen"):
+        with storages.on(getattr(storages, name)()):
+            yield namespace()
+    else:
+        yield namespace()
 
 
 @contextmanager
 def taped() -> Iterator[Any]:
-    """Give arraytape on an open tape; check a gradient of the tape when the block ends."""
+    """Yield arraytape on an open tape; at the end check a gradient, as a test may disturb the tape."""
     xp: Any = namespace()
     with watching() as tape:
         x = xp.asarray(3.0)
@@ -138,18 +139,3 @@ def taped() -> Iterator[Any]:
     slope = tape.gradient(y, x)
     if slope is None or float(slope) != 6.0:
         raise AssertionError(f"the open tape has a wrong gradient of x * x at 3: {slope}")
-
-
-@contextmanager
-def hostile() -> Iterator[Any]:
-    with storages.on(storages.hostile()):
-        yield namespace()
-
-
-@contextmanager
-def frozen() -> Iterator[Any]:
-    with storages.on(storages.frozen()):
-        yield namespace()
-
-
-BLOCKS = dict(zip(NAMES, (numpy, array_api_strict, arraytape, taped, hostile, frozen), strict=True))

@@ -1,4 +1,4 @@
-"""What tapes cost our losses, which are computed by scikit-learn."""
+"""Cost of tapes for our losses, which scikit-learn computes."""
 
 import os
 

@@ -55,13 +55,13 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
 def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
-    place, ticks = axis(values)
+    height_of, ticks = axis(values)
     parts = [
         f'<svg class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
         f"<title>{escape(series[0].title)}</title>"
     ]
     for tick in ticks:
-        y = place(tick)
+        y = height_of(tick)
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
             f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
@@ -76,7 +76,7 @@ def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -
             f"{escape(commit.name)}</text>"
         )
     for i, one in enumerate(series):
-        parts.append(drawn(one, i, commits, place))
+        parts.append(drawn(one, i, commits, height_of))
     return "".join(parts) + "</svg>"
 
 
@@ -88,10 +88,10 @@ def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         decades = max(1, last - first)
 
-        def log_place(value: float) -> float:
+        def log_height(value: float) -> float:
             return HEIGHT - BOTTOM - span * (math.log10(value) - first) / decades
 
-        return log_place, [10.0**power for power in range(first, last + 1)]
+        return log_height, [10.0**power for power in range(first, last + 1)]
     step = nice((high or 1.0) / 4)
     count = max(1, math.ceil((high or 1.0) / step - 1e-9))
     return (lambda value: HEIGHT - BOTTOM - span * value / (step * count)), [
@@ -113,12 +113,12 @@ def across(i: int, count: int) -> float:
 
 
 def drawn(
-    one: Series, number: int, commits: Sequence[Commit], place: Callable[[float], float]
+    one: Series, number: int, commits: Sequence[Commit], height_of: Callable[[float], float]
 ) -> str:
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     points = [
-        (across(i, len(commits)), place(value), commits[i], value)
+        (across(i, len(commits)), height_of(value), commits[i], value)
         for i, value in enumerate(one.values)
         if value is not None
     ]
@@ -128,11 +128,12 @@ def drawn(
         f'stroke-dasharray="{dash}"/>'
     ]
     for x, y, commit, value in points:
-        told = escape(
+        tooltip = escape(
             f"{commit.name}: {number_with_unit(value, one.unit)}, {one.parameters}".rstrip(", ")
         )
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{told}</title></circle>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">'
+            f"<title>{tooltip}</title></circle>"
         )
     y = TOP + 8 + 18 * number
     x = WIDTH - RIGHT + 10

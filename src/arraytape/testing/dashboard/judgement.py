@@ -12,7 +12,7 @@ from .results import Results, ResultsError, Series
 COUNT, RATIO, TIME = 0.01, 0.15, 0.30
 
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "same", "new", "failed"
-# A time in seconds depends on the load of the machine: its change is shown, but makes nothing red.
+# A time in seconds depends on the load of the machine: its change is listed, but is no verdict.
 SLOWER, QUICKER = "slower", "quicker"
 
 
@@ -39,7 +39,7 @@ class Tile(NamedTuple):
 
     headline: str
     unit: str
-    how: str  # "most of 3", "mean of 3": the way several series become one value
+    how: str  # the way in which several series become one value: "most of 3", "mean of 3"
     values: Sequence[float | None]  # by commit
     changes: Sequence[Change]
     base: float | None

@@ -59,10 +59,10 @@ tr.worse td, tr.failed td { background: #fdecea; }
 .graph text { font: 12px system-ui, sans-serif; fill: #333; }
 """
 WORDS = {
-    WORSE: "dearer",
+    WORSE: "worse",
     SLOWER: "slower",
     QUICKER: "quicker",
-    BETTER: "cheaper",
+    BETTER: "better",
     SAME: "",
     NEW: "new",
     GONE: "failed",
@@ -122,11 +122,11 @@ def first_page(results: Results, changes: Sequence[Change], base: int, title: st
     tiles = "".join(tile(one, commits[base]) for one in tiles_of(changes, base))
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{commit_heading(commits[-1])} beside {commit_heading(commits[base])}</p>",
+        f"<p>{commit_heading(commits[-1])} compared with {commit_heading(commits[base])}</p>",
         verdict(changes, len(commits)),
         f'<div class="tiles">{tiles}</div>',
-        change_table("Dearer", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
-        change_table("Cheaper", [c for c in changes if c.kind == BETTER], commits, base),
+        change_table("Worse", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
+        change_table("Better", [c for c in changes if c.kind == BETTER], commits, base),
         change_table(
             "In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base
         ),
@@ -149,8 +149,8 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
     bad = counts[WORSE] + counts[GONE]
     words = [f"{counts[GONE]} failed"] * bool(counts[GONE])
     words += [
-        f"{counts[WORSE] or 'none'} dearer",
-        f"{counts[BETTER]} cheaper",
+        f"{counts[WORSE] or 'none'} worse",
+        f"{counts[BETTER]} better",
         f"{counts[SAME]} as before",
     ]
     words += [f"{counts[kind]} {kind} in seconds" for kind in (SLOWER, QUICKER) if counts[kind]]
@@ -164,7 +164,7 @@ def tile(one: Tile, base: Commit) -> str:
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
     worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
-    note = f"{worse} of {len(one.changes)} dearer" if worse and len(one.changes) > 1 else ""
+    note = f"{worse} of {len(one.changes)} worse" if worse and len(one.changes) > 1 else ""
     before = (
         f"{escape(base.name)}: {escape(number_with_unit(one.base, one.unit))}"
         if compared
@@ -220,9 +220,9 @@ def about(results: Results) -> str:
     left_out = f"  Not shown: {', '.join(results.others)}." if results.others else ""
     count, ratio, time = (f"{100 * room:.0f}%" for room in (COUNT, RATIO, TIME))
     return (
-        f"Measured on {', '.join(known)}.  Less is better.  Dearer is a count that is more by {count}, "
-        f"a ratio that is more by {ratio}.  A time in seconds is slower by {time}: on a busy machine "
-        f"that says little, and it makes nothing red.{left_out}"
+        f"Measured on {', '.join(known)}.  Less is better.  Worse is a count that is more by {count}, "
+        f"or a ratio that is more by {ratio}.  A time in seconds that is more by {time} is slower, but "
+        f"not worse: it depends on the load of the machine.{left_out}"
     )
 
 

@@ -1,0 +1,167 @@
+"""Check the words of docstrings, comments and pages: first words, retired words, length of sentences.
+
+    python tools/words.py                   # what the rules refuse, a line each; exit code 1 for any
+    python tools/words.py src/arraytape/nn docs/howto
+
+The rules stand in CONTRIBUTING.md ("Words").  ruff checks that a docstring begins with a verb (D401);
+this script checks what ruff has no rule for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+WHERE = [
+    "src",
+    "tools",
+    "asv_bench",
+    "examples",
+    "tests/helpers",
+    "docs",
+    "README.md",
+    "CONTRIBUTING.md",
+]
+GENERATED = ROOT / "docs" / "reference" / "generated"
+LONGEST = 30  # words in a sentence; 25 is the aim
+
+# A docstring that begins with one of these asks the reader for its subject and its verb.
+FIRST_WORDS = {
+    *("what", "whether", "how", "where", "which", "when", "who", "that", "as", "for", "by", "of"),
+    *("its", "their", "theirs"),
+}
+# Images, and words with a meaning that only this project gives them -> what to say.
+RETIRED = {
+    r"\bdearer\b": "slower, or costs more",
+    r"\bhangs? on\b": "depends on",
+    r"\bbeside\b": "next to, or compared with",
+    r"\bletting go\b": "releasing",
+    r"\bstrays?\b": "unfollowed writes",
+    r"\battended\b": "captured state",
+    r"\bby data and parameters\b": "with respect to data and parameters",
+    r"\b(?:derivatives?|gradients?|differentiated?|slopes?) by (?:its|the|their|all|both|each|x|y)\b": (
+        "with respect to"
+    ),
+    r"\bis told (?:of|that)\b": "is notified, or gets",
+    r"\bhears of\b": "is notified of",
+    r"\ba look for NaN\b|\blooks for NaN\b|\bNaN looks?\b": "a NaN check",
+    r"\bare swept\b|\bis swept\b|\bswept records?\b": "freed, dead records",
+}
+
+
+class Text(NamedTuple):
+    """A docstring, a comment, or a paragraph of a page, with the line at which it begins."""
+
+    file: Path
+    line: int
+    kind: str
+    text: str
+
+
+# --- texts --------------------------------------------------------------------------------------------
+def texts_of(path: Path) -> Iterator[Text]:
+    """Yield the texts of a Python file or a page."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        yield from paragraphs(path, source)
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            text = ast.get_docstring(node)
+            if text:
+                kind = "module" if isinstance(node, ast.Module) else "docstring"
+                text = re.sub(r"(?m)^ {4}.*$", "", text) if kind == "module" else text  # commands
+                yield Text(path, node.body[0].lineno, kind, text)
+    yield from comments(path, source)
+
+
+def comments(path: Path, source: str) -> Iterator[Text]:
+    """Yield the comments of a file; neighbouring lines that hold comments alone are one text."""
+    last, lines = 0, []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            own_line = token.line.lstrip().startswith("#")
+            if lines and not (own_line and token.start[0] == last + 1):
+                yield Text(path, last - len(lines) + 1, "comment", " ".join(lines))
+                lines = []
+            last = token.start[0]
+            lines.append(token.string.lstrip("#: "))
+    if lines:
+        yield Text(path, last - len(lines) + 1, "comment", " ".join(lines))
+
+
+def paragraphs(path: Path, source: str) -> Iterator[Text]:
+    """Yield the paragraphs and list items of a page, without code, tables and headings."""
+    source = re.sub(r"(?ms)^```.*?^```|<!--.*?-->", lambda m: "\n" * m[0].count("\n"), source)
+    start, lines = 1, []
+    for number, line in enumerate([*source.splitlines(), ""], 1):
+        prose = line.strip() and not re.match(r" {4}|\s*[#|:]", line)
+        if lines and (not prose or re.match(r"\s*(?:[-*]|\d+\.) ", line)):
+            yield Text(path, start, "page", " ".join(lines))
+            lines = []
+        if prose:
+            start = start if lines else number
+            lines.append(re.sub(r"^\s*[-*] ", "", line.strip()))
+
+
+# --- rules --------------------------------------------------------------------------------------------
+def complaints(text: Text) -> Iterator[str]:
+    """Yield what the rules refuse in a text."""
+    words = without_code(text.text)
+    first = re.sub(r"\W", "", (words.split() or [""])[0]).lower()
+    if text.kind == "docstring" and first in FIRST_WORDS:
+        yield f"begins with {first!r}: begin with a verb, or with a noun that says what it is"
+    for pattern, better in RETIRED.items():
+        for found in re.finditer(pattern, words):
+            yield f"{found[0]!r}: say {better}"
+    for sentence in sentences(words):
+        length = len(sentence.split())
+        if length > LONGEST:
+            yield f"{length} words: {' '.join(sentence.split()[:8])} ..."
+
+
+def without_code(text: str) -> str:
+    """Return a text without examples, parameter names and code, which are one word each."""
+    text = re.sub(r"(?m)^\s*(?:>>>|\.\.\.) .*$|^\s*\S.* : .*$|^\s*[-=]{3,}$|^ {8,}.*$", "", text)
+    text = re.sub(r"``[^`]+``|`[^`]+`", "CODE", text)
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text; a colon or a semicolon ends one, too."""
+    parts = re.split(r"\n\s*\n|(?<=[.!?:;])[\s)]+", text)
+    return [part for part in parts if part.strip()]
+
+
+def files(names: list[str]) -> Iterator[Path]:
+    """Yield the Python files and pages of folders that people write."""
+    for name in names:
+        path = ROOT / name
+        for found in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if found.suffix in (".py", ".md") and GENERATED not in found.parents:
+                yield found
+
+
+def main(names: list[str]) -> int:
+    """Print the complaints about all texts; return 1 if there are any."""
+    count = 0
+    for path in files(names or WHERE):
+        for text in texts_of(path):
+            for complaint in complaints(text):
+                print(f"{path.relative_to(ROOT)}:{text.line}: {complaint}")
+                count += 1
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="folders or files, from the repository's root")
+    sys.exit(main(parser.parse_args().names))
