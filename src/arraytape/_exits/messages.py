@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -26,6 +27,7 @@ MODULES = {
     "copy": "copy with arraytape's asarray(x, copy=True)",
     "pickle": "copy with arraytape's asarray(x, copy=True)",
     "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
+    "pandas": "pass the Array itself on: tables of pandas keep its values alone",
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
@@ -107,7 +109,7 @@ def remedy(exit_: Exit | LeftRecord) -> str:
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
-        return by_interop(package, call[0], exit_)
+        return by_interop(package, *call, exit_)
     if call is not None:
         module = call[0]
     elif place is not None and (name := called_text(place)):
@@ -122,12 +124,24 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
+def callable_name(function: str, place: Place) -> str:
+    """Return the public name of a function; a method as the user's line has it: ``norm.logpdf``."""
+    text = called_text(place)
+    is_method = function.rpartition(".")[0] not in sys.modules
+    return text if is_method and 0 < len(text) < 60 else without_private_modules(function)
+
+
+def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftRecord) -> str:
     """Return advice on a call of a library that interop knows: to enter interop, if it has a rule."""
     inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
-    name = without_private_modules(function)
+    name = callable_name(function, place)
     other = modules[0].partition(".")[0]
+    if other == "pandas" and package == "sklearn":
+        return (
+            f"let {name} return Arrays, by set_output(transform='default'): tables of pandas keep "
+            "values alone"
+        )
     if other not in (*INTEROP, *ARRAYS):
         return (
             f"keep {other}, to which {name} hands what {other} takes the values of, out of it, or "
@@ -138,7 +152,7 @@ def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
         for part in ("_statements", "_context")
     ]
     names = [f"{m}.{place.code.co_qualname}" for m, place in zip(modules, inside, strict=True)]
-    known = statements.function_with_rule([function, *names], modules[0], exit_.how)
+    known = statements.function_with_rule([function, *names], modules, exit_.how)
     if known is not None and not context.is_active(package):
         within = f"call {name} inside `with arraytape.interop.{package}():`"
         if without_private_modules(known).rpartition(".")[2] == name.rpartition(".")[2]:

@@ -19,7 +19,7 @@ from .statistical_functions import sum
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Term = tuple[Array, str]  # an operand, and a letter for each of its axes
-Path = bool | str | list[Any]  # numpy.einsum's ``optimize``
+Path = bool | str | Sequence[Any]  # numpy.einsum's ``optimize``
 
 
 def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
