@@ -77,7 +77,8 @@ DESIGNS = {  # they branch on values, too
     "cheby2": ((20.0 + W, W), lambda rs, w: signal.cheby2(3, rs, w, "highpass")),
     "ellip": ((1.0 + W, 20.0 + W), lambda rp, rs: signal.ellip(3, rp, rs, 0.3)),
     "bessel": ((W,), lambda w: signal.bessel(3, w)),
-    "iirnotch": ((W, 3.0 + W), signal.iirnotch),
+    # Q stays away from w0, where the notch is as wide as the band: a pole of the coefficients.
+    "iirnotch": ((W, W), lambda w0, ratio: signal.iirnotch(w0, (3.0 + ratio) * 2.0)),
     "iircomb": ((3.0 + W,), lambda Q: signal.iircomb(0.25, Q)),
     "gammatone": ((W,), lambda w: signal.gammatone(w, "iir")[1]),
     "buttord": ((W,), lambda w: signal.buttord(w, 2 * w, 1.0, 20.0)[1]),

@@ -476,10 +476,11 @@ def _free(name: str) -> Op:
     """Return the op of a name; raise an error if there is none, or if it has a rule."""
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
-        raise LookupError(
-            f"there is no op named {short_repr(name)}; known ops: {', '.join(sorted(REGISTRY))} "
-            f"[at {user_line()}]"
-        )
+        import difflib
+
+        near = difflib.get_close_matches(name, [*REGISTRY], 3) if isinstance(name, str) else []
+        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise LookupError(f"there is no op named {short_repr(name)} [at {user_line()}]{meant}")
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
         raise KeyError(
             f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)} "

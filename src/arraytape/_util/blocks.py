@@ -113,11 +113,14 @@ class Profiled(Block):
 
     def _begin(self) -> None:
         self.before = sys.getprofile()
-        sys.setprofile(self.function)
+        self._install(self.function)
 
     def _end(self) -> None:
         if sys.getprofile() is self.function:
-            sys.setprofile(self.before)
+            self._install(self.before)
+
+    def _install(self, function: Any) -> None:
+        sys.setprofile(function)
 
 
 class Quiet(Block):

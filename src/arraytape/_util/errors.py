@@ -304,6 +304,8 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
+LONGEST = 200  # letters of another library's text in a message
+
 # Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory document.
 ON_PURPOSE = (RuntimeError, np.exceptions.TooHardError)
 
@@ -325,7 +327,11 @@ def failure(
         error = ValueError("an argument is nested too deeply, or holds itself")
     said = str(error).strip()
     section = next((anchor for words, anchor in SECTIONS if words in said), None)
-    place = "" if "[at " in said else f" [at {user_line()}]"
+    if "[at " in said:
+        place = ""
+    else:
+        place = f" [at {user_line()}]"
+        said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     message = f"{what}{verb}: {said}{place}{end}"
     if section is not None and PAGE not in message:
         message += f" {see(section)}"

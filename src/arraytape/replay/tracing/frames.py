@@ -48,15 +48,18 @@ class TraceFunction:
     def only(self) -> Any:
         return self.function if self.before is None else None
 
+    def install(self, function: Any) -> None:
+        sys.settrace(function)
+
     def start(self) -> None:
         self.before, self.on = sys.gettrace(), True
-        sys.settrace(self.function)
+        self.install(self.function)
 
     def stop(self) -> bool:
         """Restore the previous trace function; return True if nobody has replaced this one."""
         ours = not self.on or sys.gettrace() is self.function
         if self.on and ours:
-            sys.settrace(self.before)
+            self.install(self.before)
         self.on = False
         return ours
 
@@ -72,7 +75,7 @@ class TraceFunction:
         now = sys.gettrace()
         if now is not self.function:  # ``before`` has replaced or removed it
             self.before = now
-            sys.settrace(self.function)
+            self.install(self.function)
         if local is None and returns is not None:
             frame.f_trace_lines = False
             return returns
