@@ -14,13 +14,8 @@ from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
 
 
-def list_members(value: Any) -> Any:
-    """Return a value, or the members of a list or tuple."""
-    return value if type(value) in (list, tuple) else (value,)
-
-
 class BatchedStorage(Storage):
-    """Batched data over the data of any other storage."""
+    """The storage of batched data, whose methods forward to the storage of the raw data beneath."""
 
     name, kind, mixed, many = "batched", Batched, 2, True
 
@@ -56,7 +51,8 @@ class BatchedStorage(Storage):
         raise refusal("a move to another device", data)
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
-        inner = [d.sample if type(d) is Batched else d for part in data for d in list_members(part)]
+        given = [d for x in data for d in (x if type(x) in (list, tuple) else (x,))]
+        inner = [d.sample if type(d) is Batched else d for d in given]
         first = next((d for d in inner if type(d) in STORAGES), None)
         return HERE if first is None else storage_of(first).at(*inner)
 
@@ -88,7 +84,7 @@ class BatchedStorage(Storage):
     def order(self, data: Any) -> str:
         if 0 in data.hidden:
             return "C"
-        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # the others lie alike
+        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # all hidden elements have one layout
         return storage_of(one).order(one)
 
     def laid_out(self, data: RawArray, like: Any) -> Any:
