@@ -403,7 +403,7 @@ def pushed(
     has_aux: bool,
     verify: bool,
 ) -> tuple[Inputs, Any, Any, Any]:
-    """See ``jvp``: the primals, what f gave, its derivative, all as Arrays, and aux."""
+    """Return the inputs of ``jvp``, f's result and its derivative, all as Arrays, and aux."""
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_sequences(caller, primals=primals, tangents=tangents)
     every = range(len(primals))

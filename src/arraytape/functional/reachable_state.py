@@ -1,4 +1,4 @@
-"""State that a function can reach: kept before it is evaluated again, and put back afterwards."""
+"""The mutable state that a function can reach: saved before a new evaluation, restored afterwards."""
 
 from __future__ import annotations
 
@@ -92,20 +92,20 @@ class ReachableState:
         self.roots = roots  # alive, as are all that ``seen`` has the ids of
 
     def restore(self) -> bool:
-        """Put everything back; True if anything had changed."""
+        """Restore the saved state; return True if anything had changed."""
         changed, failure = False, None
         self.lock_large(False)
         for put_back in reversed(self.kept):
             try:
                 changed |= put_back()
-            except Exception as error:  # the others are put back all the same
+            except Exception as error:  # restore the others nevertheless
                 failure = error
         if failure is not None:
             raise Unrepeatable("a part of its state cannot be put back") from failure
         return changed
 
     def lock_large(self, is_locked: bool) -> None:
-        """Let nothing write the large arrays, or let it again: those that own memory come first."""
+        """Make the large arrays read-only, or writeable again, owners of memory before their views."""
         for data in self.large if is_locked else reversed(self.large):
             data.flags.writeable = not is_locked
 
@@ -117,8 +117,8 @@ class ReachableState:
     def keep_contents(self, thing: Any) -> Iterable[Any]:
         """Keep what one object holds; return what it leads to.
 
-        It is asked nothing that a method of the user's could answer: neither ``isinstance``, which
-        reads ``__class__``, nor ``getattr``, ``len``, ``iter``, ``==``.
+        No call here may run a method of the user's: not ``isinstance``, which reads ``__class__``,
+        nor ``getattr``, ``len``, ``iter`` or ``==``.
         """
         kind = type(thing)
         if issubclass(kind, types.FunctionType):
@@ -160,7 +160,7 @@ class ReachableState:
         elif kind is functools._lru_cache_wrapper and is_installed(
             getattr(getattr(thing.__wrapped__, "__code__", None), "co_filename", "")
         ):
-            pass  # a table of a library's
+            pass  # the cache of a library function
         elif not is_standard(thing) and hides_state(kind):
             raise Unrepeatable(f"it has a {kind.__name__}")
         return ()
