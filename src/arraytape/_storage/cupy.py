@@ -10,17 +10,20 @@ from __future__ import annotations
 import functools
 import math
 from collections import namedtuple
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Index, RawArray
+from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
 from .special import CuPySpecial, Special
-from .standard import Standard
+from .standard import Axis, Standard
 from .storage import HERE, ON_DEMAND, Storage
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
 
@@ -39,7 +42,7 @@ class CuPyNamespace(Standard):
     CuPy creates data on the current device, even for another ``device=``: see ``CuPyStorage.at``.
     """
 
-    def __init__(self, base: Any, cupy: Any) -> None:
+    def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         super().__init__(base)
         self.cupy = cupy
         self.linalg = CuPyLinalg(base.linalg, cupy)
@@ -58,7 +61,9 @@ class CuPyNamespace(Standard):
             self.cupy.add.at(x, key, value)
         return x
 
-    def clip(self, x: RawArray, /, min: Any = None, max: Any = None) -> Any:
+    def clip(
+        self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
+    ) -> Any:
         # Not by boolean masks, for which CuPy waits for a count from the GPU.  NaN bounds give NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
@@ -66,10 +71,10 @@ class CuPyNamespace(Standard):
         clipped = x if low is None else self.cupy.maximum(x, low)
         return clipped if high is None else self.cupy.minimum(clipped, high)
 
-    def real_view(self, x: Any, _: Any = None, /) -> Any:
+    def real_view(self, x: Any, _: None = None, /) -> Any:
         return x.real
 
-    def imag_view(self, x: Any, _: Any = None, /) -> Any:
+    def imag_view(self, x: Any, _: None = None, /) -> Any:
         return x.imag
 
     def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
@@ -90,7 +95,7 @@ class CuPyNamespace(Standard):
         with Quiet(over="ignore"):  # beyond float32: infinite
             return x.dtype.type(value)
 
-    def count_nonzero(self, x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def count_nonzero(self, x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
         return self.cupy.sum(x != 0, axis=axis, dtype=np.int64, keepdims=keepdims)
 
     def isin(self, x1: RawArray, x2: RawArray, /, *, invert: bool = False) -> Any:
@@ -132,7 +137,7 @@ class CuPyNamespace(Standard):
         return found
 
     def searchsorted(
-        self, x1: RawArray, x2: RawArray, /, *, side: str = "left", sorter: Any = None
+        self, x1: RawArray, x2: RawArray, /, *, side: str = "left", sorter: RawArray | None = None
     ) -> Any:
         x2 = x2 if hasattr(x2, "dtype") else self.cupy.asarray(x2)
         return self.cupy.searchsorted(x1, x2, side=side, sorter=sorter)
@@ -151,7 +156,7 @@ class CuPyNamespace(Standard):
 class CuPyLinalg:
     """array-api-compat's linalg extension, with solve, eig and eigvals of its own."""
 
-    def __init__(self, base: Any, cupy: Any) -> None:
+    def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         self.base, self.cupy = base, cupy
 
     def __getattr__(self, name: str) -> Any:
@@ -251,7 +256,7 @@ class CuPyStorage(Storage):
         home = self.home(data)
         return HERE if home is None else home  # CuPy's devices are context managers
 
-    def home(self, data: Any) -> Any:
+    def home(self, data: Iterable[Any]) -> Any:
         """Return the device of all the data in a nested sequence; None when there is none.
 
         Raises ValueError for data on several devices.
@@ -283,7 +288,9 @@ class CuPyStorage(Storage):
         with HERE if device is None else self.on(device):
             return self.function(name)(*arguments, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         ours = isinstance(value, self.kind)
         if copy is False and not ours:
             raise ValueError("data on a GPU cannot share host memory")

@@ -21,6 +21,7 @@ from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
 from .special import HostSpecial
+from .standard import Axis, Size
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,30 +57,30 @@ state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
 
 def sum(
-    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+    x: RawArray, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
 ) -> Any:
     return add.reduce(x, axis, dtype, None, keepdims)
 
 
 def prod(
-    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+    x: RawArray, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
 ) -> Any:
     return multiply.reduce(x, axis, dtype, None, keepdims)
 
 
-def max(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return maximum.reduce(x, axis, None, None, keepdims)
 
 
-def min(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return minimum.reduce(x, axis, None, None, keepdims)
 
 
-def any(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return logical_or.reduce(x, axis, None, None, keepdims)
 
 
-def all(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return logical_and.reduce(x, axis, None, None, keepdims)
 
 
@@ -124,7 +125,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return np.where(condition, x1, x2)
 
 
-def is_whole(x: RawArray, other: Any, condition: Any) -> bool:
+def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
     """Return True if choosing between x and the scalar ``other`` gives x's shape and dtype."""
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
@@ -138,7 +139,7 @@ def is_whole(x: RawArray, other: Any, condition: Any) -> bool:
     )
 
 
-def is_zero(x: RawOperand, beside: Any) -> bool:
+def is_zero(x: RawOperand, beside: RawOperand) -> bool:
     """Return True if x is the scalar 0, not -0.0, and does not change the result's dtype."""
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0
@@ -147,7 +148,7 @@ def is_zero(x: RawOperand, beside: Any) -> bool:
     return x.dtype is getattr(beside, "dtype", None) and not x and not np.signbit(x)
 
 
-def alike(condition: Any, x: RawArray) -> bool:
+def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
     """Return True if a mask and real data have one shape and are both C-contiguous."""
     return bool(
         type(x) is np.ndarray
@@ -159,7 +160,7 @@ def alike(condition: Any, x: RawArray) -> bool:
     )
 
 
-def is_true(condition: Any) -> Any:
+def is_true(condition: np.ndarray[Any, Any]) -> Any:
     """Return the mask with bytes 1 and 0 only: a bool array that is a view may hold other bytes."""
     return np.not_equal(condition.view(np.int8), ZERO)
 
@@ -184,12 +185,12 @@ truncated_remainder = np.fmod
 
 # --- views, as steps of view paths: see ``_array.paths`` --------------------------------------------
 @state_facts(signature="()->()", continuous=True)
-def real_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
+def real_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     return x.real
 
 
 @state_facts(signature="()->()", continuous=True)
-def imag_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
+def imag_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     return x.imag
 
 
@@ -211,7 +212,7 @@ def windows_view(x: np.ndarray[Any, Any], argument: tuple[int, int], /) -> Any:
 
 
 @state_facts(signature="()->()", **VIEW)
-def read_only_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
+def read_only_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     view = x.view()
     view.flags.writeable = False
     return view
@@ -260,7 +261,7 @@ def cast(x: np.ndarray[Any, Any], /, dtype: npt.DTypeLike) -> Any:
 discretized = cast
 
 
-def reshaped(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
+def reshaped(x: np.ndarray[Any, Any], /, shape: Size) -> Any:
     return x.reshape(shape, copy=True)
 
 
@@ -318,7 +319,7 @@ def matmul_adjoint(
     return np.matmul(x1, x2)
 
 
-def sum_adjoint(x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+def sum_adjoint(x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Any:
     if along is not None and not keepdims:
         x = standard.restore_axes(x, into, along, keepdims, np)
     spread = np.empty(into, x.dtype)
@@ -346,7 +347,7 @@ def sinc_derivative(x: np.ndarray[Any, Any], /, order: int) -> Any:
     return standard.sinc_derivative(x, order, np) if order else np.sinc(x)
 
 
-def mean(x: np.ndarray[Any, Any], /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     if x.dtype is not DOUBLE or not x.shape or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)
     # np.mean's result, without the Python code that np.mean runs first.
@@ -358,7 +359,7 @@ def astype(x: np.ndarray[Any, Any], dtype: Any, /, *, copy: bool = True, device:
     return x.astype(dtype, copy=copy)
 
 
-def reshape(x: np.ndarray[Any, Any], /, shape: Any, *, copy: bool | None = None) -> Any:
+def reshape(x: np.ndarray[Any, Any], /, shape: Size, *, copy: bool | None = None) -> Any:
     return x.reshape(shape, copy=copy)
 
 

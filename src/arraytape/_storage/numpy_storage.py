@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from .._util.array_types import Index, RawArray
 from . import numpy_namespace
 from .scattering import add_at
 from .storage import HOST, MAKING, Storage, admitted, enter
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class NumPyStorage(Storage):
@@ -52,7 +55,9 @@ class NumPyStorage(Storage):
             return making.create(name, device, *arguments, **keywords)
         return attrgetter(name)(np)(*arguments, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         making = MAKING.get()
         if making is not None:
             return making.asarray(value, dtype, device, copy)

@@ -25,7 +25,9 @@ def add_at(data: Any, key: Any, value: Any) -> Any:
     return data
 
 
-def is_rows(data: np.ndarray[Any, Any], places: Any, value: Any) -> bool:
+def is_rows(
+    data: np.ndarray[Any, Any], places: np.ndarray[Any, Any], value: np.ndarray[Any, Any]
+) -> bool:
     """Return True if an integer array indexes whole rows of C-contiguous data, for ``add_rows``."""
     if places.dtype.kind not in "iu" or data.ndim < 2:
         return False
@@ -37,7 +39,9 @@ def is_rows(data: np.ndarray[Any, Any], places: Any, value: Any) -> bool:
     return bool(-len(data) <= lowest and highest < len(data))  # else np.add.at raises IndexError
 
 
-def add_rows(data: np.ndarray[Any, Any], places: Any, values: Any) -> None:
+def add_rows(
+    data: np.ndarray[Any, Any], places: np.ndarray[Any, Any], values: np.ndarray[Any, Any]
+) -> None:
     """Add ``values`` to the rows at ``places`` by flat indices, in a fourth of np.add.at's time."""
     row = data[0].size
     flat, values = data.reshape(-1), values.reshape(len(places), row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +146,7 @@ class CuPySpecial(Special):
 
         return self.found_in(library, name)
 
-    def found_in(self, library: Any, name: str) -> Any:
+    def found_in(self, library: ModuleType, name: str) -> Any:
         """Return the library's function ``name``, also without a private ufunc's leading underscore.
 
         Functions that are no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Index, Namespace, RawArray
+from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .special import BorrowedSpecial, Special
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 Axis = int | tuple[int, ...] | None
+Size = int | tuple[int, ...]
 
 
-def floor_divide(x1: RawArray, x2: RawArray, floored: Any, xp: Namespace) -> Any:
+def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
     """Return ``floored``, or the plain quotient where exactly one operand is infinite."""
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
     far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
@@ -65,7 +66,7 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
-def check_take(x: RawArray, indices: Any, axis: int | None) -> None:
+def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
     """Raise ValueError where take needs an axis, and TypeError for boolean indices."""
     if not len(x.shape):
         raise ValueError("x has no axis: give an Array of one dimension at least")
@@ -114,7 +115,7 @@ def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Na
     return x1 @ (conjugate_transpose(x2, xp) if second else x2)
 
 
-def inverse_again(x: RawArray, singular: Any, xp: Namespace) -> Any:
+def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
     """Return the inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), is True."""
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
@@ -148,7 +149,7 @@ def power_derivative(
 
 
 def late_power_derivative(
-    found: Any, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
+    found: RawArray, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
     """Replace the elements of ``power_derivative``'s result that are not finite.
 
@@ -160,7 +161,7 @@ def late_power_derivative(
 
 
 def of_logarithm(
-    factor: Any, logarithm: Any, x2: RawArray, order1: int, order2: int, xp: Namespace
+    factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
     """Return ``power_derivative``'s polynomial of the logarithm; ``factor`` is its first coefficient."""
     coefficients = falling_factorial(order1)
@@ -216,7 +217,7 @@ class Standard:
 
     power_operator = staticmethod(operator.pow)
 
-    def __init__(self, base: Any) -> None:
+    def __init__(self, base: Namespace) -> None:
         self.base = base
 
     def __getattr__(self, name: str) -> Any:
@@ -236,7 +237,7 @@ class Standard:
 
     real_part, imag_part = real, imag
 
-    def conj(self, x: Any, /) -> Any:
+    def conj(self, x: RawArray, /) -> Any:
         return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
 
     def sign(self, x: RawArray, /) -> Any:
@@ -257,7 +258,7 @@ class Standard:
         return tanh(x, self.base) if x.dtype.kind == "c" else self.base.tanh(x)
 
     # --- beyond the standard ------------------------------------------------------------------------
-    def like(self, x: Any, other: Any) -> Any:
+    def like(self, x: RawOperand, other: RawArray) -> Any:
         """Return a Python scalar as 0-d data with the dtype and device of ``other``; data unchanged."""
         if hasattr(x, "dtype"):
             return x
@@ -280,7 +281,7 @@ class Standard:
             return tuple([self.key(part, x) for part in key])
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
 
-    def take(self, x: RawArray, indices: Any, /, *, axis: int | None = None) -> Any:
+    def take(self, x: RawArray, indices: RawArray, /, *, axis: int | None = None) -> Any:
         check_take(x, indices, axis)
         return self.base.take(x, indices, axis=axis)
 
@@ -289,7 +290,7 @@ class Standard:
 
     discretized = cast
 
-    def reshaped(self, x: RawArray, /, shape: Any) -> Any:
+    def reshaped(self, x: RawArray, /, shape: Size) -> Any:
         return self.reshape(x, shape, copy=True)
 
     def reinterpreted(self, x: RawArray, /, into: str) -> Any:
@@ -309,10 +310,12 @@ class Standard:
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(
+        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
+    ) -> Any:
         return sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         return inverse_again(x, singular, self)
 
     def power_derivative(self, x1: RawArray, x2: RawArray, /, order1: int, order2: int) -> Any:
@@ -340,15 +343,15 @@ class Standard:
         log2 = math.log(2.0)
         return top + self.logaddexp((x1 - top) * log2, (x2 - top) * log2) / log2
 
-    def broadcast_view(self, x: RawArray, /, shape: Any) -> Any:
+    def broadcast_view(self, x: RawArray, /, shape: Size) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)
 
     # --- views, as steps of view paths; copies where ``base`` has no views --------------------------
-    def real_view(self, x: RawArray, _: Any = None, /) -> Any:
+    def real_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "real_view", self.base.real)(x)
 
-    def imag_view(self, x: RawArray, _: Any = None, /) -> Any:
+    def imag_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "imag_view", self.base.imag)(x)
 
     def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
@@ -365,14 +368,14 @@ class Standard:
             [x[(..., slice(start, start + count), *rest)] for start in range(length)], axis=-1
         )
 
-    def read_only_view(self, x: RawArray, _: Any = None, /) -> Any:
+    def read_only_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 
-    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
+    def add_at(self, x: RawArray, key: Index, value: RawArray) -> Any:
         """Return x after ``x[key] += value``: x itself, or new data; elements named twice add up."""
         raise NotImplementedError
 
-    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Size, key: Index) -> Any:
         full = self.zeros(shape, dtype=x.dtype, device=x.device)
         return self.add_at(full, self.key(key, x), x)
 

@@ -113,7 +113,9 @@ class Storage:
         """Return new data from the creation function ``name``."""
         return self.function(name)(*arguments, device=self.on(device), **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         """Return scalars, nested sequences, host data or this storage's data as data.
 
         With ``copy=True`` the result shares no memory with ``value``.
@@ -144,7 +146,7 @@ class Storage:
         """Return "C" or "F" for data contiguous in this order, "CF" for both, "" for neither."""
         return "C"
 
-    def laid_out(self, data: RawArray, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: RawArray) -> Any:
         """Return ``data`` in the memory layout of ``like``, of the same shape; no copy if it has it."""
         return data
 
@@ -180,7 +182,7 @@ class Storage:
         data[key] = value
         return data
 
-    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
+    def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         """Return ``data`` after ``data[key] += value``: the same object, or new data.
 
         An element that the key names twice receives the sum of both values.
@@ -302,7 +304,7 @@ def devices() -> tuple[Any, ...]:
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
-def moved_between(data: RawArray, /, device: Any) -> Any:
+def moved_between(data: RawArray, /, device: Hashable) -> Any:
     """Return a copy of raw data on ``device``, which may belong to another storage."""
     source, target = storage_of(data), storage_at(device)
     if source.beneath(data) is target:

@@ -108,7 +108,7 @@ def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
     return caller, id(code_of(again.f)), tuple(again.positions), layouts, places, findings
 
 
-def code_of(f: Any) -> Any:
+def code_of(f: Callable[..., Any]) -> Any:
     """Return the code object of a function, which a lambda shares with its later re-creations."""
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
@@ -162,7 +162,14 @@ class Slopes:
     found : the derivative.  base, above, below : the result at 0, h and -h along the direction.
     """
 
-    def __init__(self, found: Any, base: Any, above: Any, below: Any, h: float) -> None:
+    def __init__(
+        self,
+        found: np.ndarray[Any, Any],
+        base: np.ndarray[Any, Any],
+        above: np.ndarray[Any, Any],
+        below: np.ndarray[Any, Any],
+        h: float,
+    ) -> None:
         self.found = found
         with Quiet():
             self.central = (above - below) / (2 * h)

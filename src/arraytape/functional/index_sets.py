@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
 from .._storage.storage import STORAGES, storage_of
 from .._util.array_types import Index
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Size = tuple[int, ...]
 
@@ -319,7 +322,7 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
 
 
 # --- sparse matrices of sets --------------------------------------------------------------------------
-def csr(matrix: Any, shape: Size | None = None) -> Any:
+def csr(matrix: np.ndarray[Any, Any] | csr_array, shape: Size | None = None) -> Any:
     """Return a matrix as CSR with an entry of 1 wherever it is not 0."""
     from scipy import sparse
 
@@ -331,7 +334,7 @@ def csr(matrix: Any, shape: Size | None = None) -> Any:
     return found
 
 
-def diagonal(values: Any) -> Any:
+def diagonal(values: np.ndarray[Any, Any]) -> Any:
     from scipy import sparse
 
     return sparse.diags_array(values, format="csr", dtype=np.int32)
@@ -345,7 +348,7 @@ def united(parts: Sequence[Any]) -> Any:
     return csr(total)
 
 
-def added_up(rows: Any, to: Any, size: int) -> Any:
+def added_up(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
     """Return ``size`` rows, where row i is the union of all ``rows[j]`` with ``to[j] == i``."""
     from scipy import sparse
 
@@ -354,7 +357,7 @@ def added_up(rows: Any, to: Any, size: int) -> Any:
     return csr(sparse.csr_array((ones, (to, here)), shape=(size, rows.shape[0])) @ rows)
 
 
-def stacked(parts: Sequence[Any], first: Any) -> Any:
+def stacked(parts: Sequence[Any], first: csr_array) -> Any:
     from scipy import sparse
 
     return sparse.vstack([first, *parts], format="csr", dtype=np.int32)
@@ -371,7 +374,7 @@ def along(value: Sets, axes: tuple[int, ...]) -> Sets:
     return Sets(shape, added_up(value.rows, places(shape, value.shape), math.prod(shape)))
 
 
-def from_left(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
+def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
     """Return x1's part of the sets of x1 @ x2, of shapes (m, k) and (k, n).  other : a constant x2."""
     from scipy import sparse
 
@@ -379,7 +382,7 @@ def from_left(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
     return csr(sparse.kron(sparse.eye_array(m), factor, format="csr").astype(np.int32) @ rows)
 
 
-def from_right(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
+def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
     """Return x2's part of the sets of x1 @ x2.  other : a constant x1."""
     from scipy import sparse
 
@@ -387,7 +390,7 @@ def from_right(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
     return csr(sparse.kron(factor, sparse.eye_array(n), format="csr").astype(np.int32) @ rows)
 
 
-def transposed(x: Any) -> Any:
+def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
     """Return transposed matrices, given as sets or as NumPy data."""
     if not isinstance(x, Sets):
         return x.swapaxes(-2, -1)
@@ -395,7 +398,7 @@ def transposed(x: Any) -> Any:
     return Sets(at.shape, x.rows[at.reshape(-1)])
 
 
-def many_products(first: Any, second: Any) -> Sets:
+def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]) -> Sets:
     """Return the sets of products of stacks: each element unites a row of x1 and a column of x2."""
     one, two = len(first.shape) == 1, len(second.shape) == 1
     wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]
@@ -426,7 +429,7 @@ def walked(shape: Size, path: Path) -> Any:
     return np.asarray(walk_path(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
 
 
-def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def normal_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     return tuple(i % ndim for i in (axis if isinstance(axis, tuple | list) else (axis,)) if ndim)

@@ -220,7 +220,7 @@ def check_function(caller: str, f: Any, **flags: Any) -> None:
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
 
 
-def check_chunk_size(caller: str, chunk_size: Any) -> None:
+def check_chunk_size(caller: str, chunk_size: int | None) -> None:
     """Raise TypeError or ValueError for what is no positive integer or None."""
     if chunk_size is None:
         return

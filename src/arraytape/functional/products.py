@@ -142,7 +142,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
         def again() -> Again:
             return Again(without_aux(f, has_aux), given_again(primals), every, {}, weights())
 
-        def slope(v: Any) -> Any:
+        def slope(v: Sequence[Array]) -> Any:
             return inner(nest.leaves(found), v)
 
         if run.doubts:

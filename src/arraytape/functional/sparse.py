@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from .index_sets import IndexSets, Sets, csr
 from .inputs import Function, Inputs, check_chunk_size, check_function, given_again, numpy_data
 from .linearization import Linearization
 from .verify import Again, host
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SEEN_AT_ONCE = 64  # rows that may have entries outside a structure
 MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
@@ -182,7 +185,7 @@ def sparse_of(
         def flat(*args: Any, **keywords: Any) -> Any:
             return flat_results(nest.leaves(f(*args, **keywords)))
 
-        def slope(v: Any) -> Any:
+        def slope(v: Sequence[Array]) -> Any:
             return [matrix @ np.ravel(host(v[0]))]
 
         if run.doubts:
@@ -210,7 +213,7 @@ class Colouring(NamedTuple):
     by_rows: bool
 
     @classmethod
-    def of(cls, pattern: Any, by_rows: bool = False) -> Colouring:
+    def of(cls, pattern: csr_array, by_rows: bool = False) -> Colouring:
         """Return a colouring of the rows, or of the columns if they promise fewer products.
 
         Columns are chosen if the fullest row has less than half as many entries as the fullest column:
@@ -223,7 +226,7 @@ class Colouring(NamedTuple):
         return cls(pattern, colours, int(colours.max(initial=-1)) + 1, by_rows)
 
 
-def greedy(pattern: Any) -> Any:
+def greedy(pattern: csr_array) -> Any:
     """Return colours of columns so that two columns with a common row have different colours.
 
     Each column gets its own colour if most colours are needed anyway, or if the search needs too much
@@ -294,7 +297,9 @@ def compressed(
     return matrix, entry_outside(caller, run, colouring, places)
 
 
-def disagreeing(matrix: Any, direction: Any, product: Any) -> Any:
+def disagreeing(
+    matrix: csr_array, direction: np.ndarray[Any, Any], product: np.ndarray[Any, Any]
+) -> Any:
     """Return the rows in which ``product`` differs from ``matrix @ direction`` by more than rounding."""
     eps = np.finfo(product.dtype).eps
     with Quiet():
@@ -309,7 +314,7 @@ def disagreeing(matrix: Any, direction: Any, product: Any) -> Any:
 
 
 def entry_outside(
-    caller: str, run: Linearization, colouring: Colouring, places: Any
+    caller: str, run: Linearization, colouring: Colouring, places: np.ndarray[Any, Any]
 ) -> tuple[int, int] | None:
     """Return a nonzero entry outside the structure, in the rows at ``places``; None if there is none.
 
@@ -335,7 +340,9 @@ def entry_outside(
     return None
 
 
-def lines_at(caller: str, run: Linearization, places: Any, count: int, by_rows: bool) -> Any:
+def lines_at(
+    caller: str, run: Linearization, places: np.ndarray[Any, Any], count: int, by_rows: bool
+) -> Any:
     """Return the rows, or the columns, of the matrix at ``places``; the matrix has ``count`` of them."""
     units = np.zeros((len(places), count))
     units[np.arange(len(places)), places] = 1.0
@@ -343,7 +350,11 @@ def lines_at(caller: str, run: Linearization, places: Any, count: int, by_rows: 
 
 
 def products_with(
-    caller: str, run: Linearization, directions: Any, by_rows: bool, chunk_size: int | None
+    caller: str,
+    run: Linearization,
+    directions: np.ndarray[Any, Any],
+    by_rows: bool,
+    chunk_size: int | None,
 ) -> Any:
     """Return the matrix, or its transpose if ``by_rows``, times each direction, as NumPy data."""
     step = chunk_size or rows_at_once(run.largest_followed())
@@ -357,7 +368,7 @@ def products_with(
     return np.stack([taken(caller, product(run, d, by_rows)) for d in directions])
 
 
-def many(caller: str, run: Linearization, directions: Any, by_rows: bool) -> Any:
+def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool) -> Any:
     """Return several products in one pass."""
     axis_id = new_axis_id()
     with active(axis_id):
@@ -367,7 +378,7 @@ def many(caller: str, run: Linearization, directions: Any, by_rows: bool) -> Any
 
 
 def product(
-    run: Linearization, direction: Any, by_rows: bool, axis_id: int | None = None
+    run: Linearization, direction: np.ndarray[Any, Any], by_rows: bool, axis_id: int | None = None
 ) -> list[Array]:
     """Return one product, or one for each example of a hidden axis."""
     moved = run.results if by_rows else run.arrays
@@ -381,7 +392,7 @@ def product(
     return run.pull_sums(parts)
 
 
-def hidden(values: Any, like: Array, axis_id: int | None) -> Array:
+def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
     """Return directions as an Array with the shape, dtype and device of ``like``."""
     count = values.shape[:-1]
     whole = asarray(values.reshape((*count, *like.shape)), dtype=like.dtype, device=like.device)

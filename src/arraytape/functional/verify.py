@@ -159,12 +159,12 @@ def host(x: Array) -> Any:
     return np.array(storage_of(data).host(data), copy=True)
 
 
-def largest(x: Any) -> float:
+def largest(x: np.ndarray[Any, Any]) -> float:
     """Return the largest absolute value; 0 for an empty array."""
     return float(np.max(np.abs(x), initial=0.0))
 
 
-def brief(x: Any) -> str:
+def brief(x: np.ndarray[Any, Any]) -> str:
     """Return a number, or the first four elements of an array, as text."""
     flat = np.ravel(x)
     return f"{flat[0]:.6g}" if flat.size == 1 else np.array2string(flat[:4], precision=5)

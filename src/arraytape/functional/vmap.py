@@ -223,7 +223,7 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     return batched(first if apart is data else wrap(apart, tid), axis_id)
 
 
-def leave(y: RawArray, axis: Any, axis_id: int, size: int) -> Array:
+def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
     """Return a result with the mapped axis at ``axis``; unchanged for None."""
     if not isinstance(y, Array):
         raise TypeError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,10 @@ from ..._util.errors import user_line
 from ..storage import storage_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..._record.stack import Recorder
+    from ..._util.array_types import Index
 
 AxisIds = tuple[int, ...]
 new_axis_id = itertools.count(1).__next__
@@ -45,7 +48,7 @@ class Shape(tuple[int, ...]):
 DTYPES: dict[tuple[Any, AxisIds], Any] = {}
 
 
-def marked(dtype: Any, axis_ids: AxisIds) -> Any:
+def marked(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
     """Return a dtype equal to ``dtype`` that is the same object only for the same hidden axes.
 
     Ops compare dtypes by identity to find operands that need promotion.  The copy makes them find
@@ -58,7 +61,7 @@ def marked(dtype: Any, axis_ids: AxisIds) -> Any:
     return found
 
 
-def plain(dtype: Any) -> Any:
+def plain(dtype: npt.DTypeLike | None) -> Any:
     """Return NumPy's own dtype object in place of a copy made by ``marked``; None for None."""
     return dtype if dtype is None else np.dtype(np.dtype(dtype).type)
 
@@ -148,8 +151,8 @@ class Batched:
 
     if TYPE_CHECKING:  # attached by ``indexing``, ``matrix_products`` and ``batched_operators``
 
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: RawOperand) -> None: ...
+        def __getitem__(self, key: Index) -> Any: ...
+        def __setitem__(self, key: Index, value: RawOperand) -> None: ...
         def __matmul__(self, other: RawOperand) -> Any: ...
         def __rmatmul__(self, other: RawOperand) -> Any: ...
 
@@ -171,7 +174,7 @@ def namespace_of(data: RawArray) -> Any:
     return storage_of(data).xp
 
 
-def dense(vector: Any, start: int, stop: int) -> Any:
+def dense(vector: RawArray, start: int, stop: int) -> Any:
     """Return rows start to stop of the matrix diag(vector), each in the shape of ``vector``."""
     storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
     xp = storage.xp
@@ -182,7 +185,7 @@ def dense(vector: Any, start: int, stop: int) -> Any:
     return xp.reshape(flat, (rows, *vector.shape))
 
 
-def diagonal(vector: Any, axis_id: int, start: int, stop: int) -> Batched:
+def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
     """Return rows start to stop of the matrix diag(vector) as batched data."""
     return Batched(None, (axis_id,), (vector, start, stop))
 
@@ -194,7 +197,7 @@ def union(*axis_ids: AxisIds) -> AxisIds:
     return tuple(sorted({axis_id for group in axis_ids for axis_id in group}))
 
 
-def axis_ids_of(values: Any) -> AxisIds:
+def axis_ids_of(values: Iterable[Any]) -> AxisIds:
     """Return the ids of all hidden axes of the values, also of values in lists and tuples."""
     found: AxisIds = ()
     for value in values:
@@ -210,7 +213,7 @@ def axis_ids_of(values: Any) -> AxisIds:
     return found
 
 
-def lengths_of(values: Any) -> dict[int, int]:
+def lengths_of(values: Iterable[Any]) -> dict[int, int]:
     """Return the lengths of all hidden axes of the values, by ascending id."""
     sizes: dict[int, int] = {}
     for value in values:
@@ -221,7 +224,7 @@ def lengths_of(values: Any) -> dict[int, int]:
     return dict(sorted(sizes.items()))
 
 
-def aligned(values: Any) -> tuple[list[Any], AxisIds]:
+def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
     """Return raw operands that broadcast: hidden axes lined up, then visible axes of equal rank."""
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
@@ -285,7 +288,7 @@ def check_open(axis_ids: AxisIds) -> None:
             )
 
 
-def surplus(data: Batched, shape: Any) -> AxisIds:
+def surplus(data: Batched, shape: tuple[int, ...]) -> AxisIds:
     """Return the ids of axes of ``data`` that are not open and that the recorded ``shape`` lacks."""
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
@@ -298,7 +301,7 @@ def ended(shape: Any) -> dict[int, int]:
     return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
 
 
-def summed(x: Any, /, axis_ids: AxisIds) -> Any:
+def summed(x: Batched, /, axis_ids: AxisIds) -> Any:
     """Return x summed over the hidden axes ``axis_ids``; plain data if none is left."""
     axes = tuple([i for i, axis_id in enumerate(x.axis_ids) if axis_id in axis_ids])
     rest = tuple([axis_id for axis_id in x.axis_ids if axis_id not in axis_ids])
@@ -320,7 +323,7 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
     return Batched(storage_of(view).arranged(xp.broadcast_view(view, shape), view, rank), whole)
 
 
-def without_gaps(data: Any, count: int) -> Any:
+def without_gaps(data: RawArray | Batched, count: int) -> Any:
     """Return data whose parts along the first ``count`` visible axes are each without gaps in memory.
 
     The axes of a part keep their order in memory.  Results of ops then have the memory layout that a
@@ -347,7 +350,7 @@ def without_gaps(data: Any, count: int) -> Any:
         return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
 
 
-def like(data: Any, other: Any) -> Any:
+def like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
     """Return ``data`` with the hidden axes of ``other`` added; the same object if it has them."""
     if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
         return data
@@ -374,7 +377,7 @@ def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
     return Batched(namespace_of(data).moveaxis(data, at, len(rest)), rest)
 
 
-def holds_anywhere(mask: Any) -> bool:
+def holds_anywhere(mask: RawArray | Batched) -> bool:
     """Return True if any element of a mask is True, over hidden axes too."""
     while type(mask) is Batched:
         mask = mask.data

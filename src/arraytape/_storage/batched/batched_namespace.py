@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ..._record.op import REGISTRY
 from ..._record.op_facts import facts_of
-from ..._util.array_types import RawArray
+from ..._util.array_types import Index, RawArray
 from .. import numpy_namespace, standard
+from ..standard import Axis, Size
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
 from . import matrix_products
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def function_of(name: str, values: Any) -> Any:
+def function_of(name: str, values: Iterable[Any]) -> Any:
     """Return the function ``name`` ("linalg.inv") of the raw namespace beneath the values."""
     found = raw_of(values) or numpy_namespace
     for part in name.split("."):
@@ -80,7 +81,7 @@ def rewrapped(result: Any, axis_ids: Any) -> Any:
     return Batched(result, axis_ids)
 
 
-def first_of(x: Any) -> tuple[Any, Any, int]:
+def first_of(x: Batched) -> tuple[Any, Any, int]:
     """Return the raw data, the hidden axes' ids, and their number."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
@@ -201,7 +202,9 @@ class BatchedNamespace:
 
         return call
 
-    def of_numbers(self, name: str, x: Any, others: Any, keywords: dict[str, Any]) -> Any:
+    def of_numbers(
+        self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
+    ) -> Any:
         """Call a function along an axis on 0-d arrays, or with axis=None, as NumPy does for one array.
 
         A call on zeros of the visible shape raises NumPy's error, or tells the result's shape.
@@ -230,7 +233,7 @@ class BatchedNamespace:
         return call
 
     def refused(self, name: str) -> Callable[..., Any]:
-        def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
+        def call(x: RawArray | Batched, /, *others: Any, **keywords: Any) -> Any:
             if type(x) is Batched:
                 raise refusal(name, x)
             return function_of(name, (x,))(x, *others, **keywords)
@@ -238,7 +241,12 @@ class BatchedNamespace:
         return call
 
     def new(self, name: str) -> Callable[..., Any]:
-        def call(*arguments: Any, dtype: Any = None, device: Any = None, **keywords: Any) -> Any:
+        def call(
+            *arguments: Any,
+            dtype: npt.DTypeLike | None = None,
+            device: Hashable = None,
+            **keywords: Any,
+        ) -> Any:
             first = arguments[0]
             axis_ids = getattr(first, "axis_ids", ())
             shape = (*first.hidden, *first) if axis_ids else first
@@ -260,13 +268,23 @@ class BatchedNamespace:
     # --- functions with a form of their own ---------------------------------------------------------
     power_operator = staticmethod(operator.pow)
 
-    def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    def isin(
+        self, x1: RawArray | Batched, x2: RawArray | Batched, /, *, invert: bool = False
+    ) -> Any:
         if type(x1) is not Batched or type(x2) is Batched:
             return self.one_by_one("isin")(x1, x2, invert=invert)
         found = namespace_of(x1.data).isin(x1.data, x2, invert=invert)
         return Batched(found, x1.axis_ids)
 
-    def searchsorted(self, x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+    def searchsorted(
+        self,
+        x1: RawArray | Batched,
+        x2: RawArray | Batched,
+        /,
+        *,
+        side: str = "left",
+        sorter: RawArray | None = None,
+    ) -> Any:
         if type(x2) is not Batched or axis_ids_of((x1, sorter)):
             return self.one_by_one("searchsorted")(x1, x2, side=side, sorter=sorter)
         xp = namespace_of(x2.data)
@@ -276,10 +294,14 @@ class BatchedNamespace:
         given = [plain(x.dtype) if type(x) is Batched else x for x in values]
         return numpy_namespace.result_type(*given)
 
-    def isdtype(self, dtype: npt.DTypeLike, kind: Any) -> bool:
+    def isdtype(
+        self, dtype: npt.DTypeLike, kind: str | npt.DTypeLike | tuple[str | npt.DTypeLike, ...]
+    ) -> bool:
         return bool(numpy_namespace.isdtype(plain(dtype), kind))
 
-    def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    def asarray(
+        self, x: Any, /, *, dtype: Any = None, device: Hashable = None, copy: bool | None = None
+    ) -> Any:
         if type(x) is Batched:
             x = x if dtype is None or dtype == x.dtype else self.astype(x, dtype)
             return self.fresh(x) if copy else x
@@ -288,7 +310,15 @@ class BatchedNamespace:
             return storage.asarray(x, plain(dtype), storage.device(x), copy)
         return storage_at(device).asarray(x, plain(dtype), device, copy)
 
-    def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    def astype(
+        self,
+        x: RawArray | Batched,
+        dtype: npt.DTypeLike,
+        /,
+        *,
+        copy: bool = True,
+        device: Hashable = None,
+    ) -> Any:
         dtype = plain(dtype)
         return self.each(lambda d, xp: xp.astype(d, dtype, copy=copy), x, "astype")
 
@@ -312,13 +342,17 @@ class BatchedNamespace:
         found = on_diagonal(name, lambda d: function(d, xp), (x,)) if name else None
         return Batched(function(x.data, xp), x.axis_ids) if found is None else found
 
-    def zeros_like(self, x: RawArray, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def zeros_like(
+        self, x: RawArray, /, *, dtype: npt.DTypeLike | None = None, device: Hashable = None
+    ) -> Any:
         return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x, "zeros_like")
 
-    def ones_like(self, x: RawArray, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def ones_like(
+        self, x: RawArray, /, *, dtype: npt.DTypeLike | None = None, device: Hashable = None
+    ) -> Any:
         return self.each(lambda d, xp: xp.ones_like(d, dtype=plain(dtype)), x)
 
-    def reshape(self, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
+    def reshape(self, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if type(x) is not Batched:
             return namespace_of(x).reshape(x, shape, copy=copy)
@@ -330,7 +364,7 @@ class BatchedNamespace:
         whole = (*x.hidden, *shape)
         return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.axis_ids)
 
-    def reshaped(self, x: RawArray, /, shape: Any) -> Any:
+    def reshaped(self, x: RawArray, /, shape: Size) -> Any:
         return self.reshape(x, shape, copy=True)
 
     def matrix_transpose(self, x: Any, /) -> Any:
@@ -368,16 +402,16 @@ class BatchedNamespace:
         data = x.aligned(x.axis_ids, len(shape))
         return Batched(broadcast(data, (*x.hidden, *shape)), x.axis_ids)
 
-    def broadcast_view(self, x: RawArray, /, shape: Any) -> Any:
+    def broadcast_view(self, x: RawArray, /, shape: Size) -> Any:
         return self.broadcast_to(x, shape, view=True)
 
-    def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
+    def concat(self, arrays: Sequence[RawArray], /, *, axis: int | None = 0) -> Any:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]  # Python numbers
         if axis is None:
             arrays, axis = [self.reshape(x, (-1,)) for x in arrays], 0
         return self.joined("concat", arrays, axis)
 
-    def stack(self, arrays: Any, /, *, axis: int = 0) -> Any:
+    def stack(self, arrays: Sequence[RawArray], /, *, axis: int = 0) -> Any:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]
         return self.joined("stack", arrays, axis)
 
@@ -421,10 +455,12 @@ class BatchedNamespace:
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(
+        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
+    ) -> Any:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         (data, where), axis_ids = aligned((x, singular))
         found = function_of("inverse_again", (x, singular))(data, where)
         return Batched(found, axis_ids) if axis_ids else found
@@ -438,7 +474,7 @@ class BatchedNamespace:
     add_at = staticmethod(keys.add_at_batched)
     scatter_add = scattered = staticmethod(keys.scatter_add_batched)
 
-    def getitem(self, x: Any, /, key: Any) -> Any:
+    def getitem(self, x: RawArray | Batched, /, key: Index) -> Any:
         part = self.get(x, key)
         if type(x) is not Batched or not math.prod(x.hidden):
             return self.fresh(part)

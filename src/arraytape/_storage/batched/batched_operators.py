@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..._record.op_facts import facts_of
-from ..._util.array_types import RawOperand
+from ..._util.array_types import RawArray, RawOperand
 from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 
 # --- functions on the diagonal alone -----------------------------------------------------------------
-def fits(value: Any, vector: Any) -> bool:
+def fits(value: Any, vector: RawArray) -> bool:
     """Return True if plain data or a scalar broadcasts to the shape of the diagonal's vector."""
     shape = getattr(value, "shape", ())
     if type(value) is Batched:
@@ -26,7 +26,7 @@ def fits(value: Any, vector: Any) -> bool:
     )
 
 
-def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: Any) -> bool:
+def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
     """Return True if a result is 0 where the diagonal operands are 0.
 
     groups : indices of operands in which the function is jointly linear; other operands are factors.
@@ -78,7 +78,7 @@ HANDLE = "_tid"  # an attribute of Arrays, whose own operators take batched data
 def binary(short: str, side: str) -> Callable[..., Any]:
     function, name = getattr(operator, f"__{short}__"), LINEAR.get(short, "")
 
-    def forward(x: Batched, other: Any) -> Any:
+    def forward(x: Batched, other: RawOperand | Batched) -> Any:
         if hasattr(other, HANDLE):
             return NotImplemented
         if name and (x._data is None or (type(other) is Batched and other._data is None)):
@@ -94,7 +94,7 @@ def binary(short: str, side: str) -> Callable[..., Any]:
                 return found
         return elementwise(function, other, x)
 
-    def in_place(x: Batched, other: Any) -> Any:
+    def in_place(x: Batched, other: RawOperand | Batched) -> Any:
         if x._data is None or not set(axis_ids_of((other,))) <= set(x.axis_ids):
             return forward(x, other)
         operand = other.aligned(x.axis_ids, x.ndim) if type(other) is Batched else other
@@ -104,7 +104,7 @@ def binary(short: str, side: str) -> Callable[..., Any]:
     return {"": forward, "r": reflected, "i": in_place}[side]
 
 
-def unary(name: str, function: Any) -> Callable[..., Any]:
+def unary(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(x: Batched) -> Any:
         found = on_diagonal(name, function, (x,))
         return elementwise(function, x) if found is None else found
@@ -121,9 +121,8 @@ def refusing(look: str) -> Callable[..., Any]:
 
 for _name, _look in LOOKS.items():
     setattr(Batched, f"__{_name}__", refusing(_look))
-Batched.__neg__ = unary("negative", operator.neg)  # type: ignore[attr-defined]
-Batched.__pos__ = unary("positive", operator.pos)  # type: ignore[attr-defined]
-Batched.__invert__ = unary("invert", operator.invert)  # type: ignore[attr-defined]
+for _name, _op in (("neg", "negative"), ("pos", "positive"), ("invert", "invert")):
+    setattr(Batched, f"__{_name}__", unary(_op, getattr(operator, _name)))
 for _name in (*COMPARISONS, *ARITHMETIC):
     for _side in ("",) if _name in COMPARISONS else ("", "r", "i"):
         setattr(Batched, f"__{_side}{_name}__", binary(_name, _side))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray, RawOperand
+from ..._util.array_types import Index, RawArray, RawOperand
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
 from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class BatchedStorage(Storage):
@@ -47,7 +50,7 @@ class BatchedStorage(Storage):
     def on(self, device: Hashable) -> Any:
         return storage_at(device).on(device)
 
-    def moved(self, data: Any, device: Hashable) -> Any:
+    def moved(self, data: Batched, device: Hashable) -> Any:
         raise refusal("a move to another device", data)
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
@@ -69,10 +72,12 @@ class BatchedStorage(Storage):
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return self.xp.find(name)(*arguments, device=device, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         return self.xp.asarray(value, dtype=dtype, device=device, copy=copy)
 
-    def to_dlpack(self, data: Any, **options: Any) -> Any:
+    def to_dlpack(self, data: Batched, **options: Any) -> Any:
         raise refusal("dlpack", data)
 
     def copy(self, data: Any) -> Any:
@@ -87,7 +92,7 @@ class BatchedStorage(Storage):
         one = data.data[(*(0,) * len(data.axis_ids), ...)]  # all hidden elements have one layout
         return storage_of(one).order(one)
 
-    def laid_out(self, data: RawArray, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: RawArray | Batched) -> Any:
         if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
             return data
         laid = storage_of(data.data).laid_out(data.data, like.data)
@@ -99,7 +104,7 @@ class BatchedStorage(Storage):
     def in_place(self, data: Any) -> bool:
         return storage_of(data.sample).in_place(data.sample)
 
-    def put(self, data: RawArray, key: Any, value: RawOperand) -> Any:
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         return self.xp.put(data, key, value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
@@ -124,7 +129,7 @@ class BatchedStorage(Storage):
         data = mask.data if type(mask) is Batched else mask
         return None if storage_of(data).unless_none(data) is None else mask
 
-    def has_nan(self, data: Any) -> bool:
+    def has_nan(self, data: Batched) -> bool:
         return storage_of(data.sample).has_nan(data.sample)
 
 

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray, RawOperand
+from ..._util.array_types import Index, RawArray, RawOperand
 from ..._util.attach import attach_method
 from ..._util.errors import short_repr, user_line
 from ..storage import BASIC, STORAGES, Storage, storage_of
@@ -33,7 +33,7 @@ def is_array_part(part: Any) -> bool:
     return type(part) in STORAGES or type(part) is bool or type(part) is np.bool
 
 
-def key_parts(key: Any, rank: int) -> list[Any]:
+def key_parts(key: Index, rank: int) -> list[Any]:
     """Return the parts of a key with Ellipsis written out, which then index all ``rank`` axes."""
     parts = list(key) if type(key) is tuple else [key]
     taken = 0
@@ -62,7 +62,7 @@ def value_shape(value: RawOperand) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-def check_key(key: Any) -> None:
+def check_key(key: Index) -> None:
     for part in key if type(key) is tuple else (key,):
         if type(part) is Batched and is_mask(part):
             raise refusal("indexing with a boolean key", part)
@@ -130,7 +130,7 @@ def gather_elements(x: Any, key: Any) -> Any:
     return Batched(xp.permute_dims(found, tuple(order)), axis_ids)
 
 
-def put_batched(x: Batched, key: Any, value: RawOperand) -> Batched:
+def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
     """Return x after ``x[key] = value``: x itself if its data can be written to in place.
 
     x must have all hidden axes of key and value.
@@ -140,7 +140,7 @@ def put_batched(x: Batched, key: Any, value: RawOperand) -> Batched:
 
 
 @attach_method(Batched, "__setitem__")
-def put_in_place(x: Batched, key: Any, value: RawOperand) -> None:
+def put_in_place(x: Batched, key: Index, value: RawOperand) -> None:
     """Set ``x[key] = value``; raise TypeError if the data cannot be written to in place."""
     if put_batched(x, key, value) is not x:
         raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
@@ -222,13 +222,13 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
 
 
 # --- one after the other ----------------------------------------------------------------------------
-def raw_of(values: Any) -> Any:
+def raw_of(values: Iterable[Any]) -> Any:
     """Return the namespace of the raw data beneath the values; None if no value is data."""
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
 
-def storages_of(values: Any) -> Iterator[Storage]:
+def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
     """Yield the storages of the raw data beneath the values, also in lists and tuples."""
     for value in values:
         if type(value) is Batched:
@@ -249,7 +249,7 @@ def picked(value: Any, at: dict[int, int]) -> Any:
     return value
 
 
-def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]) -> Any:
+def each_one(function: Callable[..., Any], values: Iterable[Any], keywords: dict[str, Any]) -> Any:
     """Call a function of raw data for one array after the other and stack the results."""
     everything = (*values, *keywords.values())
     axis_ids = axis_ids_of(everything)
@@ -264,7 +264,7 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
     if not found:
         raise NoBatchedForm(f"{getattr(function, '__name__', 'this')} of no arrays at all")
 
-    def stack_examples(parts: Any) -> Any:
+    def stack_examples(parts: Sequence[Any]) -> Any:
         if parts[0] is None:
             return None
         xp = raw_of(everything)

@@ -96,7 +96,11 @@ def batched_solve_again(a: RawArray, b: RawArray, /, *, adjoint: bool = False) -
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 
 
-def solved_by(solve_of: Callable[[Any], Callable[[Any, Any], Any]], a: Any, b: Any) -> Any:
+def solved_by(
+    solve_of: Callable[[Any], Callable[[Any, Any], Any]],
+    a: Any,
+    b: Any,
+) -> Any:
     """Return the solution by ``solve_of(raw namespace)``, with one call for all right-hand sides."""
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
