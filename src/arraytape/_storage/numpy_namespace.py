@@ -198,7 +198,7 @@ def imag_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
 def diagonal_view(x: np.ndarray[Any, Any], offset: int, /) -> Any:
     rows, columns = x.shape[-2:]
     if rows == columns and x.ndim == 2 and not offset and x.flags.c_contiguous:
-        return x.reshape(-1)[:: rows + 1]  # a fraction of einsum's time
+        return x.reshape(-1)[:: rows + 1]
     top, left = -builtins.min(offset, 0), builtins.max(offset, 0)
     n = builtins.max(builtins.min(rows - top, columns - left), 0)
     # Not np.diagonal, whose view cannot be written to.
